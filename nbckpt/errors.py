@@ -1,0 +1,81 @@
+"""What nbckpt raises, grouped by what the caller does about it.
+
+::
+
+    NbckptError
+    ├── UsageError                    what was typed cannot be done
+    ├── NotFoundError                 (also a KeyError)
+    │   ├── CheckpointNotFoundError
+    │   ├── BranchNotFoundError
+    │   ├── VariableNotFoundError
+    │   └── BlobNotFoundError
+    ├── BranchExistsError
+    ├── CaptureError                  no codec can keep this value
+    ├── RestoreError                  a stored value cannot be read here
+    ├── StoreError                    the disk refuses: full, read-only, not a folder
+    ├── NotebookError                 the notebook's own code failed, or its kernel died
+    └── FormatError                   damaged, or written by a newer nbckpt
+
+A message is one sentence with the name that the user knows and the next move.
+"""
+
+from __future__ import annotations
+
+
+class NbckptError(Exception):
+    """The root of all that nbckpt raises on purpose."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    def _render_traceback_(self) -> list[str]:
+        """The one line that IPython shows instead of a traceback through nbckpt's insides."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class UsageError(NbckptError):
+    """What was typed cannot be done; nothing was changed."""
+
+
+class NotFoundError(NbckptError, KeyError):
+    """A name that the store does not know."""
+
+
+class CheckpointNotFoundError(NotFoundError):
+    """No checkpoint answers to this reference."""
+
+
+class BranchNotFoundError(NotFoundError):
+    """No branch has this name."""
+
+
+class VariableNotFoundError(NotFoundError):
+    """No variable has this name, here or at that checkpoint."""
+
+
+class BlobNotFoundError(NotFoundError):
+    """The store does not hold the bytes of this digest."""
+
+
+class BranchExistsError(NbckptError):
+    """The name of a new branch is taken."""
+
+
+class CaptureError(NbckptError):
+    """No codec can keep this value."""
+
+
+class RestoreError(NbckptError):
+    """A stored value cannot be read here."""
+
+
+class StoreError(NbckptError):
+    """The disk refuses: it is full, read-only, or the path is not a folder."""
+
+
+class NotebookError(NbckptError):
+    """The notebook's own code failed, or its kernel died."""
+
+
+class FormatError(NbckptError):
+    """Damaged, or written by a newer nbckpt."""

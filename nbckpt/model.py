@@ -1,0 +1,210 @@
+"""The values that everything else passes around: frozen, and with one JSON form each.
+
+A checkpoint's record holds what changed since its parent; `timeline` folds a chain of records
+into a whole manifest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from nbckpt.digests import Digest, digest_of_json
+
+State: TypeAlias = Literal["done", "failed", "partial"]
+Record: TypeAlias = dict[str, Any]
+"""One line of a journal: JSON members, of which `kind` says how to read the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A source text and where it ran."""
+
+    source: str
+    execution_count: int | None = None
+    cell_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One name of a manifest, and where its value lies.
+
+    Attributes
+    ----------
+    blob
+        The bytes of its group: all variables that share mutable objects with it lie in one blob.
+    value
+        Digest of this variable's own value, for telling whether it changed.
+    group
+        The names in that blob, sorted; the variable's own name alone when it shares nothing.
+    needs
+        Names of notebook functions and classes that the blob refers to instead of holding them.
+    size_bytes
+        Bytes of the encoded value.
+    shape
+        Of arrays, tables and containers, as text: `1000 x 3`.
+    preview
+        The first line or so of what it looks like, for people.
+    recipe
+        True when the blob holds the statement that makes the value instead of the value.
+    """
+
+    name: str
+    blob: Digest
+    value: Digest
+    type_name: str
+    size_bytes: int
+    shape: str | None = None
+    preview: str = ""
+    group: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    recipe: bool = False
+
+
+Manifest: TypeAlias = Mapping[str, Variable]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A variable that could not be kept: where inside it, and why."""
+
+    variable: str
+    path: str
+    type_name: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = "" if self.path == self.variable else f" at {self.path}"
+        return f"{self.variable}: {self.type_name}{where} {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a step depends on; two runs with equal keys do the same (design section 4).
+
+    Attributes
+    ----------
+    code
+        Of the parsed code, without comments and spacing.
+    inputs
+        Name of each variable that the code reads → digest of its value.
+    functions
+        Qualified name of each of the user's functions and classes that are reached → digest of
+        its code; modules of the user's own by file.
+    files
+        Path of each file named in ``--deps`` → digest of its bytes.
+    options
+        Of the options that change what is kept.
+    """
+
+    code: Digest
+    inputs: Mapping[str, Digest] = field(default_factory=dict)
+    functions: Mapping[str, Digest] = field(default_factory=dict)
+    files: Mapping[str, Digest] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> Digest:
+        """The one digest that stands for the whole key."""
+        return digest_of_json(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """An immutable record of one moment of a namespace.
+
+    Attributes
+    ----------
+    id
+        Sortable by time; unique across sessions.
+    parent
+        The checkpoint that this one changes; None for the first.
+    changed
+        Variables that are new or different from the parent's manifest.
+    removed
+        Names of the parent's manifest that are gone.
+    bound
+        Names that the cell itself bound, changed or deleted: what a restored cell brings back.
+    refused
+        What could not be kept.
+    omitted
+        Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
+    outputs
+        Blob of what the cell printed and showed; None when it showed nothing.
+    random_in
+        Name of each random generator that the cell drew from after it was seeded → digest of
+        its state before.
+    progress
+        Of a partial checkpoint: items of the loop that are done, and of how many (-1: unknown).
+    error
+        Of a failed checkpoint: the type and message.
+    """
+
+    id: str
+    parent: str | None
+    name: str
+    branch: str
+    session: str
+    notebook: str
+    created_at: float
+    duration_s: float
+    cell: Cell
+    state: State = "done"
+    key: Key | None = None
+    changed: Mapping[str, Variable] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    omitted: tuple[str, ...] = ()
+    outputs: Digest | None = None
+    random_in: Mapping[str, Digest] = field(default_factory=dict)
+    progress: tuple[int, int] | None = None
+    error: str | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
+
+
+def checkpoint_record(checkpoint: Checkpoint) -> Record:
+    """The journal record of a checkpoint; members that hold their default are left out."""
+    members = dataclasses.asdict(checkpoint)
+    kept = {
+        f.name: members[f.name]
+        for f in dataclasses.fields(checkpoint)
+        if members[f.name] not in (None, "", (), {})
+    }
+    kept["changed"] = [_slim(v) for v in members["changed"].values()]
+    return {"kind": "checkpoint", **kept}
+
+
+def _slim(variable: Mapping[str, Any]) -> Record:
+    return {k: v for k, v in variable.items() if v not in (None, "", (), False)}
+
+
+def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
+    """The checkpoint of a journal record; members that a newer nbckpt added are ignored."""
+    known = {f.name for f in dataclasses.fields(Checkpoint)}
+    members = {k: v for k, v in record.items() if k in known}
+    members["cell"] = Cell(**members["cell"])
+    members["parent"] = members.get("parent")
+    if key := members.get("key"):
+        members["key"] = Key(**key)
+    members["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
+    members["refused"] = tuple(Refusal(**r) for r in members.get("refused", ()))
+    for name in ("removed", "bound", "omitted", "tags"):
+        members[name] = tuple(members.get(name, ()))
+    if progress := members.get("progress"):
+        members["progress"] = (progress[0], progress[1])
+    members.setdefault("branch", "main")
+    members.setdefault("notebook", "")
+    members.setdefault("name", "")
+    return Checkpoint(**members)
+
+
+def _variable_from(record: Mapping[str, Any]) -> Variable:
+    known = {f.name for f in dataclasses.fields(Variable)}
+    members = {k: v for k, v in record.items() if k in known}
+    for name in ("group", "needs"):
+        members[name] = tuple(members.get(name, ()))
+    return Variable(**members)
