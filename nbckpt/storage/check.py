@@ -1,0 +1,257 @@
+"""Tell what is damaged, missing or unreachable in a store; change nothing.
+
+Everything is read anew from disk, trusting neither an index nor what was verified before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from blake3 import blake3
+
+from nbckpt.digests import Digest
+from nbckpt.errors import FormatError
+from nbckpt.model import Record
+from nbckpt.storage.blobs import decode_tree
+from nbckpt.storage.disk import read_at
+from nbckpt.storage.following import Journals
+from nbckpt.storage.packs import SUFFIX, Frame, Name, Place, find_frames, open_pack
+
+Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is not as it should be.
+
+    Attributes
+    ----------
+    kind
+        damaged: the bytes are not those that were written. missing: a record names what is not
+        there. unreachable: bytes that no record names, left by a crash or a refused write; they
+        only take room.
+    where
+        A file of the store, and the line or offset in it.
+    what
+        Which checkpoint and variable it concerns, or what it is.
+    """
+
+    kind: Kind
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at, and what is wrong with it."""
+
+    journals: int
+    records: int
+    packs: int
+    chunks: int
+    blobs: int
+    tables: int
+    size_bytes: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every record can be read and all that it names is there and sound."""
+        return all(problem.kind == "unreachable" for problem in self.problems)
+
+
+def check(path: Path) -> Report:
+    """The report on the store at `path`."""
+    return _Check(path).run()
+
+
+def blobs_named(record: Record) -> Iterator[tuple[Digest, str]]:
+    """The blobs that a record needs, each with what it is, for people."""
+    if record["kind"] != "checkpoint":
+        if isinstance(digest := record.get("blob"), str) and record["kind"] != "table":
+            yield digest, f"a record of kind {record['kind']!r}"
+        return
+    name = f"checkpoint {record.get('name') or record['id']!r} ({record['id']})"
+    for variable in record.get("changed", ()):
+        yield variable["blob"], f"variable {variable['name']!r} of {name}"
+    if outputs := record.get("outputs"):
+        yield outputs, f"the outputs of {name}"
+
+
+class _Check:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self.sound: dict[Name, Place] = {}
+        self.bad: dict[Name, Place] = {}
+        self.bad_tables: set[str] = set()
+        self.reached: set[Name] = set()
+        self.packs = self.chunks = self.size_bytes = 0
+
+    def run(self) -> Report:
+        # Journals first: what they name was written before them, even while others go on writing.
+        journals = Journals(self.path / "journal")
+        records = [entry.record for entry in journals.read({})]
+        frames = self._read_packs()
+        for damage in journals.damages:
+            where, _, what = damage.partition(": ")
+            self._tell("damaged", where, what)
+        self._find_batches(records, frames)
+        blobs = self._find_blobs(records)
+        tables = self._find_tables(records)
+        self._find_garbage(frames)
+        return Report(
+            journals.count,
+            len(records),
+            self.packs,
+            self.chunks,
+            blobs,
+            tables,
+            self.size_bytes,
+            tuple(self.problems),
+        )
+
+    def _tell(self, kind: Kind, where: str, what: str) -> None:
+        self.problems.append(Problem(kind, where, what))
+
+    # -- packs
+
+    def _read_packs(self) -> dict[str, list[Frame]]:
+        frames: dict[str, list[Frame]] = {}
+        for path in sorted((self.path / "packs").glob(f"*{SUFFIX}")):
+            self.packs += 1
+            try:
+                frames[path.stem] = self._read_pack(path.stem)
+            except FormatError as error:
+                self._tell("damaged", f"pack {path.stem}", str(error))
+            except OSError as error:
+                self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
+        return frames
+
+    def _read_pack(self, pack: str) -> list[Frame]:
+        fd = open_pack(self.path / "packs", pack)
+        try:
+            frames = list(find_frames(fd, pack))
+            for frame in frames:
+                for name, place in frame.chunks:
+                    self._read_chunk(fd, name, place)
+            size = os.fstat(fd).st_size
+        finally:
+            os.close(fd)
+        self.size_bytes += size
+        if frames and size > (end := frames[-1].offset + frames[-1].length):
+            self._tell("unreachable", f"pack {pack} at offset {end}", f"{size - end:,} bytes")
+        return frames
+
+    def _read_chunk(self, fd: int, name: Name, place: Place) -> None:
+        self.chunks += 1
+        if blake3(read_at(fd, place.length, place.offset)).digest() == name:
+            self.sound[name] = place
+        else:
+            self.bad[name] = place
+
+    # -- references
+
+    def _find_batches(self, records: list[Record], frames: dict[str, list[Frame]]) -> None:
+        offsets = {(pack, frame.offset) for pack, found in frames.items() for frame in found}
+        for record in records:
+            if record["kind"] != "batch" or (record["pack"], record["frame"]) in offsets:
+                continue
+            where = f"pack {record['pack']} at offset {record['frame']}"
+            if record["pack"] in frames:
+                self._tell("damaged", where, "the index of a batch")
+            elif not (self.path / "packs" / f"{record['pack']}{SUFFIX}").exists():
+                self._tell("missing", where, "the whole pack")
+
+    def _find_blobs(self, records: list[Record]) -> int:
+        users: dict[Digest, list[str]] = defaultdict(list)
+        for record in records:
+            for digest, what in blobs_named(record):
+                users[digest].append(what)
+        for digest, whats in users.items():
+            self._find_blob(digest, _and_others(whats))
+        return len(users)
+
+    def _find_blob(self, digest: Digest, what: str) -> None:
+        name = bytes.fromhex(digest)
+        if not self._find_chunk(name, what):
+            return
+        parts = decode_tree(self._bytes(self.sound[name]))
+        if parts is None:
+            self._tell("damaged", f"blob {digest}", f"is no tree; {what}")
+            return
+        for part in parts:
+            for chunk in part.names:
+                if chunk not in self.reached:
+                    self._find_chunk(chunk, what)
+
+    def _find_chunk(self, name: Name, what: str) -> bool:
+        self.reached.add(name)
+        if name in self.sound:
+            return True
+        if place := self.bad.get(name):
+            self._tell("damaged", f"pack {place.pack} at offset {place.offset}", what)
+        else:
+            self._tell("missing", f"chunk {name.hex()}", what)
+        return False
+
+    def _bytes(self, place: Place) -> bytes:
+        fd = open_pack(self.path / "packs", place.pack)
+        try:
+            return read_at(fd, place.length, place.offset)
+        finally:
+            os.close(fd)
+
+    # -- tables
+
+    def _find_tables(self, records: list[Record]) -> int:
+        tables = {r["file"]: r for r in records if r["kind"] == "table" and r.get("file")}
+        for name, record in tables.items():
+            self._find_table(self.path / "tables" / name, record)
+        folder = self.path / "tables"
+        for path in sorted(folder.iterdir() if folder.is_dir() else ()):
+            if path.name not in tables:
+                self._tell("unreachable", f"table {path.name}", f"{path.stat().st_size:,} bytes")
+        return len(tables)
+
+    def _find_table(self, path: Path, record: Record) -> None:
+        try:
+            digest = digest_of_file(path)
+        except FileNotFoundError:
+            self._tell("missing", f"table {path.name}", "the Parquet form of a table")
+            return
+        self.size_bytes += path.stat().st_size
+        if digest != record["file_digest"]:
+            self._tell("damaged", f"table {path.name}", "the Parquet form of a table")
+
+    # -- garbage
+
+    def _find_garbage(self, frames: dict[str, list[Frame]]) -> None:
+        for pack, found in frames.items():
+            chunks = [(n, p) for frame in found for n, p in frame.chunks]
+            lost = [p for n, p in chunks if n not in self.reached or self.sound.get(n, p) != p]
+            if lost:
+                size = sum(place.length for place in lost)
+                what = f"{len(lost)} chunks, {size:,} bytes, that no checkpoint names"
+                self._tell("unreachable", f"pack {pack}", what)
+
+
+def digest_of_file(path: Path) -> Digest:
+    """The digest of a file's bytes."""
+    hasher = blake3()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            hasher.update(piece)
+    return hasher.hexdigest()
+
+
+def _and_others(whats: list[str]) -> str:
+    return whats[0] if len(whats) == 1 else f"{whats[0]} and {len(whats) - 1} more"

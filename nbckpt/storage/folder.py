@@ -1,0 +1,89 @@
+"""The store's folder: made once, by whoever comes first, and recognised by its `format.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nbckpt.errors import FormatError, StoreError
+from nbckpt.storage.disk import create_beside, refusal, refused, sync_folder
+
+FORMAT = 1
+MARK = "format.json"
+ROOMS = ("journal", "packs", "tables", "history")
+OWN = frozenset({MARK, ".gitignore", *ROOMS})
+
+
+def open_folder(path: Path, *, create: bool) -> None:
+    """Return when `path` is a store that this nbckpt can read.
+
+    Opening what exists writes nothing.
+
+    Raises
+    ------
+    StoreError
+        If it is none, and `create` is false or the disk refuses.
+    FormatError
+        If it is damaged, or of a later format.
+    """
+    if _is_store(path):
+        return
+    _refuse_strangers(path)
+    if not create:
+        message = f"there is no store at {path}: %load_ext nbckpt in a notebook there makes one"
+        raise StoreError(message)
+    with refused(path):
+        _make(path)
+
+
+def _is_store(path: Path) -> bool:
+    """Whether the mark is there and says a format that is known."""
+    try:
+        mark = json.loads((path / MARK).read_bytes())
+        version = int(mark["format"])
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        message = f"{path / MARK} cannot be read: {error.strerror}"
+        raise StoreError(message) from error
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"{path / MARK} is damaged; a whole one reads {json.dumps({'format': FORMAT})}"
+        raise FormatError(message) from error
+    if version > FORMAT:
+        message = f"{path} has store format {version}, newer than {FORMAT}: upgrade nbckpt"
+        raise FormatError(message)
+    return True
+
+
+def _refuse_strangers(path: Path) -> None:
+    """Raise unless `path` is free, empty, or a store that is just being made."""
+    try:
+        names = {entry.name for entry in path.iterdir()}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        message = f"{path} is a file, not a folder: name another store with NBCKPT_STORE"
+        raise StoreError(message) from None
+    except OSError as error:
+        raise refusal(error, path) from error
+    others = sorted(name for name in names - OWN if not name.endswith(".tmp"))
+    if others:
+        message = f"{path} is no store, it holds {others[0]!r}: name a new or empty folder"
+        raise StoreError(message)
+    if any((path / "journal").glob("*.jsonl")) and not (path / MARK).exists():
+        message = f"{path / MARK} is gone; a whole one reads {json.dumps({'format': FORMAT})}"
+        raise FormatError(message)
+
+
+def _make(path: Path) -> None:
+    """Make the store; the mark comes last, so that a store with its mark is whole.
+
+    Two processes that do this at once write the same bytes under the same names.
+    """
+    for room in ROOMS:
+        (path / room).mkdir(parents=True, exist_ok=True)
+    with create_beside(path / ".gitignore") as file:
+        file.write(b"*\n")
+    with create_beside(path / MARK) as file:
+        file.write(json.dumps({"format": FORMAT}).encode() + b"\n")
+    sync_folder(path.parent)

@@ -1,0 +1,53 @@
+"""Follow all journals of a store: what is new since the last look, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from nbckpt.storage.journal import SUFFIX, Entry, Follower
+
+
+class Journals:
+    """Everybody's records, read without waiting for anybody."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._followers: dict[str, Follower] = {}
+
+    @property
+    def count(self) -> int:
+        """How many journals were met."""
+        return len(self._followers)
+
+    @property
+    def damages(self) -> list[str]:
+        """A sentence for each line that was there and cannot be read."""
+        return [damage for f in self._followers.values() for damage in f.damages]
+
+    def read(self, limits: Mapping[str, int]) -> list[Entry]:
+        """What was added since, oldest first; of one journal, as it was written.
+
+        Parameters
+        ----------
+        limits
+            Name of a journal → how many bytes of it may be read.
+        """
+        entries: list[Entry] = []
+        for name, path in self._paths().items():
+            follower = self._followers.setdefault(name, Follower(path))
+            try:
+                entries += follower.read(limits.get(name))
+            except FileNotFoundError:
+                continue  # sealed into history meanwhile
+        return sorted(entries, key=lambda entry: entry[:3])
+
+    def _paths(self) -> dict[str, Path]:
+        try:
+            return {
+                path.stem: path
+                for path in sorted(self._folder.iterdir())
+                if path.suffix == SUFFIX and not path.name.startswith(".")
+            }
+        except FileNotFoundError:
+            return {}

@@ -1,0 +1,139 @@
+"""Where every chunk of the store lies: learned from batches in journals, else by a search.
+
+A chunk that a journal's batch names is durable and may be used again by anyone. One that only a
+search found (its journal is damaged, or its writer died a moment too early) can be read, and is
+not relied upon by new blobs.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from nbckpt.errors import FormatError
+from nbckpt.storage.packs import (
+    NO_FRAME,
+    SUFFIX,
+    Batch,
+    Frame,
+    Name,
+    Place,
+    find_frames,
+    open_pack,
+    read_frame,
+)
+
+
+class Index:
+    """Name of a chunk → its place.
+
+    Frames are read when the first chunk is asked for: what only reads journals never opens a
+    pack.
+
+    Attributes
+    ----------
+    damages
+        A sentence for each pack or index frame that cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.damages: list[str] = []
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._unread: list[Batch] = []
+        self._known: dict[Name, Place] = {}
+        self._found: dict[Name, Place] = {}
+        self._frames: dict[str, set[int]] = {}
+        self._searched: dict[str, tuple[int, int]] = {}  # size then, where to go on
+
+    def expect(self, batch: Batch) -> None:
+        """Note a batch that a journal names."""
+        with self._lock:
+            self._unread.append(batch)
+
+    def add(self, pack: str, frame: Frame) -> None:
+        """Note a frame of this session's own, durable now."""
+        with self._lock:
+            self._frames.setdefault(pack, set()).add(frame.offset)
+            self._known.update(frame.chunks)
+
+    def find(self, name: Name) -> Place | None:
+        """The durable place of a chunk."""
+        with self._lock:
+            self._read_frames()
+            return self._known.get(name)
+
+    def search(self, name: Name) -> Place | None:
+        """The place of a chunk, searching packs where no journal leads."""
+        with self._lock:
+            if place := self.find(name) or self._found.get(name):
+                return place
+            for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+                self._search(path.stem)
+            return self._found.get(name)
+
+    def renew_lock(self) -> None:
+        """In a forked child: no thread is left that could give the old lock back."""
+        self._lock = threading.RLock()
+
+    def forget(self, name: Name) -> None:
+        """Stop relying on a chunk that turned out damaged: the next put stores it again."""
+        with self._lock:
+            self._known.pop(name, None)
+            self._found.pop(name, None)
+
+    def _read_frames(self) -> None:
+        while self._unread:
+            batches, self._unread = self._unread, []
+            for pack, offsets in _by_pack(batches).items():
+                self._read_pack(pack, offsets)
+
+    def _read_pack(self, pack: str, offsets: list[int]) -> None:
+        try:
+            fd = open_pack(self._folder, pack)
+        except (OSError, FormatError) as error:
+            self.damages.append(f"pack {pack}: {error}")
+            return
+        try:
+            for offset in offsets:
+                self._follow(fd, pack, offset)
+        finally:
+            os.close(fd)
+
+    def _follow(self, fd: int, pack: str, offset: int) -> None:
+        """Take in a frame and those before it that no journal named."""
+        seen = self._frames.setdefault(pack, set())
+        while offset != NO_FRAME and offset not in seen:
+            seen.add(offset)
+            frame = read_frame(fd, pack, offset)
+            if frame is None:
+                self.damages.append(f"pack {pack}: its index at offset {offset} is damaged")
+                return
+            self._known.update(frame.chunks)
+            offset = frame.previous
+
+    def _search(self, pack: str) -> None:
+        try:
+            fd = open_pack(self._folder, pack)
+        except (OSError, FormatError):
+            return
+        try:
+            size = os.fstat(fd).st_size
+            size_then, start = self._searched.get(pack, (0, 0))
+            if size == size_then:
+                return
+            for frame in find_frames(fd, pack, start):
+                self._found.update(frame.chunks)
+                start = frame.offset + frame.length
+            self._searched[pack] = (size, start)
+        finally:
+            os.close(fd)
+
+
+def _by_pack(batches: Iterable[Batch]) -> dict[str, list[int]]:
+    grouped: dict[str, list[int]] = {}
+    for pack, offset in batches:
+        grouped.setdefault(pack, []).append(offset)
+    return grouped

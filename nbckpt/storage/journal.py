@@ -1,0 +1,219 @@
+"""Append records to a session's own journal, and follow everybody's.
+
+A line is one JSON object with its serial number and its checksum. One process writes a journal and
+any number read it; nobody locks, because a line counts from the moment its newline is there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from nbckpt.digests import digest_of
+from nbckpt.model import Record
+from nbckpt.storage.disk import create, sync_data, sync_folder, write_at
+
+SUFFIX = ".jsonl"
+SUM_DIGITS = 16
+TAIL = len(',"sum":""}') + SUM_DIGITS
+KEPT_UNSYNCED = 1 << 20
+
+
+def encode(record: Record) -> str:
+    """The record as JSON without its closing brace, so that serial and checksum can follow.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite, which JSON cannot say.
+    """
+    return json.dumps(record, separators=(",", ":"), allow_nan=False)[:-1]
+
+
+def seal_line(body: str, serial: int) -> bytes:
+    """The line of an encoded record: its text, its serial number, its checksum, a newline."""
+    text = f'{body},"n":{serial}'.encode()
+    return text + f',"sum":"{digest_of(text)[:SUM_DIGITS]}"}}\n'.encode()
+
+
+def read_line(line: bytes) -> Record | None:
+    """The record of a line without its newline, `n` among its members; None if it is damaged."""
+    text, tail = line[:-TAIL], line[-TAIL:]
+    if tail != f',"sum":"{digest_of(text)[:SUM_DIGITS]}"}}'.encode():
+        return None
+    record: Record = json.loads(text + b"}")
+    return record
+
+
+class Journal:
+    """The journal that this session writes; its file is made by the first record.
+
+    Lines that the disk refused stay here and go out, unchanged and at the same place, with the
+    next ones: a reader that saw a part of them stays right, and no record is ever durable
+    without the ones that came before it.
+
+    Attributes
+    ----------
+    path
+        Of the file, which need not exist yet.
+    readable_bytes
+        How far its own session may read: to what is durable, or was written as not durable.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.readable_bytes = 0
+        self._fd: int | None = None
+        self._serial = 0
+        self._synced = 0
+        self._written = 0
+        self._tail = bytearray()  # lines after `_synced`: written, refused, or still to write
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of lines that are not known to be durable."""
+        return len(self._tail)
+
+    def add(self, bodies: Sequence[str]) -> None:
+        """Take encoded records; `write` puts them on disk."""
+        for body in bodies:
+            self._tail += seal_line(body, self._serial)
+            self._serial += 1
+
+    def write(self, *, durable: bool = True) -> None:
+        """Write what is waiting; when `durable`, return when it survives a power cut.
+
+        Raises
+        ------
+        OSError
+            If the disk refuses. What was waiting still is.
+        """
+        fd = self._open()
+        write_at(fd, memoryview(self._tail)[self._written :], self._synced + self._written)
+        self._written = len(self._tail)
+        if durable or len(self._tail) > KEPT_UNSYNCED:
+            self._sync(fd)
+        self.readable_bytes = self._synced + self._written
+
+    def close(self) -> None:
+        """Let go of the file: from now on the session counts as ended."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _open(self) -> int:
+        if self._fd is None:
+            # Locked before it has its name, so that who finds a journal unlocked knows it is dead.
+            unnamed = self.path.with_name(f".{self.path.name}.tmp")
+            self._fd = create(unnamed)
+            with suppress(OSError):  # some network file systems know no locks
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unnamed.rename(self.path)
+            sync_folder(self.path.parent)
+        return self._fd
+
+    def _sync(self, fd: int) -> None:
+        try:
+            sync_data(fd)
+        except OSError:
+            # The kernel may have dropped the pages and called them clean: write them again.
+            self._written = 0
+            raise
+        self._synced += len(self._tail)
+        self._written = 0
+        self._tail = bytearray()
+
+
+def is_live(path: Path) -> bool:
+    """Whether a process still writes this journal."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return True  # where locks are unknown, better to take a dead one for live
+    else:
+        return False
+    finally:
+        os.close(fd)
+
+
+class Entry(NamedTuple):
+    """A record and where it stands; entries of all journals sort by time, of one as written."""
+
+    at: float
+    journal: str
+    serial: int
+    record: Record
+
+
+def when(record: Record) -> float:
+    """The time that a record carries, in seconds since the epoch; 0.0 if it has none."""
+    at = record.get("at", record.get("created_at"))
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
+class Follower:
+    """Reads a journal from where it last stopped.
+
+    Attributes
+    ----------
+    damages
+        A sentence for each line that was there and cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damages: list[str] = []
+        self._offset = 0
+        self._line = 0
+        self._serial = 0
+        self._at = 0.0
+
+    def read(self, limit: int | None = None) -> list[Entry]:
+        """What was added since; an unfinished last line is left for the next time.
+
+        Parameters
+        ----------
+        limit
+            Read no further than this many bytes from the start of the file.
+        """
+        return [entry for line in self._lines(limit) if (entry := self._entry(line)) is not None]
+
+    def _lines(self, limit: int | None) -> list[bytes]:
+        with self.path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            end = size if limit is None else min(size, limit)
+            if end <= self._offset:
+                return []
+            file.seek(self._offset)
+            data = file.read(end - self._offset)
+        whole = data.rfind(b"\n") + 1
+        self._offset += whole
+        return data[:whole].split(b"\n")[:-1]
+
+    def _entry(self, line: bytes) -> Entry | None:
+        self._line += 1
+        expected, self._serial = self._serial, self._serial + 1
+        record = read_line(line)
+        if record is None:
+            self._damaged("is damaged; what it recorded is lost")
+            return None
+        serial = int(record.pop("n"))
+        if serial > expected:
+            self._damaged(f"{serial - expected} lines before it are gone")
+        self._serial = serial + 1
+        self._at = max(self._at, when(record))  # a clock set back must not reorder a journal
+        return Entry(self._at, self.path.stem, serial, record)
+
+    def _damaged(self, what: str) -> None:
+        self.damages.append(f"journal {self.path.name}, line {self._line}: {what}")

@@ -1,0 +1,139 @@
+"""Bring ranges of files into one piece of memory: mapped copy-on-write, else read.
+
+Notes
+-----
+A part whose chunks lie in several packs is still mapped as one range: an anonymous mapping
+reserves the addresses and each run is mapped over its share with ``MAP_FIXED``. Python's `mmap`
+has no such flag, and duplicates a descriptor for every mapping, of which a process has few; so
+this calls the C library. Where it cannot (another system, too many runs), the bytes are read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES
+
+MAP_PRIVATE = 0x02
+MAP_FIXED = 0x10
+MAX_RUNS = 1024  # of 65,530 mappings that Linux allows a process
+
+
+class Run(NamedTuple):
+    """A range of a file."""
+
+    fd: int
+    offset: int
+    length: int
+
+
+def join_runs(runs: Sequence[Run]) -> list[Run]:
+    """The same ranges, those that follow each other on disk made one."""
+    joined: list[Run] = []
+    for run in runs:
+        last = joined[-1] if joined else None
+        if last and (last.fd, last.offset + last.length) == (run.fd, run.offset):
+            joined[-1] = last._replace(length=last.length + run.length)
+        else:
+            joined.append(run)
+    return joined
+
+
+def gather(runs: Sequence[Run]) -> memoryview:
+    """The bytes of `runs` in one writable piece of memory; the files stay as they are.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    EOFError
+        If it ends before its range does. Asked first, because touching a page that is mapped
+        past the end of its file kills the process.
+    """
+    runs = join_runs(runs)
+    for run in runs:
+        if os.fstat(run.fd).st_size < run.offset + run.length:
+            raise EOFError(run.offset)
+    size = sum(run.length for run in runs)
+    if size < MAPPED_BYTES:
+        return _read(runs, memoryview(bytearray(size)))
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if _can_map(runs) and _map(runs, memory):
+        return memoryview(memory)
+    return _read(runs, memoryview(memory))
+
+
+def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
+    rest = memory
+    for run in runs:
+        done = 0
+        while done < run.length:
+            count = os.preadv(run.fd, [rest[done : run.length]], run.offset + done)
+            if count == 0:
+                raise EOFError(run.offset)
+            done += count
+        rest = rest[run.length :]
+    return memory
+
+
+def _can_map(runs: Sequence[Run]) -> bool:
+    if _libc() is None or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
+        return False
+    whole_pages = all(run.length % PAGE_BYTES == 0 for run in runs[:-1])
+    return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs)
+
+
+def _map(runs: Sequence[Run], memory: mmap.mmap) -> bool:
+    libc = _libc()
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    address = start
+    for run in runs:
+        got = libc.mmap(
+            address,
+            run.length,
+            mmap.PROT_READ | mmap.PROT_WRITE,
+            MAP_PRIVATE | MAP_FIXED,
+            run.fd,
+            run.offset,
+        )
+        if got != address:
+            return _unmap(libc, start, len(memory))
+        address += run.length
+    return True
+
+
+def _unmap(libc: Any, start: int, size: int) -> bool:
+    # Pages of the file that are mapped already must not lie under what is read instead: a
+    # private page that is written keeps its bytes, so reading over them is right as it is; but a
+    # refused MAP_FIXED may have left a hole, which only fresh memory fills.
+    anonymous = getattr(mmap, "MAP_ANONYMOUS", 0)
+    protection = mmap.PROT_READ | mmap.PROT_WRITE
+    got = libc.mmap(start, size, protection, MAP_PRIVATE | MAP_FIXED | anonymous, -1, 0)
+    if got != start:
+        message = "the system refuses memory for a mapping"
+        raise MemoryError(message)
+    return False
+
+
+@cache
+def _libc() -> Any:
+    """The C library with a typed `mmap`; None where its constants are not known."""
+    if sys.platform not in ("linux", "darwin") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_size_t
+    libc.mmap.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int64,
+    ]
+    return libc

@@ -1,0 +1,235 @@
+"""Append chunks to a session's own packs, and say where every chunk lies.
+
+A pack is written in batches: data, then an index frame that names the chunks since the frame
+before. A chunk counts when its frame is durable; whatever else stands in a pack is garbage that
+readers pass over. A pack is only ever appended to, so its pages can be mapped.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from blake3 import blake3
+
+from nbckpt.errors import FormatError
+from nbckpt.storage.disk import create, read_at, sync_data, sync_folder, write_at
+
+Name: TypeAlias = bytes
+"""A digest as its 32 bytes."""
+
+SUFFIX = ".pack"
+VERSION = 1
+HEADER = struct.Struct("<8sI52x")
+MAGIC = b"\x93NBPACK\n"
+FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
+FRAME = struct.Struct("<16sQQQI20x")
+ENTRY = struct.Struct("<32sQIB3x")
+SUM_BYTES = 32
+NO_FRAME = 0
+RAW = 0
+
+CHUNK_BYTES = 256 << 10
+PAGE_BYTES = 4096
+ALIGNED_BYTES = 64
+MAPPED_BYTES = 64 << 10
+ROLL_BYTES = 256 << 20
+
+
+class Place(NamedTuple):
+    """Where a chunk lies: the name of a pack, without its suffix, and a range of bytes in it."""
+
+    pack: str
+    offset: int
+    length: int
+    codec: int = RAW
+
+
+class Frame(NamedTuple):
+    """An index frame: the batch that it closes, and the frame before it.
+
+    Attributes
+    ----------
+    offset, length
+        Of the frame itself.
+    previous
+        Offset of the frame before, or `NO_FRAME`.
+    start
+        Where its batch begins.
+    """
+
+    offset: int
+    length: int
+    previous: int
+    start: int
+    chunks: tuple[tuple[Name, Place], ...]
+
+
+class Batch(NamedTuple):
+    """What a journal says of a batch, so that readers find its frame without a search."""
+
+    pack: str
+    frame: int
+
+
+def align(offset: int, unit: int) -> int:
+    """The first multiple of `unit` that is not before `offset`."""
+    return -(-offset // unit) * unit
+
+
+def encode_frame(chunks: dict[Name, Place], *, offset: int, previous: int, start: int) -> bytes:
+    """The bytes of the index frame that stands at `offset`."""
+    head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks))
+    entries = b"".join(
+        ENTRY.pack(name, place.offset, place.length, place.codec) for name, place in chunks.items()
+    )
+    return head + entries + blake3(head + entries).digest()
+
+
+def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
+    """The index frame at `offset`; None if there is none, or it is damaged."""
+    head = read_at(fd, FRAME.size, offset)
+    if len(head) < FRAME.size:
+        return None
+    magic, own_offset, previous, start, count = FRAME.unpack(head)
+    if magic != FRAME_MAGIC or own_offset != offset:
+        return None
+    body = read_at(fd, count * ENTRY.size + SUM_BYTES, offset + FRAME.size)
+    entries, checksum = body[:-SUM_BYTES], body[-SUM_BYTES:]
+    if len(entries) != count * ENTRY.size or blake3(head + entries).digest() != checksum:
+        return None
+    chunks = tuple(
+        (name, Place(pack, at, length, codec))
+        for name, at, length, codec in ENTRY.iter_unpack(entries)
+    )
+    return Frame(offset, len(head) + len(body), previous, start, chunks)
+
+
+def find_frames(fd: int, pack: str, start: int = 0) -> Iterator[Frame]:
+    """Every whole index frame from `start` on, found by its magic."""
+    piece_bytes = 4 << 20
+    base = align(max(start, HEADER.size), ALIGNED_BYTES)
+    while piece := read_at(fd, piece_bytes, base):
+        found = piece.find(FRAME_MAGIC)
+        while found >= 0:
+            # The magic is shorter than the alignment, so no piece cuts one that counts.
+            if found % ALIGNED_BYTES == 0 and (frame := read_frame(fd, pack, base + found)):
+                yield frame
+            found = piece.find(FRAME_MAGIC, found + 1)
+        base += len(piece)
+
+
+def open_pack(folder: Path, pack: str) -> int:
+    """A descriptor for reading a pack.
+
+    Raises
+    ------
+    FormatError
+        If it is no pack, or of a later version.
+    OSError
+        If it is not there or cannot be read.
+    """
+    path = folder / f"{pack}{SUFFIX}"
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        _check_header(read_at(fd, HEADER.size, 0), path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _check_header(header: bytes, path: Path) -> None:
+    if len(header) < HEADER.size or HEADER.unpack(header)[0] != MAGIC:
+        message = f"{path} is damaged: it does not begin as a pack does"
+        raise FormatError(message)
+    version = HEADER.unpack(header)[1]
+    if version > VERSION:
+        message = f"{path} has pack format {version}, newer than {VERSION}: upgrade nbckpt"
+        raise FormatError(message)
+
+
+@dataclass(slots=True)
+class PackWriter:
+    """One pack that this session appends to.
+
+    Attributes
+    ----------
+    end
+        Where the next chunk may go.
+    open_chunks
+        Chunks since the last frame.
+    """
+
+    folder: Path
+    name: str
+    fd: int
+    end: int = HEADER.size
+    previous: int = NO_FRAME
+    start: int = HEADER.size
+    named: bool = False
+    open_chunks: dict[Name, Place] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, folder: Path, name: str) -> PackWriter:
+        """A new pack with its header written."""
+        fd = create(folder / f"{name}{SUFFIX}")
+        try:
+            write_at(fd, HEADER.pack(MAGIC, VERSION), 0)
+        except OSError:
+            os.close(fd)
+            raise
+        return cls(folder, name, fd)
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+        return self.folder / f"{self.name}{SUFFIX}"
+
+    def put(self, name: Name, data: memoryview, *, after: Place | None, mapped: bool) -> Place:
+        """Write a chunk: back to back `after` the one before it, or aligned.
+
+        Parameters
+        ----------
+        after
+            The chunk of the same part that was written just before, if there is one.
+        mapped
+            Whether it begins a range that readers will map, hence on a page.
+        """
+        offset = self.end
+        if after is None or after.pack != self.name or after.offset + after.length != offset:
+            offset = align(offset, PAGE_BYTES if mapped else ALIGNED_BYTES)
+        # Whatever a refused write left behind `end` is overwritten by the next one.
+        write_at(self.fd, data, offset)
+        place = Place(self.name, offset, len(data))
+        self.end = offset + len(data)
+        self.open_chunks[name] = place
+        return place
+
+    def seal(self) -> Frame:
+        """Write the frame of the chunks since the last one, in the kernel's cache only."""
+        offset = align(self.end, ALIGNED_BYTES)
+        data = encode_frame(
+            self.open_chunks, offset=offset, previous=self.previous, start=self.start
+        )
+        write_at(self.fd, data, offset)
+        frame = Frame(offset, len(data), self.previous, self.start, tuple(self.open_chunks.items()))
+        self.previous = offset
+        self.start = self.end = offset + len(data)
+        self.open_chunks = {}
+        return frame
+
+    def sync(self) -> None:
+        """Return when all that was written, and the name of the pack, survives a power cut."""
+        sync_data(self.fd)
+        if not self.named:
+            sync_folder(self.folder)
+            self.named = True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.fd)

@@ -1,0 +1,371 @@
+"""A store: bytes by digest, records by time; written by this session, read by everybody."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from nbckpt.digests import Digest
+from nbckpt.errors import NotFoundError, StoreError
+from nbckpt.model import Record
+from nbckpt.storage import journal
+from nbckpt.storage.check import Report, check
+from nbckpt.storage.folder import open_folder
+from nbckpt.storage.following import Journals
+from nbckpt.storage.index import Index
+from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.reader import Reader
+from nbckpt.storage.workers import Worker
+from nbckpt.storage.writer import Writer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+Job: TypeAlias = Callable[[], None]
+BATCH = "batch"
+BACKGROUND_NICENESS = 10
+
+
+class _Commit(NamedTuple):
+    bodies: list[str]
+    durable: bool
+    done: Future[None]
+
+
+class _Queued(NamedTuple):
+    job: Job
+    after: list[Future[None]]
+    done: Future[None]
+
+
+class Store:
+    """The folder ``.nbckpt``, opened by one process.
+
+    Bytes are put at once and become durable with the next commit; records are committed by one
+    background thread, in the order they were given. Any number of stores may be open on one
+    folder, in any number of processes: each writes files of its own and waits for nobody.
+
+    After `os.fork` the child goes on as a session of its own: it reads what is durable, writes
+    its own files, and has nothing of what the parent had queued.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._verified: set[Name] = set()
+        self._index = Index(path / "packs")
+        self._journals = Journals(path / "journal")
+        self._reader = Reader(path / "packs", self._find, self._verified, self._index.forget)
+        self._records: dict[str, list[Record]] = {}
+        self._unseen: list[Record] = []
+        self._looked = False
+        self._closed = False
+        self._begin_writing()
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True) -> Store:
+        """The store at `path`, made if it is not there and `create` allows it.
+
+        Opening a store that exists writes nothing, so a read-only one can be read; the error
+        comes with the first write.
+
+        Raises
+        ------
+        StoreError
+            If `path` is a file, or a folder with other things in it, or cannot be written; or if
+            nothing is there and `create` is false.
+        FormatError
+            If a newer nbckpt made it, or its ``format.json`` is damaged.
+        """
+        path = Path(path).absolute()
+        open_folder(path, create=create)
+        return cls(path)
+
+    @property
+    def tables(self) -> Path:
+        """The folder of the Parquet files."""
+        return self.path / "tables"
+
+    @property
+    def damages(self) -> list[str]:
+        """A sentence for each line or index that was met and cannot be read."""
+        return [*self._journals.damages, *self._index.damages]
+
+    # -- bytes
+
+    def put_blob(self, parts: Sequence[Buffer]) -> Digest:
+        """The digest of a blob: all its bytes are out of the caller's buffers when this returns.
+
+        They are durable when a later `append` is. What the store has already is not written
+        again.
+
+        Parameters
+        ----------
+        parts
+            C- or Fortran-contiguous buffers. The first is the pickle stream, by custom.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses. The next put works as soon as the disk does.
+        """
+        self._refuse_if_closed()
+        if not self._looked:
+            self._look()  # so that what other sessions stored is not stored again
+        return self._writer.put_blob(parts)
+
+    def get_blob(self, digest: Digest) -> list[memoryview]:
+        """The parts of a blob, as writable as they were when they were put.
+
+        Parts of 64 KiB and more are mapped copy-on-write: there at once, read when touched, and
+        free to change, since their files never do. Each chunk is verified the first time that
+        this process reads it.
+
+        Raises
+        ------
+        BlobNotFoundError
+            If the store does not hold it.
+        FormatError
+            If its bytes are damaged.
+        """
+        return self._reader.read(digest)
+
+    def blob_size(self, digest: Digest) -> int:
+        """The bytes of all parts together.
+
+        Raises
+        ------
+        BlobNotFoundError
+            If the store does not hold the blob.
+        """
+        return sum(part.size for part in self._reader.parts(digest))
+
+    def has_blob(self, digest: Digest) -> bool:
+        """Whether every chunk of the blob has a place; their bytes are not looked at."""
+        try:
+            parts = self._reader.parts(digest)
+        except NotFoundError:
+            return False
+        return all(self._find(name) is not None for part in parts for name in part.names)
+
+    # -- records
+
+    def append(self, records: Sequence[Record], *, durable: bool = True) -> Future[None]:
+        """A future that is done when these records, and all that came before, are durable.
+
+        Parameters
+        ----------
+        records
+            Encoded before this returns.
+        durable
+            If false, written soon and not synced: for events, whose loss in a power cut does
+            not matter.
+
+        Returns
+        -------
+        Future
+            Holds a `StoreError` if the disk refused. The records are then tried again before
+            those of the next `append`: giving them again is not needed, and does no harm.
+
+        Raises
+        ------
+        ValueError
+            If a number in a record is not finite.
+        """
+        self._refuse_if_closed()
+        bodies = [journal.encode(record) for record in records]
+        done = self._promise()
+        self._commits.submit(_Commit(bodies, durable, done))
+        return done
+
+    def in_background(self, job: Job) -> Future[None]:
+        """A future of `job`, which runs in a slow thread after what was queued before it.
+
+        Commits do not wait for jobs. At the interpreter's exit, jobs that did not begin are
+        dropped.
+        """
+        self._refuse_if_closed()
+        after = list(self._open)
+        done = self._promise()
+        self._jobs.submit(_Queued(job, after, done))
+        return done
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Return when everything queued so far, commits and jobs, is done.
+
+        Raises
+        ------
+        StoreError
+            If it takes longer than `timeout_s`.
+        NbckptError
+            The first failure since the last call that raised one, or since the store was opened.
+        """
+        queued = list(self._open)
+        _, unfinished = concurrent.futures.wait(queued, timeout_s)
+        if unfinished:
+            message = (
+                f"still writing to {self.path} after {timeout_s} s: {len(unfinished)} to go;"
+                " wait again"
+            )
+            raise StoreError(message)
+        self._raise_failure(queued)
+
+    def refresh(self) -> list[Record]:
+        """The records that appeared since the last call, from all journals, oldest first.
+
+        The first call gives all. Own records come as soon as they are durable. What cannot be
+        read is named in `damages`, and the rest is still given.
+        """
+        with self._read_lock:
+            self._look()
+            records, self._unseen = self._unseen, []
+        return records
+
+    def records(self, kind: str) -> Sequence[Record]:
+        """All records of a kind that were seen so far, oldest first; not to be changed."""
+        return self._records.get(kind, ())
+
+    def check(self) -> Report:
+        """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
+        return check(self.path)
+
+    def close(self) -> None:
+        """Finish what is queued and let go of all files.
+
+        Raises
+        ------
+        NbckptError
+            The first failure that `wait` did not raise.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._jobs.close()
+        self._ended()
+        self._raise_failure(list(self._open))
+
+    # -- within
+
+    def _begin_writing(self) -> None:
+        """Become a session of one's own: at the beginning, and in a forked child."""
+        self._read_lock = threading.RLock()
+        self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
+        self._writer = Writer(self.path, self._index, self._verified)
+        self._commits: Worker[_Commit] = Worker("nbckpt-commit", _committing(self._writer))
+        self._jobs: Worker[_Queued] = Worker(
+            "nbckpt-background", _run_jobs, at_most=1, niceness=BACKGROUND_NICENESS
+        )
+        self._ended = weakref.finalize(self, _end, self._commits, self._jobs, self._writer)
+        _LIVE.add(self)
+
+    def _begin_again_in_child(self) -> None:
+        if self._closed:
+            return
+        self._ended.detach()
+        self._writer.close()
+        self._index.renew_lock()
+        self._begin_writing()
+
+    def _find(self, name: Name) -> Place | None:
+        place = self._writer.find(name) or self._index.find(name)
+        if place is None:
+            self._look()
+            place = self._index.search(name)
+        return place
+
+    def _look(self) -> None:
+        """Take in what is new in all journals."""
+        with self._read_lock:
+            own = self._writer.journal
+            for entry in self._journals.read({own.path.stem: own.readable_bytes}):
+                self._take(entry.record)
+            self._looked = True
+
+    def _take(self, record: Record) -> None:
+        if record["kind"] == BATCH:
+            self._index.expect(Batch(record["pack"], record["frame"]))
+            return
+        self._records.setdefault(record["kind"], []).append(record)
+        self._unseen.append(record)
+
+    def _promise(self) -> Future[None]:
+        done: Future[None] = Future()
+        # Running from the start: what is queued cannot be taken back.
+        done.set_running_or_notify_cancel()
+        self._open[done] = None
+        done.add_done_callback(self._kept)
+        return done
+
+    def _kept(self, done: Future[None]) -> None:
+        if done.exception() is None:
+            self._open.pop(done, None)
+
+    def _raise_failure(self, done: Sequence[Future[None]]) -> None:
+        errors = [error for future in done if (error := future.exception())]
+        for future in done:
+            self._open.pop(future, None)
+        if errors:
+            raise errors[0]
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            message = f"the store {self.path} is closed; open it again"
+            raise StoreError(message)
+
+
+def _committing(writer: Writer) -> Callable[[list[_Commit]], None]:
+    """Work that makes all commits that wait durable with one sync."""
+
+    def commit_all(commits: list[_Commit]) -> None:
+        bodies = [body for commit in commits for body in commit.bodies]
+        try:
+            writer.commit(bodies, durable=any(commit.durable for commit in commits))
+        except Exception as error:  # whoever holds the future gets it
+            for commit in commits:
+                commit.done.set_exception(error)
+        else:
+            for commit in commits:
+                commit.done.set_result(None)
+
+    return commit_all
+
+
+def _run_jobs(queued: list[_Queued]) -> None:
+    for job, after, done in queued:
+        concurrent.futures.wait(after)
+        try:
+            job()
+        except Exception as error:  # whoever holds the future gets it
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+
+
+def _end(commits: Worker[_Commit], jobs: Worker[_Queued], writer: Writer) -> None:
+    """Finish the commits; also when the store is forgotten, or the interpreter exits."""
+    for queued in jobs.drop():
+        queued.done.set_exception(StoreError("the interpreter ended before this job began"))
+    jobs.close()
+    commits.close()
+    writer.close()
+
+
+_LIVE: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _begin_again_in_child() -> None:
+    for store in list(_LIVE):
+        store._begin_again_in_child()  # noqa: SLF001 - the module's own class
+
+
+os.register_at_fork(after_in_child=_begin_again_in_child)
