@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Digest: TypeAlias = str
 """BLAKE3 of some bytes, as 64 lowercase hex digits."""
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 
 def digest_of(*parts: Buffer | str) -> Digest:

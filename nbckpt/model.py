@@ -118,7 +118,7 @@ class Checkpoint:
     Attributes
     ----------
     id
-        Sortable by time; unique across sessions.
+        Unique across sessions; random, so that a few of its characters tell it from others.
     parent
         The checkpoint that this one changes; None for the first.
     changed
@@ -137,7 +137,8 @@ class Checkpoint:
         Name of each random generator that the cell drew from after it was seeded → digest of
         its state before.
     progress
-        Of a partial checkpoint: items of the loop that are done, and of how many (-1: unknown).
+        Of a partial checkpoint: which loop of the step, items of it that are done, and of how
+        many (-1: unknown).
     error
         Of a failed checkpoint: the type and message.
     """
@@ -160,7 +161,7 @@ class Checkpoint:
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     random_in: Mapping[str, Digest] = field(default_factory=dict)
-    progress: tuple[int, int] | None = None
+    progress: tuple[int, int, int] | None = None
     error: str | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
@@ -195,7 +196,7 @@ def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
     for name in ("removed", "bound", "omitted", "tags"):
         members[name] = tuple(members.get(name, ()))
     if progress := members.get("progress"):
-        members["progress"] = (progress[0], progress[1])
+        members["progress"] = (progress[0], progress[1], progress[2])
     members.setdefault("branch", "main")
     members.setdefault("notebook", "")
     members.setdefault("name", "")

@@ -1,0 +1,373 @@
+"""Namespace → manifest: what changed since the last look, and what cannot be kept.
+
+A name is looked at when the code that ran could have touched it, when it is bound to another
+object than before, or when it shares objects with one of those. All others keep the blob they
+have, however large they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbckpt import randomness
+from nbckpt.codecs import refused
+from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, homes_of, is_by_reference
+from nbckpt.describe import preview_of, shape_of, type_name_of
+from nbckpt.model import Refusal, Variable
+from nbckpt.progress import Bar
+from nbckpt.recipes import Bindings, Recipe, recipe_for
+from nbckpt.storage.store import Store
+
+_IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
+
+_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None)})
+
+MAX_SUBSTITUTES = 50
+"""Objects inside one variable that are kept by recipe or dill before it is given up."""
+
+
+def is_user_name(name: str) -> bool:
+    """Whether `name` is the user's, not IPython's history or Python's own."""
+    return _IPYTHON.fullmatch(name) is None
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What one look at the namespace found.
+
+    Attributes
+    ----------
+    manifest
+        All that is kept now.
+    changed
+        Names that are new or have another value than at the last look.
+    removed
+        Names that were there at the last look and are gone.
+    refused
+        Of the whole namespace, what cannot be kept.
+    omitted
+        Names that are there, and were not asked for.
+    """
+
+    manifest: dict[str, Variable]
+    changed: frozenset[str]
+    removed: frozenset[str]
+    refused: tuple[Refusal, ...]
+    omitted: tuple[str, ...]
+
+
+@dataclass
+class Capturer:
+    """Knows what of a live namespace is kept already.
+
+    Attributes
+    ----------
+    hidden
+        Names that are in the namespace without being the user's.
+    bindings
+        Which statement made which variable, for recipes.
+    """
+
+    store: Store
+    namespace: dict[str, object]
+    hidden: Container[str] = frozenset()
+    bindings: Bindings = field(default_factory=Bindings)
+    _kept: dict[str, Variable] = field(default_factory=dict)
+    _ids: dict[str, int] = field(default_factory=dict)
+    _refusals: dict[str, Refusal] = field(default_factory=dict)
+    _omitted: dict[str, int] = field(default_factory=dict)
+    _pending: set[str] | None = None  # None: any name may have changed
+
+    def __post_init__(self) -> None:
+        self._pending = set(self.user_names())
+
+    def user_names(self) -> list[str]:
+        """The user's variables, in the order in which they were made."""
+        return [n for n in self.namespace if is_user_name(n) and n not in self.hidden]
+
+    def touched(self, names: Iterable[str] | None) -> None:
+        """Note that code ran which may have changed `names`; None is all of them."""
+        if names is None or self._pending is None:
+            self._pending = None
+        else:
+            self._pending.update(names)
+
+    def manifest(self) -> dict[str, Variable]:
+        """What is kept, as of the last look."""
+        return dict(self._kept)
+
+    def adopt(self, restored: Mapping[str, Variable], removed: Iterable[str] = ()) -> None:
+        """Take note that these names now hold what these blobs hold."""
+        for name, variable in restored.items():
+            self._kept[name] = variable
+            self._ids[name] = id(self.namespace.get(name))
+            self._refusals.pop(name, None)
+            self._omitted.pop(name, None)
+            if self._pending is not None:
+                self._pending.discard(name)
+        for name in removed:
+            self._forget(name)
+
+    def settled(self) -> dict[str, Variable]:
+        """What is kept and still as it was: the names that no code can have changed since."""
+        if self._pending is None:
+            return {}
+        rebound = {n for n, i in self._ids.items() if i != id(self.namespace.get(n))}
+        unsure = self._pending | rebound
+        return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
+
+    def capture(
+        self,
+        asked: Callable[[str], bool] = lambda _: True,
+        *,
+        only: Container[str] | None = None,
+    ) -> Captured:
+        """Look at what may have changed, and put what did into the store.
+
+        Parameters
+        ----------
+        asked
+            Whether a name is to be kept. What is not stays out until it is bound anew.
+        only
+            Look at no other names than these; the others stay to be looked at.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses; what was found stays to be captured by the next call.
+        """
+        names = self.user_names()
+        present = set(names)
+        removed = {n for n in (*self._kept, *self._refusals) if n not in present | randomness.NAMES}
+        affected = {g for n in removed if n in self._kept for g in self._kept[n].group}
+        looked_at = self._to_look_at(names, affected)
+        if only is not None:
+            self.touched(looked_at)
+            looked_at = self._closed({n for n in looked_at if n in only}, set(names))
+        for name in sorted(n for n in looked_at if not asked(n)):
+            self._omit(name)
+            looked_at.discard(name)
+        changed = self._keep(sorted(looked_at), names) | self._keep_random_states()
+        for name in removed:
+            self._forget(name)
+        pending = present if self._pending is None else self._pending
+        self._pending = (pending - looked_at - removed) & present
+        omitted = tuple(n for n in names if n in self._omitted)
+        refusals = tuple(self._refusals.values())
+        return Captured(self.manifest(), frozenset(changed), frozenset(removed), refusals, omitted)
+
+    def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
+        """Names that may have changed, closed over what they share objects with."""
+        present = set(names)
+        rebound = {n for n in names if self._ids.get(n) != id(self.namespace[n])}
+        stale = {n for n in names if n in self._omitted and self._omitted[n] == self._ids.get(n)}
+        found = present if self._pending is None else present & (self._pending | affected)
+        found = (found | rebound) - (stale - rebound)
+        # A blob that refers to a function by name is stale when the name means another one now.
+        found |= {n for n, v in self._kept.items() if rebound.intersection(v.needs)}
+        return self._closed(found & present, present)
+
+    def _closed(self, found: set[str], present: set[str]) -> set[str]:
+        """`found` and all that shares objects with it."""
+        queue = list(found)
+        while queue:
+            variable = self._kept.get(queue.pop())
+            for mate in variable.group if variable else ():
+                if mate in present and mate not in found:
+                    found.add(mate)
+                    queue.append(mate)
+        return found
+
+    def _omit(self, name: str) -> None:
+        self._kept.pop(name, None)
+        self._refusals.pop(name, None)
+        self._omitted[name] = self._ids[name] = id(self.namespace[name])
+
+    def _forget(self, name: str) -> None:
+        for table in (self._kept, self._ids, self._refusals, self._omitted):
+            table.pop(name, None)
+
+    def _keep(self, looked_at: list[str], names: list[str]) -> set[str]:
+        """Encode and store these names; which of them changed."""
+        encoder = _Encoder(self, homes_of(self.namespace, names))
+        outcomes = encoder.encode_groups(looked_at)
+        size = sum(memoryview(p).nbytes for o in outcomes if o.encoded for p in o.encoded.parts)
+        changed: set[str] = set()
+        with Bar("saving", size) as bar:
+            for outcome in outcomes:
+                changed |= self._keep_group(outcome, bar)
+        return changed
+
+    def _keep_group(self, outcome: _Outcome, bar: Bar) -> set[str]:
+        self._omitted = {n: i for n, i in self._omitted.items() if n not in outcome.names}
+        for name in outcome.names:
+            self._ids[name] = id(self.namespace[name])
+        if outcome.encoded is None:
+            return self._refuse(outcome)
+        size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)
+        blob = self.store.put_blob(outcome.encoded.parts)
+        bar.advance(size)
+        changed = set()
+        for name in outcome.names:
+            self._refusals.pop(name, None)
+            before = self._kept.get(name)
+            if before is not None and before.blob == blob and before.group == outcome.names:
+                continue
+            value = self.namespace[name]
+            changed.add(name)
+            self._kept[name] = Variable(
+                name=name,
+                blob=blob,
+                value=blob,
+                type_name=type_name_of(value),
+                size_bytes=size,
+                shape=shape_of(value),
+                preview=preview_of(value),
+                group=outcome.names,
+                needs=tuple(sorted(outcome.encoded.needs)),
+                recipe=name in outcome.recipes,
+            )
+        return changed
+
+    def _refuse(self, outcome: _Outcome) -> set[str]:
+        changed = set()
+        for refusal in outcome.refusals:
+            name = refusal.variable
+            if self._kept.pop(name, None) is not None or name not in self._refusals:
+                changed.add(name)
+            self._refusals[name] = refusal
+        return changed
+
+    def _keep_random_states(self) -> set[str]:
+        changed = set()
+        for name, state in randomness.states().items():
+            encoded = encode({name: state}, Scope(self.namespace), with_shares=False)
+            blob = self.store.put_blob(encoded.parts)
+            before = self._kept.get(name)
+            if before is None or before.blob != blob:
+                size = sum(memoryview(part).nbytes for part in encoded.parts)
+                self._kept[name] = Variable(name, blob, blob, "random state", size, group=(name,))
+                changed.add(name)
+        return changed
+
+
+@dataclass
+class _Outcome:
+    """A group of variables as one blob, or why it has none."""
+
+    names: tuple[str, ...]
+    encoded: Encoded | None
+    refusals: tuple[Refusal, ...] = ()
+    recipes: frozenset[str] = frozenset()
+
+
+class _Encoder:
+    """Encodes variables one by one, and together where they share what can change."""
+
+    def __init__(self, capturer: Capturer, homes: Mapping[int, str]) -> None:
+        self._namespace = capturer.namespace
+        self._bindings = capturer.bindings
+        self._homes = homes
+        self._substitutes: dict[int, Any] = {}
+        self._recipes: set[str] = set()
+        self._keepalive: list[object] = []
+
+    def encode_groups(self, names: list[str]) -> list[_Outcome]:
+        single = [self._encode((name,), with_shares=len(names) > 1) for name in names]
+        good = {o.names[0]: o for o in single if o.encoded is not None}
+        groups = _groups({n: o.encoded.shares for n, o in good.items() if o.encoded})
+        together = [good[g[0]] if len(g) == 1 else self._encode(g) for g in groups]
+        return [*together, *(o for o in single if o.encoded is None)]
+
+    def _encode(self, names: tuple[str, ...], *, with_shares: bool = True) -> _Outcome:
+        values = {name: self._namespace[name] for name in names}
+        if len(names) == 1 and (
+            type(values[names[0]]) in _ATOMS or is_by_reference(values[names[0]])
+        ):
+            with_shares = False
+        while True:
+            scope = Scope(self._namespace, self._homes, self._substitutes)
+            try:
+                encoded = _encode_views(values, scope, with_shares=with_shares)
+            except EncodeError as error:
+                if refusal := self._substitute(error, values):
+                    refusals = tuple(Refusal(n, *refusal) for n in names)
+                    return _Outcome(names, None, refusals)
+                continue
+            return _Outcome(names, encoded, recipes=frozenset(self._recipes.intersection(names)))
+
+    def _substitute(
+        self, error: EncodeError, values: Mapping[str, object]
+    ) -> tuple[str, str, str] | None:
+        """Find something to write in the refusing object's place; else where, what and why."""
+        culprit = error.culprit
+        path = refused.path_to(culprit, values) or [(next(iter(values)), culprit)]
+        because = ""
+        if len(self._substitutes) < MAX_SUBSTITUTES and id(culprit) not in self._substitutes:
+            recipe, because = self._recipe_on(path)
+            if recipe is not None:
+                return None
+            if substitute := refused.dilled(culprit):
+                self._replace(culprit, substitute)
+                return None
+        reason = refused.reason_of(error.__cause__ or error)
+        where, obj = path[-1]
+        return where, type_name_of(obj), f"{reason} {because}".strip()
+
+    def _recipe_on(self, path: list[refused.Step]) -> tuple[Recipe | None, str]:
+        """A recipe for the outermost object on the way that is a variable and has one."""
+        because = ""
+        for _, obj in path:
+            for name in self._names_of(obj):
+                recipe = recipe_for(name, obj, self._namespace, self._bindings)
+                if isinstance(recipe, Recipe) and self._can_keep(recipe):
+                    self._replace(obj, recipe.reduced())
+                    self._recipes.add(name)
+                    return recipe, ""
+                because = because or (recipe if isinstance(recipe, str) else "")
+        return None, because
+
+    def _names_of(self, obj: object) -> list[str]:
+        return [n for n, v in self._namespace.items() if v is obj and is_user_name(n)]
+
+    def _can_keep(self, recipe: Recipe) -> bool:
+        try:
+            encode(recipe.values, Scope(self._namespace, self._homes), with_shares=False)
+        except EncodeError:
+            return False
+        return True
+
+    def _replace(self, obj: object, substitute: Any) -> None:
+        self._substitutes[id(obj)] = substitute
+        self._keepalive.append(obj)
+
+
+def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bool) -> Encoded:
+    """Encode; a second time when several arrays turn out to lie on one memory."""
+    encoded = encode(values, scope, with_shares=with_shares)
+    linked = frozenset(root for root, arrays in encoded.views.items() if len(arrays) > 1)
+    if not linked:
+        return encoded
+    return encode(values, scope, linked=linked, with_shares=with_shares)
+
+
+def _groups(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, ...]]:
+    """The connected components of variables that share an object."""
+    owner: dict[int, str] = {}
+    leader = {name: name for name in shares}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    for name, ids in shares.items():
+        for obj in ids:
+            leader[find(name)] = find(owner.setdefault(obj, name))
+    groups: dict[str, list[str]] = {}
+    for name in sorted(shares):
+        groups.setdefault(find(name), []).append(name)
+    return [tuple(group) for group in groups.values()]

@@ -1,0 +1,165 @@
+"""Functions and classes of the notebook, by value.
+
+A restored function's globals are the live namespace, as a function's that was defined in a cell
+are; closures share their cells again; streams hold no process ids, addresses or counters, so the
+same definition gives the same bytes in every process.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from cloudpickle import cloudpickle
+
+from nbckpt.codecs.loading import LOADING
+from nbckpt.digests import digest_of
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a cell, under a name that is the same in every process."""
+
+    filename: str
+    text: str
+
+
+class CellRef:
+    """Stands for an empty closure cell in a stream; functions on it fill it afterwards."""
+
+    def __init__(self, cell: CellType) -> None:
+        self.cell = cell
+
+    def __reduce__(self) -> Any:
+        return CellType, ()
+
+
+def is_importable(obj: type | FunctionType) -> bool:
+    """Whether another process gets `obj` by importing its module."""
+    return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
+
+
+def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
+    """A function by name if it can be imported, else by its code."""
+    if is_importable(function) or function.__globals__ is not pickler.scope.namespace:
+        return pickler.default_reduce(function)
+    source = _source_of(pickler, function.__code__.co_filename)
+    closure = function.__closure__ or ()
+    cells = tuple(_cell_ref(pickler, cell) for cell in closure)
+    state = {
+        "name": function.__name__,
+        "qualname": function.__qualname__,
+        "module": function.__module__,
+        "doc": function.__doc__,
+        "defaults": function.__defaults__,
+        "kwdefaults": function.__kwdefaults__,
+        "annotations": function.__annotations__,
+        "members": function.__dict__,
+        "closure": [
+            (ref, cell.cell_contents)
+            for ref, cell in zip(cells, closure, strict=True)
+            if not _is_empty(cell)
+        ],
+    }
+    if parameters := getattr(function, "__type_params__", ()):
+        state["type_params"] = parameters
+    arguments = (function.__code__, cells, source.filename, source.text)
+    return make_function, arguments, state, None, None, set_function
+
+
+def make_function(
+    code: CodeType, cells: tuple[CellType, ...], filename: str, text: str
+) -> FunctionType:
+    """A function of the namespace that is being restored; `set_function` fills in the rest."""
+    if text:
+        lines = text.splitlines(keepends=True)
+        linecache.cache[filename] = (len(text), None, lines, filename)
+    return FunctionType(code, LOADING.get().namespace, code.co_name, None, cells or None)
+
+
+def set_function(function: FunctionType, state: dict[str, Any]) -> None:
+    """Give a function its names, defaults and closure; after it is made, for it may hold itself."""
+    for member in ("name", "qualname", "module", "doc", "defaults", "kwdefaults", "annotations"):
+        setattr(function, f"__{member}__", state[member])
+    if "type_params" in state:
+        function.__type_params__ = state["type_params"]  # type: ignore[attr-defined]  # 3.12
+    function.__dict__.update(state["members"])
+    for cell, contents in state["closure"]:
+        cell.cell_contents = contents
+
+
+def reduce_cell(pickler: NamespacePickler, cell: CellType) -> Any:
+    """A closure cell that is reached without its function."""
+    contents = [] if _is_empty(cell) else [cell.cell_contents]
+    return itself, (_cell_ref(pickler, cell),), contents, None, None, fill_cell
+
+
+def itself(obj: object) -> object:
+    """`obj`."""
+    return obj
+
+
+def fill_cell(cell: CellType, contents: list[object]) -> None:
+    """Put the contents, if there are any, into a cell."""
+    for value in contents:
+        cell.cell_contents = value
+
+
+def _cell_ref(pickler: NamespacePickler, cell: CellType) -> CellRef:
+    pickler.keep(cell)
+    return pickler.cells.setdefault(id(cell), CellRef(cell))
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
+    """A code object whose file name is that of its cell's text, not of this process."""
+    source = _source_of(pickler, code.co_filename)
+    named = code.replace(co_filename=source.filename)
+    pickler.keep(named)
+    return cloudpickle._code_reduce(named)  # noqa: SLF001  # no public twin
+
+
+def _source_of(pickler: NamespacePickler, filename: str) -> Source:
+    if filename not in pickler.sources:
+        entry = linecache.cache.get(filename)
+        lines = entry[2] if entry is not None and len(entry) == 4 else []
+        text = "".join(lines)
+        name = f"<nbckpt {digest_of(text)[:12]}>" if text else "<nbckpt>"
+        pickler.sources[filename] = Source(name, text)
+    return pickler.sources[filename]
+
+
+def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
+    """A class by name if it can be imported, else by its members.
+
+    Notes
+    -----
+    cloudpickle tells classes apart by a random id, and gives a class that is live under it new
+    members when an old one is loaded. Without the id, a load makes a class of its own: going back
+    never changes what another variable still uses.
+    """
+    reduced = pickler.default_reduce(cls)
+    if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
+        return reduced
+    make, arguments, *rest = reduced
+    if make not in (cloudpickle._make_skeleton_class, cloudpickle._make_skeleton_enum):  # noqa: SLF001
+        return reduced
+    return make, (*arguments[:-2], None, None), *rest
+
+
+def is_notebook_function(value: object, namespace: object) -> bool:
+    """Whether `value` was defined in the notebook, by its globals."""
+    return isinstance(value, types.FunctionType) and value.__globals__ is namespace

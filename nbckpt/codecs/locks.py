@@ -1,0 +1,44 @@
+"""Locks: a fresh one of the same kind, held if it was held.
+
+A lock guards the threads of one process, which a checkpoint does not outlive; as part of a value
+(a queue, a model with a lock) it must not cost that value.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_LOCK = type(threading.Lock())
+_RLOCK = type(threading.RLock())
+
+
+def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
+    """How locks of type `kind` are written; None for anything else."""
+    if kind is _LOCK:
+        return _reduce_lock
+    if kind is _RLOCK:
+        return _reduce_rlock
+    return None
+
+
+def _reduce_lock(_: object, lock: threading.Lock) -> Any:
+    return make_lock, (lock.locked(),)
+
+
+def _reduce_rlock(_: object, __: object) -> Any:
+    return make_rlock, ()
+
+
+def make_lock(held: bool) -> threading.Lock:
+    """A new lock, acquired if `held`."""
+    lock = threading.Lock()
+    if held:
+        lock.acquire()
+    return lock
+
+
+def make_rlock() -> Any:
+    """A new reentrant lock, free: its owner was a thread that is gone."""
+    return threading.RLock()

@@ -1,0 +1,130 @@
+"""What to do about the one object that the C pickler refuses: find where it lies, try dill.
+
+dill keeps some things that cloudpickle does not (weak references, caches of functions), but takes
+twenty times as long, so it is asked for the single object only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+import socket
+import sqlite3
+import subprocess
+import threading
+import types
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+MAX_VISITED = 200_000
+"""Objects looked at to find a path; past that only the variable is named."""
+
+_NEVER_BY_DILL = (
+    io.IOBase, socket.socket, sqlite3.Connection, sqlite3.Cursor, subprocess.Popen,
+    threading.Thread, asyncio.Future, asyncio.AbstractEventLoop,
+    types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
+    types.ModuleType, types.FrameType, types.TracebackType,
+)  # fmt: skip
+"""dill gives a dead or dangerous twin of these: a file reopened for writing is an empty file."""
+
+Step = tuple[str, object]
+
+
+def path_to(target: object, values: Mapping[str, object]) -> list[Step]:
+    """The way from a variable to `target`: each a text to read (``cfg['con']``) and the object.
+
+    Empty when it is not found among the first `MAX_VISITED` objects.
+    """
+    queue: deque[list[Step]] = deque([(name, value)] for name, value in values.items())
+    visited: set[int] = set()
+    while queue and len(visited) < MAX_VISITED:
+        path = queue.popleft()
+        text, obj = path[-1]
+        if obj is target:
+            return path
+        if id(obj) in visited or isinstance(obj, str | bytes | int | float | None):
+            continue
+        visited.add(id(obj))
+        queue.extend([*path, (text + label, child)] for label, child in _children(obj))
+    return []
+
+
+def _children(obj: object) -> Iterator[Step]:
+    if isinstance(obj, Mapping):
+        items = itertools.islice(obj.items(), MAX_VISITED)
+        yield from ((f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in items)
+    elif isinstance(obj, list | tuple | deque):
+        yield from ((f"[{index}]", v) for index, v in enumerate(itertools.islice(obj, MAX_VISITED)))
+    elif isinstance(obj, set | frozenset):
+        yield from (("{…}", v) for v in obj)
+    yield from _members(obj)
+
+
+def _members(obj: object) -> Iterator[Step]:
+    if isinstance(obj, types.ModuleType):
+        return
+    if isinstance(obj, types.FunctionType):
+        yield from _function_members(obj)
+    elif isinstance(obj, types.MethodType):
+        yield "", obj.__self__
+    elif isinstance(obj, partial):
+        yield from (("(…)", v) for v in (obj.func, *obj.args, *obj.keywords.values()))
+    members = getattr(obj, "__dict__", None)
+    if isinstance(members, Mapping):
+        yield from ((f".{name}", v) for name, v in list(members.items()))
+    for name in _slots(type(obj)):
+        try:
+            yield f".{name}", object.__getattribute__(obj, name)
+        except AttributeError:
+            continue
+
+
+def _function_members(function: types.FunctionType) -> Iterator[Step]:
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=False):
+        try:
+            yield f".<{name}>", cell.cell_contents
+        except ValueError:
+            continue
+    yield from ((".<default>", value) for value in function.__defaults__ or ())
+
+
+def _slots(kind: type) -> Iterable[str]:
+    for cls in kind.__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        yield from (slots,) if isinstance(slots, str) else slots
+
+
+def dilled(obj: object) -> Any:
+    """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
+    if isinstance(obj, _NEVER_BY_DILL):
+        return None
+    import dill
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            data = dill.dumps(obj, protocol=5, recurse=True)
+            dill.loads(data)
+        except Exception:  # whatever it raises: dill cannot keep this object
+            return None
+    return from_dill, (data,)
+
+
+def from_dill(data: bytes) -> object:
+    """The object that dill kept."""
+    import dill
+
+    return dill.loads(data)
+
+
+def reason_of(error: BaseException) -> str:
+    """Why it was refused, as the end of a sentence."""
+    text = str(error).strip().split("\n")[0]
+    if isinstance(error, RecursionError) or "recursion" in text:
+        return "is nested too deeply"
+    return f"cannot be pickled ({text or type(error).__name__})"

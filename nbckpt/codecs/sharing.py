@@ -1,0 +1,119 @@
+"""Which objects of a graph make two variables belong together.
+
+Only what can change: two variables that hold the same string are not thereby tied, two that hold
+the same list are.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import logging
+import pathlib
+import re
+import sys
+import types
+import uuid
+from collections.abc import Container, Iterable
+
+from nbckpt.codecs.functions import is_importable
+
+_IMMUTABLE: frozenset[type] = frozenset(
+    {
+        str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented),
+        range, slice, frozenset,
+        datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
+        decimal.Decimal, fractions.Fraction, uuid.UUID, re.Pattern,
+        pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath,
+        types.ModuleType, types.CodeType, types.BuiltinFunctionType, types.GenericAlias,
+        types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
+        types.GetSetDescriptorType, types.MemberDescriptorType, types.MappingProxyType,
+        logging.Logger, logging.RootLogger,
+    }
+)  # fmt: skip
+
+_IMMUTABLE_ELSEWHERE = {
+    "numpy": ("dtype", "ufunc", "generic"),
+    "pandas": ("Index", "Timestamp", "Timedelta", "Period", "Interval", "DateOffset"),
+    "torch": ("dtype", "device", "Size", "layout"),
+    "pyarrow": (
+        "DataType",
+        "Schema",
+        "Field",
+        "Array",
+        "ChunkedArray",
+        "Buffer",
+        "Scalar",
+        "Table",
+    ),
+    "zoneinfo": ("ZoneInfo",),
+}
+"""Immutable classes of packages that are never imported to ask about them."""
+
+
+class _Judge:
+    """Remembers per type whether its instances can change."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[type, bool] = {}
+        self._bases = tuple(_bases_elsewhere())
+
+    def is_mutable(self, obj: object) -> bool:
+        kind = type(obj)
+        verdict = self._verdicts.get(kind)
+        if verdict is None:
+            verdict = self._verdicts[kind] = self._decide(kind)
+        if kind is tuple:
+            return bool(obj)
+        return verdict
+
+    def _decide(self, kind: type) -> bool:
+        if kind in _IMMUTABLE or issubclass(kind, enum.Enum):
+            return False
+        return not issubclass(kind, self._bases)
+
+
+def _bases_elsewhere() -> Iterable[type]:
+    for package, names in _IMMUTABLE_ELSEWHERE.items():
+        if module := sys.modules.get(package):
+            yield from (
+                base for name in names if isinstance(base := getattr(module, name, None), type)
+            )
+    if dtypes := sys.modules.get("pandas.api.extensions"):
+        yield dtypes.ExtensionDtype
+    yield datetime.tzinfo
+
+
+_NAMED = (type, types.FunctionType)
+
+
+def shareable_ids(
+    memo: Iterable[tuple[int, object]], *, except_ids: Container[int], homes: Container[int]
+) -> frozenset[int]:
+    """Identities of the objects in a pickler's memo that tie the variables that hold them.
+
+    Parameters
+    ----------
+    memo
+        The values of a pickler's memo: place and object.
+    except_ids
+        Objects that are copied on write by their owners (blocks of data frames).
+    homes
+        Functions and classes that the namespace has a name for.
+
+    Notes
+    -----
+    Functions, classes and modules that are written by name are left out as well: whoever refers
+    to a name shares it anyway. Over-grouping is never wrong, only slower.
+    """
+    judge = _Judge()
+    ids = set()
+    for _, obj in memo:
+        if not judge.is_mutable(obj) or id(obj) in except_ids:
+            continue
+        if isinstance(obj, _NAMED) and (id(obj) in homes or is_importable(obj)):
+            continue
+        ids.add(id(obj))
+    return frozenset(ids)

@@ -1,0 +1,242 @@
+"""Statements that make again what cannot be pickled: clients, connections, files, generators.
+
+A statement is a recipe only if it does nothing but build a value: ``client = OpenAI()`` is one,
+``process = Popen(["rm", "x"])`` is not; that one is named, and left to the user.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import io
+import itertools
+import re
+import socket
+import sqlite3
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbckpt.analysis import names_of_tree
+
+_EFFECTFUL_MODULES = frozenset(
+    {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
+     "webbrowser", "os", "signal", "ctypes", "http", "xmlrpc", "logging"}
+)  # fmt: skip
+"""Classes and functions of these do more than build a value when they are called."""
+
+_EFFECTFUL_CLASSES = frozenset({"Thread", "Timer", "Process", "Popen", "ExcelWriter"})
+
+_WRITING_MODE = re.compile(r"(?=.*[wax+])[rwaxbtU+]{1,4}")
+
+_BUILDERS = frozenset({"open", "sqlite3.connect", "duckdb.connect", "socket.socket"})
+"""Functions that build a value, beside classes."""
+
+_EXPRESSIONS = (
+    ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.Set,
+    ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.Call, ast.Starred, ast.keyword,
+    ast.expr_context, ast.operator, ast.unaryop, ast.Slice,
+)  # fmt: skip
+"""What a recipe may be made of: nothing that assigns, awaits, yields or loops."""
+
+_PURE_CALLS = frozenset(
+    {"os.getenv", "os.environ.get", "str", "int", "float", "bool", "bytes", "dict", "list",
+     "tuple", "set", "pathlib.Path", "Path", "getpass.getuser"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The statement that last bound a name; no statement when it was part of a larger one."""
+
+    serial: int
+    statement: ast.stmt | None
+
+
+@dataclass
+class Bindings:
+    """Which top-level statement of the notebook last bound each name."""
+
+    _last: dict[str, Binding] = field(default_factory=dict)
+    _serials: Iterator[int] = field(default_factory=itertools.count)
+
+    def ran(self, tree: ast.Module) -> None:
+        """Note the statements of a cell that ran."""
+        for statement in tree.body:
+            serial = next(self._serials)
+            is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
+            for name in names_of_tree(ast.Module([statement], [])).binds:
+                self._last[name] = Binding(serial, statement if is_plain else None)
+
+    def of(self, name: str) -> Binding | None:
+        """The last binding of `name`; None if no cell bound it."""
+        return self._last.get(name)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make one variable again.
+
+    Attributes
+    ----------
+    values
+        What the statement reads, as it was when the statement ran.
+    after
+        What to do to the new value: ``("seek", position)`` or ``("close",)``.
+    """
+
+    name: str
+    statement: str
+    values: Mapping[str, object]
+    after: tuple[Any, ...] = ()
+
+    def reduced(self) -> Any:
+        """How a stream holds the recipe in the value's place."""
+        return follow, (self.name, self.statement, dict(self.values), self.after)
+
+
+def follow(name: str, statement: str, values: dict[str, object], after: tuple[Any, ...]) -> object:
+    """The value that `statement` binds to `name`, run in a namespace of its own."""
+    scope: dict[str, object] = {"__builtins__": builtins, **values}
+    exec(compile(statement, f"<nbckpt recipe of {name}>", "exec"), scope)
+    value: Any = scope[name]
+    match after:
+        case ("seek", position):
+            value.seek(position)
+        case ("close",):
+            value.close()
+    return value
+
+
+def recipe_for(
+    name: str, value: object, namespace: Mapping[str, object], bindings: Bindings
+) -> Recipe | str:
+    """The recipe of a variable, or why there is none (the end of a sentence)."""
+    binding = bindings.of(name)
+    if binding is None or binding.statement is None:
+        return "and no single statement made it"
+    statement = binding.statement
+    source = ast.unparse(statement)
+    if (call := _sole_call(statement, name)) is None or not _is_plain(call, namespace):
+        return f"and `{source}` does more than build a value"
+    if not _builds(call, value, namespace):
+        return f"and running `{source}` again might do more than build a value: run it yourself"
+    if reason := _lost_state(value, call):
+        return reason
+    names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {name}
+    values = {n: namespace[n] for n in sorted(names) if n in namespace}
+    rebound = [n for n in values if (b := bindings.of(n)) and b.serial > binding.serial]
+    if rebound:
+        return f"and `{source}` used another {rebound[0]!r} than there is now"
+    return Recipe(name, source, values, _afterwards(value))
+
+
+def _sole_call(statement: ast.stmt, name: str) -> ast.Call | None:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
+    value = statement.value  # type: ignore[attr-defined]
+    is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id == name
+    return value if is_simple and isinstance(value, ast.Call) else None
+
+
+def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
+    """Whether the arguments are constants, names and calls that only compute."""
+    for node in ast.walk(call):
+        if not isinstance(node, _EXPRESSIONS):
+            return False
+        if isinstance(node, ast.Call) and node is not call:
+            function = _resolve(node.func, namespace)
+            is_pure = ast.unparse(node.func) in _PURE_CALLS
+            if not is_pure and not (isinstance(function, type) and _is_harmless(function)):
+                return False
+    return True
+
+
+def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> bool:
+    if isinstance(value, types.GeneratorType):
+        return _is_fresh_generator(call, value, namespace)
+    if _has_writing_mode(call):
+        return False
+    function = _resolve(call.func, namespace)
+    if isinstance(function, type):
+        return isinstance(value, function) and _is_harmless(function)
+    return _qualified(function) in _BUILDERS
+
+
+def _is_fresh_generator(
+    call: ast.Call, generator: types.GeneratorType[Any, Any, Any], namespace: Mapping[str, object]
+) -> bool:
+    function = _resolve(call.func, namespace)
+    is_its_own = isinstance(function, types.FunctionType) and (
+        function.__code__ is generator.gi_code
+    )
+    return is_its_own and inspect.getgeneratorstate(generator) == inspect.GEN_CREATED
+
+
+def _is_harmless(cls: type) -> bool:
+    for base in cls.__mro__:
+        module = base.__module__.split(".")[0]
+        if module in _EFFECTFUL_MODULES or base.__name__ in _EFFECTFUL_CLASSES:
+            return False
+    home = sys.modules.get(cls.__module__)
+    return cls.__module__ != "__main__" and hasattr(home, "__name__")
+
+
+def _has_writing_mode(call: ast.Call) -> bool:
+    modes = [a for a in call.args[1:2] if isinstance(a, ast.Constant)]
+    modes += [
+        k.value for k in call.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)
+    ]
+    named = [k for k in call.keywords if k.arg == "mode" and not isinstance(k.value, ast.Constant)]
+    return bool(named) or any(
+        isinstance(m.value, str) and _WRITING_MODE.fullmatch(m.value) for m in modes
+    )
+
+
+def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
+    """The object that a name or a chain of attributes of modules and classes stands for."""
+    if isinstance(node, ast.Name):
+        return namespace.get(node.id, getattr(builtins, node.id, None))
+    if isinstance(node, ast.Attribute):
+        owner = _resolve(node.value, namespace)
+        if isinstance(owner, types.ModuleType | type):
+            return getattr(owner, node.attr, None)
+    return None
+
+
+def _qualified(function: object) -> str:
+    module = getattr(function, "__module__", "") or ""
+    name = getattr(function, "__qualname__", "")
+    return name if module in ("builtins", "io", "_io") else f"{module.lstrip('_')}.{name}"
+
+
+def _lost_state(value: object, call: ast.Call) -> str | None:
+    """What of `value` the statement would not bring back, if it matters."""
+    arguments = [a.value for a in call.args if isinstance(a, ast.Constant)]
+    if isinstance(value, sqlite3.Connection):
+        if ":memory:" in arguments or "" in arguments:
+            return "and its rows are in memory only: keep them in a file"
+        return "in an open transaction: commit it first" if value.in_transaction else None
+    if type(value).__name__ == "DuckDBPyConnection" and (not arguments or ":memory:" in arguments):
+        return "and its tables are in memory only: keep them in a file"
+    if isinstance(value, socket.socket) and _is_connected(value):
+        return "and it is connected: connect again after going back"
+    if isinstance(value, io.IOBase) and not value.closed and not value.seekable():
+        return "and what was read from it cannot be read again"
+    return None
+
+
+def _is_connected(sock: socket.socket) -> bool:
+    try:
+        sock.getpeername()
+    except OSError:
+        return False
+    return True
+
+
+def _afterwards(value: object) -> tuple[Any, ...]:
+    if not isinstance(value, io.IOBase):
+        return ()
+    return ("close",) if value.closed else ("seek", value.tell())

@@ -1,0 +1,130 @@
+"""Manifest → namespace: what came back, and what did not.
+
+All values are built before the first name is bound, so that an interruption leaves the namespace
+as it was. A value that cannot be built costs nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from nbckpt import randomness
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.errors import NbckptError, RestoreError
+from nbckpt.model import Manifest, Refusal, Variable
+from nbckpt.progress import Bar
+from nbckpt.storage.store import Store
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Values that are ready to be bound.
+
+    Attributes
+    ----------
+    values
+        By name.
+    unchanged
+        Names that hold what was asked for already.
+    failed
+        What could not be built, and why.
+    """
+
+    values: dict[str, object]
+    unchanged: frozenset[str]
+    failed: tuple[Refusal, ...]
+
+    def bind(self, namespace: dict[str, object], order: Iterable[str]) -> None:
+        """Bind the values in `namespace`; `order` is that of the manifest."""
+        names = [n for n in order if n in self.values]
+        randomness.put_states({n: self.values[n] for n in names if n in randomness.NAMES})
+        namespace.update({n: self.values[n] for n in names if n not in randomness.NAMES})
+
+
+def load(
+    wanted: Manifest,
+    *,
+    store: Store,
+    namespace: dict[str, object],
+    live: Manifest,
+    manifest: Manifest,
+) -> Loaded:
+    """The values of `wanted`, of which those that `live` holds already are not built again.
+
+    Parameters
+    ----------
+    wanted
+        The variables to bring back.
+    live
+        What `namespace` is known to hold.
+    manifest
+        The whole checkpoint, for functions and classes that wanted values refer to.
+    """
+    differing = _differing(wanted, live)
+    builder = _Builder(store, namespace, live, manifest, differing)
+    size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
+    with Bar("restoring", size) as bar:
+        for name in differing:
+            builder.build(wanted[name])
+            bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
+    values = {n: builder.values[n] for n in differing if n in builder.values}
+    return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(builder.failed.values()))
+
+
+def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:
+    """What must be built: all that is not live, and all that refers to what is built anew."""
+    names = {n for n, v in wanted.items() if n not in live or live[n].blob != v.blob}
+    while True:
+        more = {n for n, v in wanted.items() if n not in names and _is_drawn_in(v, names)}
+        if not more:
+            return {n: v for n, v in wanted.items() if n in names}
+        names |= more
+
+
+def _is_drawn_in(variable: Variable, names: set[str]) -> bool:
+    return not names.isdisjoint(variable.needs) or not names.isdisjoint(variable.group)
+
+
+@dataclass
+class _Builder:
+    """Builds each blob once, and what a blob refers to before it."""
+
+    store: Store
+    namespace: dict[str, object]
+    live: Manifest
+    manifest: Manifest
+    differing: Mapping[str, Variable]
+    values: dict[str, object] = field(default_factory=dict)
+    failed: dict[str, Refusal] = field(default_factory=dict)
+    _begun: set[str] = field(default_factory=set)
+
+    def build(self, variable: Variable) -> None:
+        if variable.blob in self._begun:
+            return
+        self._begun.add(variable.blob)
+        try:
+            parts = self.store.get_blob(variable.blob)
+            self.values |= decode(parts, Loading(self.namespace, self.resolve))
+        except Exception as error:  # a value's own code may raise anything
+            reason = (
+                str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
+            )
+            for name in variable.group or (variable.name,):
+                type_name = self.manifest[name].type_name if name in self.manifest else "?"
+                self.failed[name] = Refusal(name, name, type_name, f"did not come back: {reason}")
+
+    def resolve(self, name: str) -> object:
+        """A function or class of the notebook: the live one if it is the same, else built."""
+        variable = self.manifest.get(name)
+        if variable is None:
+            message = f"it needs {name!r}, which its checkpoint does not hold"
+            raise RestoreError(message)
+        is_live = name in self.live and self.live[name].blob == variable.blob
+        if is_live and name not in self.differing:
+            return self.namespace[name]
+        self.build(variable)
+        if name not in self.values:
+            message = f"it needs {name!r}, which did not come back"
+            raise RestoreError(message)
+        return self.values[name]

@@ -1,0 +1,41 @@
+"""Which variables a checkpoint keeps."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which variables a checkpoint keeps.
+
+    Attributes
+    ----------
+    vars
+        Only these; None is all.
+    exclude
+        Not these.
+    """
+
+    vars: frozenset[str] | None = None
+    exclude: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Whether `name` is to be kept."""
+        return name not in self.exclude and (self.vars is None or name in self.vars)
+
+    def options(self) -> dict[str, str]:
+        """What of this belongs to a step's key."""
+        options = {"vars": ",".join(sorted(self.vars))} if self.vars is not None else {}
+        if self.exclude:
+            options["exclude"] = ",".join(sorted(self.exclude))
+        return options
+
+
+def missing(name: str, known: Iterable[str]) -> str:
+    """The sentence about a variable that does not exist."""
+    close = difflib.get_close_matches(name, list(known), n=3)
+    hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+    return f"no variable {name!r} in the notebook{hint}"

@@ -1,0 +1,453 @@
+"""A live namespace bound to one branch of one store: checkpoint, rewind, resume, look."""
+
+from __future__ import annotations
+
+import ast
+import getpass
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Container, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbckpt import __version__, analysis, keys, randomness, restore
+from nbckpt.capture import Captured, Capturer
+from nbckpt.config import Settings, settings_from
+from nbckpt.digests import Digest
+from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
+from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
+from nbckpt.selection import Selection, missing
+from nbckpt.storage.store import Store
+from nbckpt.tables import keep_tables
+from nbckpt.timeline import Timeline
+
+if TYPE_CHECKING:
+    import duckdb
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a rewind or resume did.
+
+    Attributes
+    ----------
+    checkpoint
+        Where the namespace is now.
+    came_back, unchanged, removed
+        Names that were restored, that held the same already, and that were not there then.
+    failed
+        What could not be restored, and why.
+    left
+        Names that the checkpoint could not or was not asked to keep: they are as they were.
+    took_s
+        Seconds.
+    """
+
+    checkpoint: Checkpoint
+    came_back: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    removed: tuple[str, ...]
+    failed: tuple[Refusal, ...]
+    left: tuple[str, ...]
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A step that raised in this session, and what it had made of its own inputs by then."""
+
+    key: Key
+    inputs: Mapping[str, Digest]
+
+
+class Session:
+    """A live namespace bound to one branch of one store.
+
+    Parameters
+    ----------
+    store
+        Where checkpoints go.
+    namespace
+        The variables; in a notebook its globals.
+    notebook
+        Name of the notebook, for the history.
+    hidden
+        Names in the namespace that are not the user's.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        namespace: dict[str, object],
+        *,
+        notebook: str = "",
+        branch: str = MAIN,
+        hidden: Container[str] = frozenset(),
+        settings: Settings | None = None,
+    ) -> None:
+        self.id = secrets.token_hex(6)
+        self.store = store
+        self.namespace = namespace
+        self.notebook = notebook
+        self.branch = branch
+        self.settings = settings or settings_from()
+        self.timeline = Timeline()
+        self.capturer = Capturer(store, namespace, hidden)
+        self.position: str | None = None
+        self.before: str | None = None
+        self.moved = False
+        self.interrupted: dict[str, Interrupted] = {}
+        self.running: ast.Module | None = None
+        self._seeded: set[str] = set()
+        self._begun = False
+        self.refresh()
+
+    # -- the history ------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Take in what other sessions have written."""
+        for record in self.store.refresh():
+            self.timeline.apply(record)
+
+    @property
+    def head(self) -> Checkpoint | None:
+        """The newest checkpoint of this branch."""
+        return self.timeline.head(self.branch)
+
+    def get(self, ref: str) -> Checkpoint:
+        """The checkpoint that `ref` names.
+
+        Raises
+        ------
+        CheckpointNotFoundError
+            If there is none; the message says what there is.
+        """
+        self.refresh()
+        return self.timeline.resolve(
+            ref, branch=self.branch, here=self.position, before=self.before
+        )
+
+    def history(self) -> list[Checkpoint]:
+        """The checkpoints of this branch, newest first."""
+        self.refresh()
+        newest = self.position or (self.head.id if self.head else None)
+        return self.timeline.ancestry(newest) if newest else []
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
+        from nbckpt.storage.query import relation
+
+        self.wait()
+        self.refresh()
+        return relation(self.store, self.timeline, query)
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Return when everything so far is durable.
+
+        Raises
+        ------
+        StoreError
+            If some of it could not be written.
+        """
+        self.store.wait(timeout_s)
+
+    # -- what code ran ----------------------------------------------------------------------
+
+    def ran(self, tree: ast.Module | None) -> None:
+        """Note that code ran in the namespace; None if it is not known which."""
+        if tree is None:
+            self.capturer.touched(None)
+            return
+        names = analysis.names_of_tree(tree)
+        self.capturer.touched(keys.touched(names, self.namespace))
+        self.capturer.bindings.ran(tree)
+        called = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+        called |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        if called & randomness.SEEDING:
+            self._seeded.update(randomness.NAMES)
+
+    def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
+        """What a step with this code depends on, here and now."""
+        return keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+
+    def random_states(self) -> dict[str, str]:
+        """Digest of each random generator's state, of those whose numbers were asked for."""
+        self.capturer.capture(only=frozenset())
+        kept = self.capturer.manifest()
+        return {n: kept[n].blob for n in randomness.NAMES & self._seeded if n in kept}
+
+    # -- checkpoint -------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        vars: Iterable[str] | None = None,  # noqa: A002  # the option's name everywhere else
+        exclude: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        note: str = "",
+        sync: bool = False,
+    ) -> Checkpoint:
+        """Keep what is there now, under `name`.
+
+        Raises
+        ------
+        VariableNotFoundError
+            If `vars` names a variable that does not exist.
+        StoreError
+            If the disk refuses.
+        """
+        selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
+        self.require_names(selection)
+        began = time.time()
+        captured = self.capturer.capture(selection.has)
+        draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
+        draft = replace(draft, tags=tuple(tags), note=note, bound=tuple(sorted(captured.changed)))
+        self.commit(draft, sync=sync)
+        return draft
+
+    def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
+        """Raise unless every variable that `selection` names exists or is in `known`."""
+        present = set(self.capturer.user_names())
+        for name in sorted(selection.vars or ()):
+            if name not in present and name not in known:
+                raise VariableNotFoundError(missing(name, present))
+
+    def draft(
+        self, name: str, captured: Captured, *, cell: Cell, duration_s: float, state: State = "done"
+    ) -> Checkpoint:
+        """A checkpoint of what was captured, as a change of where the namespace was."""
+        base = self.timeline.manifest(self.position) if self.position else {}
+        changed = {n: v for n, v in captured.manifest.items() if base.get(n) != v}
+        return Checkpoint(
+            id=new_id(),
+            parent=self.position,
+            name=name,
+            branch=self.branch,
+            session=self.id,
+            notebook=self.notebook,
+            created_at=time.time(),
+            duration_s=duration_s,
+            cell=cell,
+            state=state,
+            changed=changed,
+            removed=tuple(sorted(set(base) - set(captured.manifest))),
+            refused=captured.refused,
+            omitted=captured.omitted,
+        )
+
+    def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:
+        """Write a checkpoint, and move the branch to it if it is done.
+
+        Returns when it is durable or, unless `sync`, after the settings' patience.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses; the namespace and the store stay as they are.
+        """
+        records = [checkpoint_record(checkpoint)]
+        if checkpoint.state == "done":
+            previous = self.head.id if self.head else None
+            records.append(_head_record(self.branch, checkpoint, previous))
+        written = self._append(records)
+        patience = self.settings.patience_s if patience_s < 0 else patience_s
+        _await(written, None if sync else patience)
+        for record in records:
+            self.timeline.apply(record)
+        if checkpoint.state == "done":
+            self.position = checkpoint.id
+            keep_tables(self.store, checkpoint, self.namespace)
+
+    def event(self, kind: str, **members: object) -> None:
+        """Note something that happened; not waited for."""
+        record: Record = {"kind": "event", "event": kind, "at": time.time(), "session": self.id}
+        self._append([{**record, **members}], durable=False)
+
+    def _append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
+        if not self._begun:
+            self._begun = True
+            records = [_session_record(self), *records]
+        return self.store.append(records, durable=durable)
+
+    # -- going back -------------------------------------------------------------------------
+
+    def rewind(self, ref: str) -> Moved:
+        """Make the namespace that of `ref`. What was there is checkpointed first.
+
+        Raises
+        ------
+        CheckpointNotFoundError
+            If `ref` names none.
+        StoreError
+            If what is there now cannot be written: nothing was changed.
+        """
+        target = self.get(ref)
+        self.keep_unsaved("before-rewind")
+        self.before = self.position
+        moved = self._move(target)
+        self._append([_head_record(self.branch, target, self.before)])
+        self._note_moved("rewound", moved)
+        return moved
+
+    def resume(self, branch: str | None = None) -> Moved:
+        """Bring the head of `branch` into this namespace, as after a restart.
+
+        Raises
+        ------
+        BranchNotFoundError, CheckpointNotFoundError
+            If there is no such branch, or nothing on it yet.
+        """
+        self.refresh()
+        branch = branch or self.branch
+        head = self.timeline.head(branch)
+        if head is None and branch != self.branch:
+            head = self.timeline.resolve(branch, branch=branch, here=None, before=None)
+        if head is None:
+            message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
+            raise CheckpointNotFoundError(message)
+        self.branch = branch
+        self.before = self.position
+        moved = self._move(head, delete=False)
+        self._note_moved("resumed", moved)
+        return moved
+
+    def keep_unsaved(self, name: str) -> Checkpoint | None:
+        """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
+        captured = self.capturer.capture()
+        draft = self.draft(name, captured, cell=Cell(""), duration_s=0.0)
+        if set(draft.changed) <= randomness.NAMES and not draft.removed:
+            return None
+        self.commit(replace(draft, tags=("automatic",)), sync=True)
+        return draft
+
+    def bring_back(self, checkpoint: Checkpoint, names: Iterable[str]) -> restore.Loaded:
+        """Build the values of `names` as of `checkpoint`, with all they share objects with."""
+        manifest = self.timeline.manifest(checkpoint.id)
+        wanted = {n: manifest[n] for n in names if n in manifest}
+        closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
+        wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
+        needed = {need for v in wanted.values() for need in v.needs}
+        if needed:
+            self.capturer.capture(only=needed)
+        return restore.load(
+            wanted,
+            store=self.store,
+            namespace=self.namespace,
+            live=self.capturer.settled(),
+            manifest=manifest,
+        )
+
+    def take(self, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]) -> None:
+        """Bind what was built, and take note of where the namespace is now."""
+        manifest = self.timeline.manifest(checkpoint.id)
+        for name in removed:
+            self.namespace.pop(name, None)
+        loaded.bind(self.namespace, manifest)
+        self.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
+        self.position = checkpoint.id
+        self._seeded.update(set(loaded.values) & randomness.NAMES)
+
+    def _move(self, target: Checkpoint, *, delete: bool = True) -> Moved:
+        began = time.perf_counter()
+        manifest = self.timeline.manifest(target.id)
+        loaded = self.bring_back(target, manifest)
+        left = {r.variable for r in target.refused} | set(target.omitted)
+        present = set(self.capturer.user_names())
+        gone = present - set(manifest) - left if delete else set()
+        gone |= {r.variable for r in loaded.failed} & present
+        self.take(target, loaded, sorted(gone))
+        self.moved = True
+        return Moved(
+            checkpoint=target,
+            came_back=tuple(
+                n for n in manifest if n in loaded.values and n not in randomness.NAMES
+            ),
+            unchanged=tuple(n for n in manifest if n in loaded.unchanged - randomness.NAMES),
+            removed=tuple(sorted(gone)),
+            failed=loaded.failed,
+            left=tuple(sorted(left)),
+            took_s=time.perf_counter() - began,
+        )
+
+    def _note_moved(self, event: str, moved: Moved) -> None:
+        target = moved.checkpoint
+        self.event(event, checkpoint=target.id, name=target.name, took_s=moved.took_s)
+
+    def variable(self, name: str) -> Variable | None:
+        """What is kept of the live variable `name`."""
+        return self.capturer.manifest().get(name)
+
+
+def open_session(
+    path: str | Path | None = None,
+    namespace: dict[str, object] | None = None,
+    notebook: str = "",
+    *,
+    branch: str = MAIN,
+    hidden: Container[str] = frozenset(),
+) -> Session:
+    """A session on the store at `path`, which is made if it is not there.
+
+    Parameters
+    ----------
+    path
+        Folder of the store; by default ``NBCKPT_STORE``, or `.nbckpt` in the working directory.
+    namespace
+        The variables to keep; by default the caller's globals.
+
+    Raises
+    ------
+    StoreError, FormatError
+        If there is no store to be had at `path`.
+    """
+    settings = settings_from()
+    if namespace is None:
+        namespace = sys._getframe(1).f_globals  # noqa: SLF001  # there is no other way to ask
+    store = Store.open(Path(path) if path is not None else settings.store)
+    return Session(
+        store, namespace, notebook=notebook, branch=branch, hidden=hidden, settings=settings
+    )
+
+
+def new_id() -> str:
+    """A new checkpoint's id: random, so that its first characters tell it from all others."""
+    return secrets.token_hex(10)
+
+
+def _head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Record:
+    return {
+        "kind": "head",
+        "branch": branch,
+        "checkpoint": checkpoint.id,
+        "previous": previous,
+        "at": time.time(),
+    }
+
+
+def _session_record(session: Session) -> Record:
+    return {
+        "kind": "session",
+        "session": session.id,
+        "notebook": session.notebook,
+        "at": time.time(),
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "user": getpass.getuser(),
+        "nbckpt": __version__,
+        "python": sys.version.split()[0],
+    }
+
+
+def _await(written: Future[None], timeout_s: float | None) -> None:
+    try:
+        written.result(timeout_s)
+    except TimeoutError:
+        return

@@ -1,0 +1,342 @@
+"""A step: code that is restored instead of run when the same code ran on the same values before.
+
+A cell, the body of ``with nbckpt.checkpoint(…)`` and a loop in it go through the same four calls:
+`begin` looks for a checkpoint with the step's key, `finish` makes one, `fail` notes why there is
+none, `track` keeps how far a loop came.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from nbckpt import analysis, keys, randomness
+from nbckpt.digests import Json
+from nbckpt.model import Cell, Checkpoint, Key, Refusal, State
+from nbckpt.progress import loop_bar
+from nbckpt.selection import Selection
+from nbckpt.session import Interrupted, Session, new_id
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a step was asked to be.
+
+    Attributes
+    ----------
+    name
+        Of its checkpoints; a step with another name is another step.
+    selection
+        What it keeps.
+    deps
+        Files that it depends on.
+    rerun
+        Run even if it could be restored.
+    sync
+        Wait for the disk however long it takes.
+    """
+
+    name: str
+    selection: Selection = field(default_factory=Selection)
+    deps: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    rerun: bool = False
+    sync: bool = False
+
+
+@dataclass
+class Step:
+    """One execution of a step.
+
+    Attributes
+    ----------
+    todo
+        False when its values were restored and the body is to be skipped.
+    restored
+        The checkpoint that was restored; None when the body runs.
+    why
+        Why the body runs, one sentence each.
+    """
+
+    session: Session
+    request: Request
+    cell: Cell
+    tree: ast.Module
+    key: Key
+    todo: bool = True
+    restored: Checkpoint | None = None
+    kept: Checkpoint | None = None
+    why: tuple[str, ...] = ()
+    took_s: float = 0.0
+    _before: dict[str, str] = field(default_factory=dict)
+    _began: float = 0.0
+    skipped_items: int = 0
+    _random_before: dict[str, str] = field(default_factory=dict)
+    _partial: Checkpoint | None = None
+    _loops: int = 0
+
+    @classmethod
+    def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
+        """Restore the step if that can be, else get ready to run it.
+
+        Raises
+        ------
+        UsageError
+            If a file of `deps` is missing.
+        VariableNotFoundError
+            If `selection` names what neither exists nor is bound by the code.
+        StoreError
+            If the disk refuses.
+        """
+        names = analysis.names_of_tree(tree)
+        if not names.everything:
+            known = {*session.capturer.user_names(), *names.binds}
+            session.require_names(request.selection, known)
+        session.refresh()
+        key = session.key_of(tree, request.selection, request.deps)
+        step = cls(session, request, cell, tree, key)
+        if not request.rerun and step._restore():
+            return step
+        step._start()
+        return step
+
+    # -- restored ---------------------------------------------------------------------------
+
+    def _restore(self) -> bool:
+        session = self.session
+        began = time.perf_counter()
+        found = session.timeline.find(self.request.name, self.key.digest)
+        for checkpoint in found:
+            if why := self._differs(checkpoint):
+                self.why = (why,)
+                continue
+            if failed := self._take(checkpoint):
+                self.why = tuple(map(str, failed))
+                continue
+            self.todo, self.restored = False, checkpoint
+            self.took_s = time.perf_counter() - began
+            saved = checkpoint.duration_s - self.took_s
+            self._event("restored", checkpoint, took_s=self.took_s, saved_s=saved)
+            return True
+        if not found:
+            self.why = tuple(why_not_restored(session, self.request.name, self.key))
+        return False
+
+    def _differs(self, checkpoint: Checkpoint) -> str | None:
+        if not checkpoint.random_in:
+            return None
+        now = self.session.random_states()
+        for name, state in checkpoint.random_in.items():
+            if now.get(name) != state:
+                return f"it draws random numbers, and {name} is not where it was"
+        return None
+
+    def _take(self, checkpoint: Checkpoint, *, moves: bool = True) -> tuple[Refusal, ...]:
+        session = self.session
+        position = session.position
+        loaded = session.bring_back(checkpoint, checkpoint.bound)
+        if loaded.failed:
+            return loaded.failed
+        manifest = session.timeline.manifest(checkpoint.id)
+        lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
+        gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
+        session.take(checkpoint, loaded, gone)
+        if not moves:
+            session.position = position
+        return ()
+
+    # -- run --------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        session, selection = self.session, self.request.selection
+        if (interrupted := session.interrupted.get(self.request.name)) is not None:
+            self.key = _key_before(interrupted, self.key)
+        session.capturer.capture(selection.has, only=selection.vars)
+        self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
+        self._random_before = session.random_states()
+        self._partial = session.timeline.partial(self.request.name, self.key.digest)
+        self._began = time.perf_counter()
+
+    def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
+        """Checkpoint what the body did. Call it once, after the body ended well.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses: the values are there, the checkpoint is not.
+        """
+        duration = time.perf_counter() - self._began
+        self.session.ran(self.tree)
+        draft = self._draft(duration, "done")
+        if outputs:
+            text = json.dumps(outputs).encode()
+            draft = replace(draft, outputs=self.session.store.put_blob([text]))
+        self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
+        self.session.interrupted.pop(self.request.name, None)
+        self.kept = draft
+        self._event("ran", draft, took_s=duration)
+        return draft
+
+    def fail(self, error: BaseException) -> Checkpoint:
+        """Note that the body raised: how far its loops came is kept, the step is not."""
+        session = self.session
+        session.ran(self.tree)
+        changed = set(self.key.inputs) & analysis.names_of_tree(self.tree).loads
+        after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
+        session.interrupted[self.request.name] = Interrupted(self.key, after)
+        failed = Checkpoint(
+            id=new_id(),
+            parent=session.position,
+            name=self.request.name,
+            branch=session.branch,
+            session=session.id,
+            notebook=session.notebook,
+            created_at=time.time(),
+            duration_s=time.perf_counter() - self._began,
+            cell=self.cell,
+            state="failed",
+            error=f"{type(error).__name__}: {error}"[:500],
+        )
+        session.commit(failed)
+        self._event("failed", failed, took_s=failed.duration_s)
+        return failed
+
+    def _key_now(self) -> Key:
+        return self.session.key_of(self.tree, self.request.selection, self.request.deps)
+
+    def _draft(self, duration_s: float, state: State) -> Checkpoint:
+        session, request = self.session, self.request
+        captured = session.capturer.capture(request.selection.has)
+        now = {n: v.blob for n, v in captured.manifest.items()}
+        differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
+        assigned = analysis.names_of_tree(self.tree).binds
+        bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
+        bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
+        draft = session.draft(
+            request.name, captured, cell=self.cell, duration_s=duration_s, state=state
+        )
+        drawn = {n: d for n, d in self._random_before.items() if now.get(n) != d}
+        return replace(
+            draft,
+            key=self.key,
+            bound=tuple(sorted(bound)),
+            random_in=drawn,
+            tags=request.tags,
+            note=request.note,
+        )
+
+    # -- loops ------------------------------------------------------------------------------
+
+    def track(self, iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+        """The items that are not finished yet, with a progress bar.
+
+        An item is finished when the loop asks for the next one. What the step keeps is then
+        durable, unless that would take more than the settings' `track_share` of the loop's time:
+        of quick items the last few may run again.
+
+        Parameters
+        ----------
+        total
+            Number of items, where `iterable` does not tell.
+        """
+        self._loops += 1
+        count = total if total is not None else len(iterable) if isinstance(iterable, Sized) else -1
+        done = self._skip()
+        items = itertools.islice(iter(iterable), done, None)
+        clock = _Clock(self.session.settings.track_share)
+        with loop_bar(self.request.name, count, done) as advance:
+            for item in items:
+                yield item
+                done += 1
+                advance()
+                if clock.is_worth_it():
+                    self._keep_progress((self._loops, done, count))
+                    clock.kept()
+
+    def _skip(self) -> int:
+        """How many items of this loop are finished; brings back what they made."""
+        partial = self._partial
+        if partial is None or partial.progress is None:
+            return 0
+        loop, done, total = partial.progress
+        if loop < self._loops:
+            return 0
+        if loop > self._loops:
+            return sys.maxsize
+        self._partial = None
+        self.session.ran(self.tree)
+        if failed := self._take(partial, moves=False):
+            self.why = tuple(map(str, failed))
+            return 0
+        self.skipped_items = done
+        saved = partial.duration_s
+        self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
+        return done
+
+    def _keep_progress(self, progress: tuple[int, int, int]) -> None:
+        self.session.ran(self.tree)
+        duration = time.perf_counter() - self._began
+        partial = replace(self._draft(duration, "partial"), progress=progress)
+        self.session.commit(partial)
+
+    def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
+        self.session.event(
+            kind,
+            checkpoint=checkpoint.id,
+            name=checkpoint.name,
+            cell_id=self.cell.cell_id,
+            execution_count=self.cell.execution_count,
+            **members,
+        )
+
+
+@dataclass
+class _Clock:
+    """Whether keeping a loop's progress is worth its time."""
+
+    share: float
+    cost_s: float = 0.0
+    last: float = field(default_factory=time.perf_counter)
+    _asked: float = 0.0
+
+    def is_worth_it(self) -> bool:
+        self._asked = time.perf_counter()
+        return self.cost_s <= self.share * (self._asked - self.last)
+
+    def kept(self) -> None:
+        self.last = time.perf_counter()
+        self.cost_s = self.last - self._asked
+
+
+def _key_before(interrupted: Interrupted, key: Key) -> Key:
+    """The key of a step that raised, if nothing but its own doing differs now."""
+    was = interrupted.key
+    same = (was.code, was.functions, was.files, was.options) == (
+        key.code, key.functions, key.files, key.options
+    )  # fmt: skip
+    own = all(
+        key.inputs.get(n) in (was.inputs.get(n), interrupted.inputs.get(n))
+        for n in {*was.inputs, *key.inputs}
+    )
+    return was if same and own else key
+
+
+def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
+    """What differs from the newest checkpoint of this name; why it cannot stand for this run."""
+    named = [c for c in session.timeline.named(name) if c.key is not None]
+    if not named:
+        return [f"no checkpoint {name!r} was made before"]
+    newest = named[0]
+    if newest.state != "done":
+        return [f"the last run of {name!r} did not end well"]
+    assert newest.key is not None
+    return keys.difference(newest.key, key)
