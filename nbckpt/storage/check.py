@@ -18,7 +18,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage.blobs import decode_tree
-from nbckpt.storage.disk import read_at
+from nbckpt.storage.disk import digest_of_file, read_at
 from nbckpt.storage.following import Journals
 from nbckpt.storage.packs import SUFFIX, Frame, Name, Place, find_frames, open_pack
 
@@ -242,15 +242,6 @@ class _Check:
                 size = sum(place.length for place in lost)
                 what = f"{len(lost)} chunks, {size:,} bytes, that no checkpoint names"
                 self._tell("unreachable", f"pack {pack}", what)
-
-
-def digest_of_file(path: Path) -> Digest:
-    """The digest of a file's bytes."""
-    hasher = blake3()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            hasher.update(piece)
-    return hasher.hexdigest()
 
 
 def _and_others(whats: list[str]) -> str:

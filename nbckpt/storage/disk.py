@@ -14,6 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from blake3 import blake3
+
+from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -96,6 +99,15 @@ def sync_folder(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def digest_of_file(path: Path) -> Digest:
+    """The digest of a file's bytes."""
+    hasher = blake3()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            hasher.update(piece)
+    return hasher.hexdigest()
 
 
 @contextmanager

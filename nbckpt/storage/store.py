@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import os
 import threading
 import weakref
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
-from nbckpt.errors import NotFoundError, StoreError
+from nbckpt.errors import CaptureError, NotFoundError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import journal
 from nbckpt.storage.check import Report, check
@@ -21,6 +22,7 @@ from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.reader import Reader
+from nbckpt.storage.tables import write_table
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 Job: TypeAlias = Callable[[], None]
 BATCH = "batch"
+TABLE = "table"
 BACKGROUND_NICENESS = 10
 
 
@@ -68,6 +71,7 @@ class Store:
         self._reader = Reader(path / "packs", self._find, self._verified, self._index.forget)
         self._records: dict[str, list[Record]] = {}
         self._unseen: list[Record] = []
+        self._tables: dict[Digest, Record] = {}
         self._looked = False
         self._closed = False
         self._begin_writing()
@@ -158,6 +162,42 @@ class Store:
             return False
         return all(self._find(name) is not None for part in parts for name in part.names)
 
+    # -- tables
+
+    def put_table(self, digest: Digest, name: str, value: object) -> Record:
+        """Members of the record that says what became of a table, for the caller to append.
+
+        Parameters
+        ----------
+        digest
+            Of the variable's value.
+        name
+            Of the variable, for messages.
+        value
+            A pandas or polars frame, or an Arrow table. Read twice: give one that nobody changes.
+
+        Returns
+        -------
+        Record
+            The members of `TableInfo`; `file` is None where Parquet refused, and `reason` says
+            why.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses.
+        """
+        self._refuse_if_closed()
+        try:
+            info = write_table(self.tables, digest, value)
+        except CaptureError as error:
+            return {"file": None, "exact": False, "reason": f"{name!r}: {error}"}
+        return dataclasses.asdict(info)
+
+    def has_table(self, digest: Digest) -> bool:
+        """Whether it is known what became of the table of this value."""
+        return digest in self._tables
+
     # -- records
 
     def append(self, records: Sequence[Record], *, durable: bool = True) -> Future[None]:
@@ -231,6 +271,10 @@ class Store:
             records, self._unseen = self._unseen, []
         return records
 
+    def table(self, digest: Digest) -> Record | None:
+        """The newest record of what became of the table of a value."""
+        return self._tables.get(digest)
+
     def records(self, kind: str) -> Sequence[Record]:
         """All records of a kind that were seen so far, oldest first; not to be changed."""
         return self._records.get(kind, ())
@@ -295,6 +339,8 @@ class Store:
         if record["kind"] == BATCH:
             self._index.expect(Batch(record["pack"], record["frame"]))
             return
+        if record["kind"] == TABLE:
+            self._tables[record["value"]] = record
         self._records.setdefault(record["kind"], []).append(record)
         self._unseen.append(record)
 

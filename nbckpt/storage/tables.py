@@ -1,0 +1,285 @@
+"""Data frames and Arrow tables as Parquet, and which of them come back exactly.
+
+Parquet is the form for SQL, for people, and for readers that do not trust the store; the raw
+buffers in packs stay the exact one. A frame that Parquet changes is still written: it can be
+queried, and `TableInfo.reason` says what a reader would not get back.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.digests import Digest
+from nbckpt.errors import CaptureError, FormatError, NotFoundError
+from nbckpt.storage.disk import create_beside, digest_of_file, refused
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+SUFFIX = ".parquet"
+MARK = b"nbckpt"
+COMPRESSION = "zstd"
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What became of a table.
+
+    Attributes
+    ----------
+    file
+        Name of the Parquet file in the store's folder of tables.
+    file_digest
+        Of its bytes.
+    exact
+        Whether it reads back as an equal value: types, index, names, attributes, every bit.
+    reason
+        What differs; empty if it is exact.
+    """
+
+    file: str
+    file_digest: Digest
+    rows: int
+    columns: int
+    exact: bool
+    reason: str
+
+
+def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
+    """Keep a pandas or polars frame or an Arrow table as ``DIGEST.parquet``, durably.
+
+    Raises
+    ------
+    CaptureError
+        If it is no table, or one that Parquet refuses; the message says why.
+    StoreError
+        If the disk refuses.
+    """
+    kind = _kind(value)
+    path = folder / f"{digest}{SUFFIX}"
+    with refused(path), create_beside(path) as file:
+        try:
+            _WRITERS[kind](value, Path(file.name))
+        except OSError:
+            raise
+        except Exception as error:  # whatever a third party's column type raises
+            message = f"Parquet cannot hold it: {_first_line(error)}"
+            raise CaptureError(message) from error
+    reason = _difference(kind, value, path)
+    rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
+    return TableInfo(path.name, digest_of_file(path), rows, columns, not reason, reason)
+
+
+def read_table(folder: Path, digest: Digest) -> object:
+    """The table kept as ``DIGEST.parquet``, of the kind that was written.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none.
+    FormatError
+        If the file is damaged.
+    """
+    path = folder / f"{digest}{SUFFIX}"
+    if not path.exists():
+        message = f"the store holds no table {digest[:12]}…"
+        raise NotFoundError(message)
+    try:
+        return _READERS[_kind_of_file(path)](path)
+    except Exception as error:
+        message = f"table {path.name} is damaged or not readable here: {_first_line(error)}"
+        raise FormatError(message) from error
+
+
+def _kind(value: object) -> str:
+    for kind, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
+        table_type = getattr(sys.modules.get(kind), name, None)
+        if table_type is not None and isinstance(value, table_type):
+            return kind
+    message = f"a {type(value).__qualname__} is no table"
+    raise CaptureError(message)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+# -- writing and reading, by kind
+
+
+def _write_pandas(frame: pd.DataFrame, path: Path) -> None:
+    import pyarrow as pa
+
+    if frame.attrs and not _is_json(frame.attrs):
+        frame = frame.copy(deep=False)
+        frame.attrs = {}  # Arrow would warn, and leave them out
+    _write_arrow(pa.Table.from_pandas(frame), path, "pandas")
+
+
+def _write_arrow(table: pa.Table, path: Path, kind: str = "pyarrow") -> None:
+    import pyarrow.parquet as pq
+
+    metadata = {**(table.schema.metadata or {}), MARK: kind.encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), path, compression=COMPRESSION)
+
+
+def _write_polars(frame: pl.DataFrame, path: Path) -> None:
+    objects = [name for name, dtype in frame.schema.items() if dtype.is_object()]
+    if objects:  # polars would panic
+        message = f"column {objects[0]!r} holds Python objects"
+        raise TypeError(message)
+    frame.write_parquet(path, compression=COMPRESSION)
+
+
+def _read_pandas(path: Path) -> pd.DataFrame:
+    frame: pd.DataFrame = _read_arrow(path).to_pandas()
+    return frame
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    metadata = {k: v for k, v in (table.schema.metadata or {}).items() if k != MARK}
+    return table.replace_schema_metadata(metadata or None)
+
+
+def _read_polars(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(path, use_pyarrow=False, glob=False)
+
+
+def _kind_of_file(path: Path) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except pa.ArrowNotImplementedError:  # polars has types that Arrow's reader lacks
+        return "polars"
+    return metadata.get(MARK, b"polars").decode()
+
+
+_WRITERS = {"pandas": _write_pandas, "polars": _write_polars, "pyarrow": _write_arrow}
+_READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}
+
+
+# -- what a reader would not get back
+
+
+def _difference(kind: str, value: Any, path: Path) -> str:
+    """The first difference between a table and its file; empty if there is none."""
+    try:
+        back: Any = _READERS[kind](path)
+    except Exception as error:
+        return f"cannot be read back: {_first_line(error)}"
+    if type(value) is not type(back):
+        return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
+    return _DIFFERENCES[kind](value, back)
+
+
+def _difference_pandas(frame: pd.DataFrame, back: pd.DataFrame) -> str:
+    if frame.flags.allows_duplicate_labels != back.flags.allows_duplicate_labels:
+        return "its flags are lost"
+    if frame.attrs and not _is_json(frame.attrs):
+        return "its attrs are not JSON"
+    if frame.attrs != back.attrs:
+        return "its attrs change"
+    for what, ours, theirs in (
+        ("column labels", frame.columns, back.columns),
+        ("index", frame.index, back.index),
+    ):
+        if difference := _difference_index(ours, theirs):
+            return f"its {what}: {difference}"
+    for i, label in enumerate(frame.columns):
+        if difference := _difference_array(frame.iloc[:, i].array, back.iloc[:, i].array):
+            return f"column {label!r}: {difference}"
+    return ""
+
+
+def _difference_index(ours: Any, theirs: Any) -> str:
+    if type(ours) is not type(theirs):
+        return f"{type(ours).__name__} comes back as {type(theirs).__name__}"
+    if list(ours.names) != list(theirs.names):
+        return "names change"
+    if ours.nlevels > 1:
+        pairs = zip(ours.levels, theirs.levels, strict=True)
+        differences = (_difference_index(a, b) for a, b in pairs)
+        same_codes = all(map(_same_bits, ours.codes, theirs.codes))
+        return next(filter(None, differences), "" if same_codes else "its codes change")
+    for trait in ("start", "step", "freq"):
+        if getattr(ours, trait, None) != getattr(theirs, trait, None):
+            return f"{trait} is lost"
+    return _difference_array(ours.array, theirs.array)
+
+
+def _difference_array(ours: Any, theirs: Any) -> str:
+    if repr(ours.dtype) != repr(theirs.dtype) or type(ours) is not type(theirs):
+        return f"{ours.dtype} comes back as {theirs.dtype}"
+    if ours.dtype == object and not all(type(x) is str for x in ours):
+        return "holds Python objects"
+    if hasattr(ours, "categories"):
+        if difference := _difference_index(ours.categories, theirs.categories):
+            return f"categories: {difference}"
+        return "" if _same_bits(ours.codes, theirs.codes) else "codes change"
+    if type(ours).__name__ == "NumpyExtensionArray" and ours.dtype != object:
+        return "" if _same_bits(ours.to_numpy(), theirs.to_numpy()) else "bits change"
+    return "" if ours.equals(theirs) else "values change"
+
+
+def _same_bits(ours: Any, theirs: Any) -> bool:
+    import numpy as np
+
+    a, b = np.ascontiguousarray(ours), np.ascontiguousarray(theirs)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return np.array_equal(a.view(np.uint8), b.view(np.uint8))
+
+
+def _difference_polars(frame: pl.DataFrame, back: pl.DataFrame) -> str:
+    if frame.schema != back.schema:
+        changed = [n for n in frame.columns if frame.schema[n] != back.schema.get(n)]
+        return f"column {changed[0]!r} changes its type" if changed else "its columns change"
+    return "" if frame.equals(back, null_equal=True) else "values change"
+
+
+def _difference_arrow(table: pa.Table, back: pa.Table) -> str:
+    if not table.schema.equals(back.schema, check_metadata=True):
+        return "its schema changes"
+    for name, ours, theirs in zip(table.column_names, table.columns, back.columns, strict=True):
+        if not _same_column(ours, theirs):
+            return f"column {name!r}: values change, or NaN inside keeps them from being compared"
+    return ""
+
+
+def _same_column(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    if ours.equals(theirs):
+        return True
+    if not pa.types.is_floating(ours.type) or ours.type.bit_width < 32:
+        return False
+    bits = pa.int64() if ours.type.bit_width == 64 else pa.int32()
+    return bool(ours.view(bits).equals(theirs.view(bits)))  # NaN is not equal to itself
+
+
+def _is_json(value: object) -> bool:
+    try:
+        return bool(json.loads(json.dumps(value)) == value)
+    except (TypeError, ValueError):
+        return False
+
+
+_DIFFERENCES = {
+    "pandas": _difference_pandas,
+    "polars": _difference_polars,
+    "pyarrow": _difference_arrow,
+}
