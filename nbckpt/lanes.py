@@ -1,0 +1,59 @@
+"""The graph of checkpoints as characters beside a list of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nbckpt.model import Checkpoint
+
+
+def drawn(checkpoints: Sequence[Checkpoint], marks: Sequence[str]) -> list[str]:
+    """One piece of the graph for each checkpoint, all of the same width.
+
+    A child stands in its parent's lane; every further child of the same parent has a lane of its
+    own, which joins the parent's where the parent stands.
+
+    Parameters
+    ----------
+    checkpoints
+        Newest first; a parent stands after its children.
+    marks
+        One character for each checkpoint.
+    """
+    lanes: list[str | None] = []  # the checkpoint that each lane leads down to
+    rows = []
+    present = {c.id for c in checkpoints}
+    for checkpoint, mark in zip(checkpoints, marks, strict=True):
+        mine = [i for i, expected in enumerate(lanes) if expected == checkpoint.id]
+        if not mine:
+            mine = [_free(lanes)]
+        rows.append(_row(lanes, mine, mark))
+        for i in mine:
+            lanes[i] = None
+        lanes[mine[0]] = checkpoint.parent if checkpoint.parent in present else None
+    width = max(map(len, rows), default=0)
+    return [row.ljust(width) for row in rows]
+
+
+def _free(lanes: list[str | None]) -> int:
+    if None not in lanes:
+        lanes.append(None)
+    return lanes.index(None)
+
+
+def _row(lanes: Sequence[str | None], mine: Sequence[int], mark: str) -> str:
+    """The lanes at one checkpoint: its mark, and the others that join it from the right."""
+    pieces = []
+    for i, expected in enumerate(lanes):
+        joining = mine[0] < i <= mine[-1]
+        before = "─" if joining else " "
+        if i == mine[0]:
+            here = mark
+        elif i in mine:
+            here = "╯" if i == mine[-1] else "┴"
+        elif expected is not None:
+            here = "┼" if joining else "│"
+        else:
+            here = before
+        pieces.append((before if i else "") + here)
+    return "".join(pieces).rstrip()

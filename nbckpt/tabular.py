@@ -1,0 +1,117 @@
+"""Text in columns, for a terminal and for what a notebook prints: tables, and labelled facts."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+ELLIPSIS = "…"
+GAP = "  "
+NARROWEST = 8
+LABEL_WIDTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    title
+        Stands above it; a column without any value is left out, title and all.
+    right
+        Whether its texts end at the same place, as numbers do.
+    """
+
+    title: str
+    right: bool = False
+
+
+def table_text(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], *, width: int | None = None
+) -> str:
+    """A table in plain text, one line a row, under a line of titles.
+
+    Parameters
+    ----------
+    rows
+        Texts, one for each column; line ends in them become spaces.
+    width
+        Characters that there is room for: the widest columns are cut to fit. None: no limit.
+    """
+    texts = [[" ".join(text.split()) for text in row] for row in rows]
+    used = [i for i in range(len(columns)) if any(row[i] for row in texts)]
+    shown = [columns[i] for i in used]
+    grid = [[c.title for c in shown], *([row[i] for i in used] for row in texts)]
+    widths = [max(map(width_of, column)) for column in zip(*grid, strict=True)]
+    if width is not None:
+        widths = _fitted(widths, width)
+    return "\n".join(_line(shown, row, widths) for row in grid)
+
+
+def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (_padded(text, w, c) for text, w, c in zip(row, widths, columns, strict=True))
+    return GAP.join(cells).rstrip()
+
+
+def _padded(text: str, width: int, column: Column) -> str:
+    text = cut(text, width)
+    space = " " * (width - width_of(text))
+    return space + text if column.right else text + space
+
+
+def _fitted(widths: Sequence[int], room: int) -> list[int]:
+    """`widths`, the widest of them made smaller until all fit into `room`."""
+    fitted = list(widths)
+    room -= len(GAP) * (len(fitted) - 1)
+    while sum(fitted) > room:
+        widest = max(range(len(fitted)), key=lambda i: fitted[i])
+        if fitted[widest] <= NARROWEST:
+            break
+        fitted[widest] -= 1
+    return fitted
+
+
+def cut(text: str, width: int) -> str:
+    """`text` if it fits into `width`, else its beginning and an ellipsis."""
+    if width_of(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if width_of(kept + character) > width - 1:
+            break
+        kept += character
+    return kept + ELLIPSIS
+
+
+def width_of(text: str) -> int:
+    """The columns that `text` takes on a terminal: two for each wide character."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width_of_character, text))
+
+
+def _width_of_character(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def facts_text(facts: Sequence[tuple[str, str]]) -> str:
+    """Labels and what they are, one a line, those without a text left out."""
+    shown = [(label, text) for label, text in facts if text]
+    width = max([LABEL_WIDTH, *(width_of(label) for label, _ in shown)])
+    return "\n".join(_fact(label, text, width) for label, text in shown)
+
+
+def _fact(label: str, text: str, width: int) -> str:
+    labels = [label + " " * (width - width_of(label))]
+    lines = zip_longest(labels, text.splitlines(), fillvalue=" " * width)
+    return "\n".join(f"{left}{GAP}{right}" for left, right in lines)
+
+
+def indented(text: str, by: str = "    ") -> str:
+    """`text` with each of its lines moved to the right."""
+    return "\n".join(by + line if line else line for line in text.splitlines())
