@@ -1,0 +1,52 @@
+"""Version control for a live notebook: its memory, its money and its time.
+
+In a notebook, ``%load_ext nbckpt``; in a script, ``nbckpt.open(".nbckpt", namespace=globals())``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nbckpt.api import get, history, open, resume, rewind, sql, wait  # noqa: A004
+    from nbckpt.blocks import checkpoint
+    from nbckpt.session import Session
+
+__all__ = [
+    "Session",
+    "checkpoint",
+    "get",
+    "history",
+    "open",
+    "resume",
+    "rewind",
+    "sql",
+    "wait",
+]
+
+_HOMES = {"Session": "nbckpt.session", "checkpoint": "nbckpt.blocks"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        message = f"module 'nbckpt' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Bind a session to the notebook; what ``%load_ext nbckpt`` calls."""
+    from nbckpt.jupyter.shell import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Let go of the notebook; what ``%unload_ext nbckpt`` calls."""
+    from nbckpt.jupyter.shell import unload
+
+    unload(shell)

@@ -86,7 +86,13 @@ class Capturer:
 
     def user_names(self) -> list[str]:
         """The user's variables, in the order in which they were made."""
-        return [n for n in self.namespace if is_user_name(n) and n not in self.hidden]
+        return [
+            n
+            for n, value in list(self.namespace.items())
+            if is_user_name(n)
+            and n not in self.hidden
+            and not getattr(type(value), "is_nbckpts_own", False)
+        ]
 
     def touched(self, names: Iterable[str] | None) -> None:
         """Note that code ran which may have changed `names`; None is all of them."""

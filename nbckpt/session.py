@@ -82,6 +82,8 @@ class Session:
         Names in the namespace that are not the user's.
     """
 
+    is_nbckpts_own = True
+
     def __init__(
         self,
         store: Store,
@@ -105,6 +107,7 @@ class Session:
         self.moved = False
         self.interrupted: dict[str, Interrupted] = {}
         self.running: ast.Module | None = None
+        self.guards_blocks = False
         self._seeded: set[str] = set()
         self._begun = False
         self.refresh()
@@ -387,8 +390,8 @@ class Session:
 
 
 def open_session(
-    path: str | Path | None = None,
-    namespace: dict[str, object] | None = None,
+    path: str | Path | None,
+    namespace: dict[str, object],
     notebook: str = "",
     *,
     branch: str = MAIN,
@@ -401,7 +404,7 @@ def open_session(
     path
         Folder of the store; by default ``NBCKPT_STORE``, or `.nbckpt` in the working directory.
     namespace
-        The variables to keep; by default the caller's globals.
+        The variables to keep.
 
     Raises
     ------
@@ -409,8 +412,6 @@ def open_session(
         If there is no store to be had at `path`.
     """
     settings = settings_from()
-    if namespace is None:
-        namespace = sys._getframe(1).f_globals  # noqa: SLF001  # there is no other way to ask
     store = Store.open(Path(path) if path is not None else settings.store)
     return Session(
         store, namespace, notebook=notebook, branch=branch, hidden=hidden, settings=settings

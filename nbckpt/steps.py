@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from nbckpt import analysis, keys, randomness
 from nbckpt.digests import Json
@@ -53,7 +53,7 @@ class Request:
     sync: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Step:
     """One execution of a step.
 
@@ -66,6 +66,8 @@ class Step:
     why
         Why the body runs, one sentence each.
     """
+
+    is_nbckpts_own: ClassVar[bool] = True
 
     session: Session
     request: Request
@@ -108,6 +110,11 @@ class Step:
             return step
         step._start()
         return step
+
+    @property
+    def tree_binds(self) -> frozenset[str]:
+        """Names that the code assigns."""
+        return analysis.names_of_tree(self.tree).binds
 
     # -- restored ---------------------------------------------------------------------------
 
@@ -270,13 +277,14 @@ class Step:
         loop, done, total = partial.progress
         if loop < self._loops:
             return 0
+        self.session.ran(self.tree)
+        if failed := self._take(partial, moves=False):
+            self._partial = None
+            self.why = tuple(map(str, failed))
+            return 0
         if loop > self._loops:
             return sys.maxsize
         self._partial = None
-        self.session.ran(self.tree)
-        if failed := self._take(partial, moves=False):
-            self.why = tuple(map(str, failed))
-            return 0
         self.skipped_items = done
         saved = partial.duration_s
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)

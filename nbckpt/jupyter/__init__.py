@@ -1,1 +1,1 @@
-
+"""The notebook's side: only this package knows IPython."""

@@ -1,0 +1,30 @@
+"""The quiet lines that nbckpt says under a cell."""
+
+from __future__ import annotations
+
+import html
+import sys
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.report import duration_text
+
+_STYLE = "color: var(--jp-ui-font-color2, gray); font-size: 90%"
+
+
+def say(shell: InteractiveShell, text: str, **facts: object) -> None:
+    """Show one quiet line; `facts` go with it for programs, as metadata under ``nbckpt``."""
+    data = {"text/plain": text, "text/html": f'<span style="{_STYLE}">{html.escape(text)}</span>'}
+    shell.display_pub.publish(data, {"nbckpt": facts})
+
+
+def warn(text: str) -> None:
+    """Say on stderr what went wrong; the cell's own result stands."""
+    print(f"nbckpt: {text}", file=sys.stderr)
+
+
+def restored_text(name: str, took_s: float, duration_s: float) -> str:
+    """What is said of a cell that was restored."""
+    saved = duration_s - took_s
+    gain = f", {duration_text(saved)} saved" if saved > 0.05 else ""  # noqa: PLR2004
+    return f"restored {name!r} in {duration_text(took_s)}{gain}"

@@ -1,0 +1,78 @@
+"""The line of `%%checkpoint` and `%checkpoint`: text → what the step is asked to be."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from typing import NoReturn
+
+from nbckpt.errors import UsageError
+from nbckpt.selection import Selection
+from nbckpt.steps import Request
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        text = f"%%{self.prog}: {message}; {self.format_usage().strip()}"
+        raise UsageError(text)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="checkpoint", add_help=False, allow_abbrev=False)
+    parser.add_argument("name", nargs="?", metavar="NAME")
+    parser.add_argument("--vars", action="append", metavar="a,b")
+    parser.add_argument("--exclude", action="append", metavar="x", default=[])
+    parser.add_argument("--deps", action="append", metavar="FILE,…", default=[])
+    parser.add_argument("--tag", action="append", metavar="T", default=[])
+    parser.add_argument("--note", metavar="TEXT", default="")
+    parser.add_argument("--rerun", action="store_true")
+    parser.add_argument("--sync", action="store_true")
+    return parser
+
+
+def parse(line: str, *, default_name: str | None) -> Request:
+    """What the line asks for.
+
+    Parameters
+    ----------
+    default_name
+        The name when the line has none; None if it must have one.
+
+    Raises
+    ------
+    UsageError
+        If the line cannot be read; the message shows what can be written.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        message = f"{line!r} cannot be read: {error}"
+        raise UsageError(message) from error
+    options = _parser().parse_args(words)
+    name = options.name or default_name
+    if name is None:
+        message = "%checkpoint needs a name: `%checkpoint before-training`"
+        raise UsageError(message)
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} is no name of a checkpoint: use letters, digits, '_', '-' and '.'"
+        raise UsageError(message)
+    selection = Selection(
+        None if options.vars is None else frozenset(_split(options.vars)),
+        frozenset(_split(options.exclude)),
+    )
+    return Request(
+        name=name,
+        selection=selection,
+        deps=tuple(_split(options.deps)),
+        tags=tuple(options.tag),
+        note=options.note,
+        rerun=options.rerun,
+        sync=options.sync,
+    )
+
+
+def _split(values: list[str]) -> list[str]:
+    return [word for value in values for word in re.split(r"[,\s]+", value) if word]

@@ -1,0 +1,169 @@
+"""What a cell printed and showed: recorded while it runs, shown again when it is restored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.digests import Json
+
+MAX_CHARACTERS = 20_000_000
+"""Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
+
+_LIVE_ONLY = "application/vnd.jupyter.widget-view+json"
+
+Output = dict[str, Any]
+
+
+class _Tee:
+    """A text stream that also notes what is written to it."""
+
+    def __init__(self, stream: Any, note: Callable[[str], None]) -> None:
+        self._stream = stream
+        self._note = note
+
+    def write(self, text: str) -> int:
+        self._note(text)
+        written = self._stream.write(text)
+        return len(text) if written is None else written
+
+    def writelines(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Recorder:
+    """Notes the outputs of one cell, from `start` to `stop`."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._outputs: list[Output] = []
+        self._size = 0
+        self._clear_next = False
+        self._undo: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Begin to note stdout, stderr, display data and the result."""
+        for name in ("stdout", "stderr"):
+            self._tee(name)
+        publisher, hook = self._shell.display_pub, self._shell.displayhook
+        self._wrap(publisher, "publish", self._note_display)
+        self._wrap(publisher, "clear_output", self._note_clear)
+        self._wrap(hook, "write_format_data", self._note_result)
+
+    def stop(self) -> list[Json]:
+        """Stop; the outputs as JSON, in the order in which they came."""
+        while self._undo:
+            self._undo.pop()()
+        return list(self._outputs)
+
+    def _tee(self, name: str) -> None:
+        stream = getattr(sys, name)
+        tee = _Tee(stream, lambda text: self._note_text(name, text))
+        setattr(sys, name, tee)
+
+        def undo() -> None:
+            # Only if nobody put another stream over it meanwhile.
+            if getattr(sys, name) is tee:
+                setattr(sys, name, stream)
+
+        self._undo.append(undo)
+
+    def _wrap(self, owner: Any, name: str, note: Callable[..., None]) -> None:
+        original = getattr(owner, name)
+        own = vars(owner).get(name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            note(*args, **kwargs)
+            return original(*args, **kwargs)
+
+        def undo() -> None:
+            if own is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+
+        setattr(owner, name, call)
+        self._undo.append(undo)
+
+    def _note_text(self, name: str, text: str) -> None:
+        self._clear_if_due()
+        last = self._outputs[-1] if self._outputs else None
+        if not self._has_room(len(text)):
+            return
+        if last is not None and last.get("stream") == name:
+            last["text"] += text
+        else:
+            self._outputs.append({"stream": name, "text": text})
+
+    def _note_display(
+        self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
+    ) -> None:
+        if "nbckpt" in (metadata or {}) or _LIVE_ONLY in data:
+            return
+        self._clear_if_due()
+        display_id = (more.get("transient") or {}).get("display_id")
+        if more.get("update"):
+            self._outputs = [o for o in self._outputs if o.get("id") != display_id]
+        self._add({"display": _plain(data), "metadata": _plain(metadata or {}), "id": display_id})
+
+    def _note_result(self, data: dict[str, Any], metadata: Any = None) -> None:
+        self._clear_if_due()
+        self._add({"result": _plain(data), "metadata": _plain(metadata or {})})
+
+    def _note_clear(self, wait: bool = False) -> None:
+        self._clear_next = True
+        if not wait:
+            self._clear_if_due()
+
+    def _clear_if_due(self) -> None:
+        if self._clear_next:
+            self._outputs, self._size, self._clear_next = [], 0, False
+
+    def _add(self, output: Output) -> None:
+        if self._has_room(sum(len(str(v)) for v in output.values())):
+            self._outputs.append(output)
+
+    def _has_room(self, size: int) -> bool:
+        if self._size > MAX_CHARACTERS:
+            return False
+        self._size += size
+        if self._size > MAX_CHARACTERS:
+            text = f"… nbckpt keeps {MAX_CHARACTERS:,} characters of a cell's output\n"
+            self._outputs.append({"stream": "stderr", "text": text})
+            return False
+        return True
+
+
+def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:
+    """Show recorded outputs again, as the current cell's."""
+    for output in outputs:
+        if "stream" in output:
+            getattr(sys, output["stream"]).write(output["text"])
+        elif "display" in output:
+            shell.display_pub.publish(output["display"], output["metadata"])
+        else:
+            hook = shell.displayhook
+            hook.start_displayhook()
+            hook.write_output_prompt()
+            hook.write_format_data(output["result"], output["metadata"])
+            hook.finish_displayhook()
+
+
+def _plain(value: Any) -> Any:
+    """`value` as JSON: images as base64 text, anything else as its text."""
+    from base64 import b64encode
+
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, bytes):
+        return b64encode(value).decode("ascii")
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

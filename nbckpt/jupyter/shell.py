@@ -1,0 +1,87 @@
+"""`%load_ext nbckpt`: binds a session to the notebook, and lets go of it again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt import current, report
+from nbckpt.config import settings_from
+from nbckpt.errors import NbckptError
+from nbckpt.jupyter import notices
+from nbckpt.jupyter.cells import BlockGuard, Cells
+from nbckpt.jupyter.magics import CheckpointMagics
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+
+_ATTRIBUTE = "_nbckpt_extension"
+
+
+class Extension:
+    """What is attached to one shell, so that it can be taken off again."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        settings = settings_from()
+        store = Store.open(settings.store)
+        # user_ns_hidden also names what the user may bind anew (`open`, `np` under %pylab).
+        hidden = frozenset(shell.user_ns) & frozenset(shell.user_ns_hidden)
+        self.session = Session(
+            store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
+        )
+        self.cells = Cells(shell, self.session)
+        self._guard = BlockGuard(self.cells)
+        self._magics = CheckpointMagics(shell, self.cells)
+
+    def attach(self) -> None:
+        """Follow the shell's cells from the next one on."""
+        shell = self._shell
+        shell.register_magics(self._magics)
+        shell.input_transformers_cleanup.append(self.cells.transform)
+        shell.ast_transformers.append(self._guard)
+        shell.events.register("pre_run_cell", self.cells.before)
+        shell.events.register("post_run_cell", self.cells.after)
+        current.begin(self.session)
+
+    def detach(self) -> None:
+        """Let go; what was kept stays kept."""
+        shell = self._shell
+        shell.input_transformers_cleanup.remove(self.cells.transform)
+        if self._guard in shell.ast_transformers:
+            shell.ast_transformers.remove(self._guard)
+        shell.events.unregister("pre_run_cell", self.cells.before)
+        shell.events.unregister("post_run_cell", self.cells.after)
+        current.end()
+        self.session.store.close()
+
+
+def load(shell: InteractiveShell) -> None:
+    """Attach nbckpt to `shell`, and say in one line what its store holds."""
+    if getattr(shell, _ATTRIBUTE, None) is not None:
+        return
+    extension = Extension(shell)
+    extension.attach()
+    setattr(shell, _ATTRIBUTE, extension)
+    session = extension.session
+    text = report.greeting(session.timeline, session.branch, str(session.store.path))
+    notices.say(shell, text, store=str(session.store.path))
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Take nbckpt off `shell`; everything that was begun is written first."""
+    extension = getattr(shell, _ATTRIBUTE, None)
+    if extension is None:
+        return
+    setattr(shell, _ATTRIBUTE, None)
+    try:
+        extension.detach()
+    except NbckptError as problem:
+        notices.warn(str(problem))
+
+
+def _notebook() -> str:
+    """Name of the notebook, as its server tells the kernel; empty elsewhere."""
+    path = os.environ.get("JPY_SESSION_NAME", "")
+    return Path(path).stem if path else ""

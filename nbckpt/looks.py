@@ -1,0 +1,132 @@
+"""What `nbckpt.history()` and `nbckpt.get()` give: a checkpoint with its values a look away."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.errors import VariableNotFoundError
+from nbckpt.model import Cell, Checkpoint, Refusal, Variable
+from nbckpt.randomness import NAMES
+from nbckpt.selection import missing
+from nbckpt.session import Session
+
+
+class Look:
+    """A checkpoint, read-only; its values are loaded when they are asked for.
+
+    Attributes
+    ----------
+    id, name, branch, notebook, duration_s, tags, note, state
+        As recorded.
+    parent
+        id of the checkpoint before; None for the first.
+    """
+
+    is_nbckpts_own = True
+
+    def __init__(self, session: Session, checkpoint: Checkpoint) -> None:
+        self._session = session
+        self._checkpoint = checkpoint
+        self.id = checkpoint.id
+        self.name = checkpoint.name
+        self.parent = checkpoint.parent
+        self.branch = checkpoint.branch
+        self.notebook = checkpoint.notebook
+        self.duration_s = checkpoint.duration_s
+        self.state = checkpoint.state
+        self.tags = checkpoint.tags
+        self.note = checkpoint.note
+
+    def __repr__(self) -> str:
+        return f"<checkpoint {self.name!r} {self.id[:8]} on {self.branch!r}>"
+
+    @property
+    def cell(self) -> Cell:
+        """The source that ran, and where."""
+        return self._checkpoint.cell
+
+    @property
+    def created_at(self) -> dt.datetime:
+        """When it was made, in local time, with its time zone."""
+        return dt.datetime.fromtimestamp(self._checkpoint.created_at).astimezone()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Name → type, shape, size and preview of every variable that it holds."""
+        manifest = self._session.timeline.manifest(self.id)
+        return {name: v for name, v in manifest.items() if name not in NAMES}
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Names that are new or different from the parent's."""
+        return tuple(n for n in self._checkpoint.changed if n not in NAMES)
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What could not be kept, and why."""
+        return self._checkpoint.refused
+
+    @property
+    def next(self) -> tuple[str, ...]:
+        """Names of the recorded steps that follow."""
+        return self._session.timeline.next_names(self.id)
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """Name → value; each is loaded at its first use, none touches the notebook's."""
+        return _Values(self._session, self.id)
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """What else is known: session, error, progress, tags, note."""
+        c = self._checkpoint
+        return {
+            "session": c.session,
+            "notebook": c.notebook,
+            "state": c.state,
+            "error": c.error,
+            "progress": c.progress,
+            "tags": c.tags,
+            "note": c.note,
+            "omitted": c.omitted,
+        }
+
+
+class _Globals(dict[str, object]):
+    """The globals of functions that are looked at: the other values of their checkpoint."""
+
+    def __init__(self, values: _Values) -> None:
+        super().__init__(__builtins__=__builtins__, __name__="__main__")
+        self._values = values
+
+    def __missing__(self, name: str) -> object:
+        return self._values[name]
+
+
+class _Values(Mapping[str, object]):
+    def __init__(self, session: Session, checkpoint: str) -> None:
+        self._store = session.store
+        manifest = session.timeline.manifest(checkpoint)
+        self._manifest = {n: v for n, v in manifest.items() if n not in NAMES}
+        self._name = checkpoint[:8]
+        self._loaded: dict[str, object] = {}
+
+    def __getitem__(self, name: str) -> object:
+        if name not in self._manifest:
+            message = f"{missing(name, self._manifest)} at checkpoint {self._name!r}"
+            raise VariableNotFoundError(message)
+        if name not in self._loaded:
+            parts = self._store.get_blob(self._manifest[name].blob)
+            self._loaded |= decode(parts, Loading(_Globals(self), self.__getitem__))
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._manifest)
+
+    def __len__(self) -> int:
+        return len(self._manifest)
+
+    def __repr__(self) -> str:
+        return f"<values of {', '.join(self._manifest)}>"

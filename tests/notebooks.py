@@ -1,0 +1,18 @@
+"""Namespaces and kernels for tests: what a notebook's cells would make."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+from nbckpt.digests import digest_of
+
+
+def define(source: str, namespace: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The namespace after `source` ran in it as a cell would, its text known to `linecache`."""
+    namespace = {"__name__": "__main__"} if namespace is None else namespace
+    filename = f"<test cell {digest_of(source)[:12]}>"
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace
