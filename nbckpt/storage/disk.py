@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from blake3 import blake3
 
@@ -111,21 +110,22 @@ def digest_of_file(path: Path) -> Digest:
 
 
 @contextmanager
-def create_beside(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the name `path`, durably, when the block ends well; else it is gone.
+def create_beside(path: Path) -> Iterator[Path]:
+    """An empty file to fill, which takes the name `path`, durably, when the block ends well.
 
     Readers see the old file or the whole new one. A crash leaves a file whose name begins with
     a dot and ends in ``.tmp``, which nothing reads.
     """
     beside = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
+    fd = create(beside)
     try:
-        with os.fdopen(create(beside), "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield beside
+        os.fsync(fd)  # of the file, whoever wrote to it
         beside.replace(path)
     except BaseException:
         with suppress(OSError):
             beside.unlink()
         raise
+    finally:
+        os.close(fd)
     sync_folder(path.parent)

@@ -82,8 +82,8 @@ def _make(path: Path) -> None:
     """
     for room in ROOMS:
         (path / room).mkdir(parents=True, exist_ok=True)
-    with create_beside(path / ".gitignore") as file:
-        file.write(b"*\n")
-    with create_beside(path / MARK) as file:
-        file.write(json.dumps({"format": FORMAT}).encode() + b"\n")
+    with create_beside(path / ".gitignore") as ignored:
+        ignored.write_text("*\n")
+    with create_beside(path / MARK) as mark:
+        mark.write_text(json.dumps({"format": FORMAT}) + "\n")
     sync_folder(path.parent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,9 +64,9 @@ def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
     """
     kind = _kind(value)
     path = folder / f"{digest}{SUFFIX}"
-    with refused(path), create_beside(path) as file:
+    with refused(path), create_beside(path) as beside:
         try:
-            _WRITERS[kind](value, Path(file.name))
+            _WRITERS[kind](value, beside)
         except OSError:
             raise
         except Exception as error:  # whatever a third party's column type raises
@@ -107,7 +108,10 @@ def _kind(value: object) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    told = str(error)
+    if told == str(error.args):  # Arrow gives several sentences as a tuple
+        told = str(error.args[0])
+    return (told.splitlines() or [type(error).__name__])[0]
 
 
 # -- writing and reading, by kind
@@ -165,11 +169,19 @@ def _kind_of_file(path: Path) -> str:
         metadata = pq.read_schema(path).metadata or {}
     except pa.ArrowNotImplementedError:  # polars has types that Arrow's reader lacks
         return "polars"
-    return metadata.get(MARK, b"polars").decode()
+    return str(metadata.get(MARK, b"polars"), "ascii")
 
 
-_WRITERS = {"pandas": _write_pandas, "polars": _write_polars, "pyarrow": _write_arrow}
-_READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}
+_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    "pandas": _write_pandas,
+    "polars": _write_polars,
+    "pyarrow": _write_arrow,
+}
+_READERS: dict[str, Callable[[Path], object]] = {
+    "pandas": _read_pandas,
+    "polars": _read_polars,
+    "pyarrow": _read_arrow,
+}
 
 
 # -- what a reader would not get back
@@ -178,12 +190,12 @@ _READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arr
 def _difference(kind: str, value: Any, path: Path) -> str:
     """The first difference between a table and its file; empty if there is none."""
     try:
-        back: Any = _READERS[kind](path)
-    except Exception as error:
+        back = _READERS[kind](path)
+        if type(value) is not type(back):
+            return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
+        return _DIFFERENCES[kind](value, back)
+    except Exception as error:  # a third party's column type again
         return f"cannot be read back: {_first_line(error)}"
-    if type(value) is not type(back):
-        return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
-    return _DIFFERENCES[kind](value, back)
 
 
 def _difference_pandas(frame: pd.DataFrame, back: pd.DataFrame) -> str:
@@ -224,15 +236,21 @@ def _difference_index(ours: Any, theirs: Any) -> str:
 def _difference_array(ours: Any, theirs: Any) -> str:
     if repr(ours.dtype) != repr(theirs.dtype) or type(ours) is not type(theirs):
         return f"{ours.dtype} comes back as {theirs.dtype}"
-    if ours.dtype == object and not all(type(x) is str for x in ours):
-        return "holds Python objects"
     if hasattr(ours, "categories"):
         if difference := _difference_index(ours.categories, theirs.categories):
             return f"categories: {difference}"
         return "" if _same_bits(ours.codes, theirs.codes) else "codes change"
-    if type(ours).__name__ == "NumpyExtensionArray" and ours.dtype != object:
-        return "" if _same_bits(ours.to_numpy(), theirs.to_numpy()) else "bits change"
+    if type(ours).__name__ == "NumpyExtensionArray":
+        return _difference_numpy(ours.to_numpy(), theirs.to_numpy())
     return "" if ours.equals(theirs) else "values change"
+
+
+def _difference_numpy(ours: Any, theirs: Any) -> str:
+    if ours.dtype != object:
+        return "" if _same_bits(ours, theirs) else "bits change"
+    if not all(type(x) is str for x in ours):
+        return "holds Python objects"
+    return "" if list(ours) == list(theirs) else "values change"
 
 
 def _same_bits(ours: Any, theirs: Any) -> bool:
@@ -268,7 +286,8 @@ def _same_column(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
     if not pa.types.is_floating(ours.type) or ours.type.bit_width < 32:
         return False
     bits = pa.int64() if ours.type.bit_width == 64 else pa.int32()
-    return bool(ours.view(bits).equals(theirs.view(bits)))  # NaN is not equal to itself
+    a, b = (pa.chunked_array([c.view(bits) for c in x.chunks], bits) for x in (ours, theirs))
+    return bool(a.equals(b))  # as bits, because NaN is not equal to itself
 
 
 def _is_json(value: object) -> bool:
@@ -278,7 +297,7 @@ def _is_json(value: object) -> bool:
         return False
 
 
-_DIFFERENCES = {
+_DIFFERENCES: dict[str, Callable[[Any, Any], str]] = {
     "pandas": _difference_pandas,
     "polars": _difference_polars,
     "pyarrow": _difference_arrow,

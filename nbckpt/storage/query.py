@@ -1,0 +1,220 @@
+"""SQL over a store: every line of SQL of the project, answered by DuckDB in memory.
+
+The views are Arrow tables made of the records in memory, only those that a query mentions; table
+variables are read from their Parquet files. Nothing is written to the store, and no other
+process is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from nbckpt.errors import UsageError, VariableNotFoundError
+from nbckpt.model import Variable
+from nbckpt.storage.store import Store
+from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.timeline import Timeline
+
+if TYPE_CHECKING:
+    import duckdb
+
+TABLE_FUNCTION = b"variable"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a reference in a query is read from; see `Timeline.resolve`."""
+
+    branch: str = "main"
+    here: str | None = None
+    before: str | None = None
+
+
+def relation(
+    store: Store, timeline: Timeline, sql: str, *, place: Place | None = None
+) -> duckdb.DuckDBPyRelation:
+    """The answer to `sql`: a DuckDB relation, computed when it is looked at.
+
+    Tables: `checkpoints`, `variables`, `branches`, `events`, `recordings`, `steps`, and
+    ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it was at a
+    checkpoint, by default the newest that has it.
+
+    Raises
+    ------
+    UsageError
+        If DuckDB does not understand it, or it gives no table, or a variable named in it is no
+        table or not written as one yet.
+    VariableNotFoundError
+        If a variable named in it does not exist there.
+    CheckpointNotFoundError
+        If a reference in it means nothing.
+    """
+    import duckdb
+
+    variables = _Variables(store, timeline, place or Place())
+    cursor = _connection(store).cursor()  # a cursor for each query: safe in any thread
+    try:
+        text = _with_files(sql.encode(), variables.file_of).decode()
+        for view in _mentioned(text):
+            cursor.register(view, arrow_view(view, store, timeline))
+        answer = cast("duckdb.DuckDBPyRelation | None", cursor.sql(text))
+    except duckdb.Error as error:
+        raise UsageError(_first_line(error)) from None
+    if answer is None:
+        message = "this SQL gives no table to show; end it with a select"
+        raise UsageError(message)
+    return answer
+
+
+_CONNECTIONS: weakref.WeakKeyDictionary[Store, tuple[int, duckdb.DuckDBPyConnection]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _connection(store: Store) -> duckdb.DuckDBPyConnection:
+    """The store's database in memory; a forked child makes its own."""
+    import duckdb
+
+    pid, connection = _CONNECTIONS.get(store, (0, None))
+    if connection is None or pid != os.getpid():
+        connection = duckdb.connect(":memory:")
+        _CONNECTIONS[store] = (os.getpid(), connection)
+    return connection
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+# -- tables of variables
+
+
+class _Variables:
+    """Finds the files of table variables."""
+
+    def __init__(self, store: Store, timeline: Timeline, place: Place) -> None:
+        self._store = store
+        self._timeline = timeline
+        self._place = place
+
+    def file_of(self, name: str, ref: str | None) -> str:
+        """The path of the Parquet file of a variable at a reference, or the newest."""
+        variable = self._newest(name) if ref is None else self._at(name, ref)
+        record = self._store.table(variable.value)
+        if record is None:
+            raise UsageError(_no_table(variable))
+        if record["file"] is None:
+            message = f"{name!r} cannot be queried: {record['reason']}"
+            raise UsageError(message)
+        path = self._store.tables / record["file"]
+        if not path.exists():
+            message = f"the Parquet file of {name!r} is gone ({path}); nbckpt.get(…) still has it"
+            raise UsageError(message)
+        return str(path)
+
+    def _at(self, name: str, ref: str) -> Variable:
+        place = self._place
+        checkpoint = self._timeline.resolve(
+            ref, branch=place.branch, here=place.here, before=place.before
+        )
+        variable = self._timeline.manifest(checkpoint.id).get(name)
+        if variable is None:
+            message = (
+                f"checkpoint {checkpoint.name or checkpoint.id!r} has no variable {name!r};"
+                f" `nbckpt show {ref}` lists what it has"
+            )
+            raise VariableNotFoundError(message)
+        return variable
+
+    def _newest(self, name: str) -> Variable:
+        start = self._place.here or self._timeline.branches.get(self._place.branch)
+        if start is not None and (found := self._timeline.manifest(start).get(name)):
+            return found
+        for record in reversed(self._store.records("checkpoint")):
+            if any(variable["name"] == name for variable in record.get("changed", ())):
+                return self._timeline.checkpoints[record["id"]].changed[name]
+        message = f"no checkpoint has a variable {name!r}; `select name from variables` lists them"
+        raise VariableNotFoundError(message)
+
+
+def _no_table(variable: Variable) -> str:
+    if variable.type_name.rpartition(".")[2] in {"DataFrame", "Table"}:
+        return f"{variable.name!r} is not written as a table yet; nbckpt.wait() waits for it"
+    return f"{variable.name!r} is no table but of type {variable.type_name}"
+
+
+def _with_files(sql: bytes, file_of: Callable[[str, str | None], str]) -> bytes:
+    """The query with each ``variable(…)`` made a ``read_parquet(…)``.
+
+    DuckDB's own tokens are used, so that strings and comments which only look like it are left
+    alone. Their offsets count bytes.
+    """
+    tokens = list(_tokens(sql))
+    pieces: list[bytes] = []
+    done = i = 0
+    while i < len(tokens):
+        call = _call(tokens, i)
+        if call is None:
+            i += 1
+            continue
+        names, after = call
+        path = file_of(names[0], names[1] if len(names) > 1 else None)
+        pieces += [sql[done : tokens[i].start], f"read_parquet({_literal(path)})".encode()]
+        done = tokens[after - 1].end
+        i = after
+    return b"".join([*pieces, sql[done:]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    start: int
+    text: bytes
+    is_string: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def _tokens(sql: bytes) -> Iterator[_Token]:
+    import duckdb
+
+    found = duckdb.tokenize(sql.decode())
+    ends = [*(start for start, _ in found[1:]), len(sql)] if found else []
+    for (start, kind), end in zip(found, ends, strict=True):
+        if kind != duckdb.token_type.comment:
+            is_string = kind == duckdb.token_type.string_const
+            yield _Token(start, sql[start:end].rstrip(), is_string)
+
+
+def _call(tokens: list[_Token], i: int) -> tuple[list[str], int] | None:
+    """The arguments of a ``variable(…)`` that begins at token `i`, and the token after it."""
+    texts = [token.text.lower() for token in tokens[i : i + 2]]
+    if texts != [TABLE_FUNCTION, b"("] or (i and tokens[i - 1].text == b"."):
+        return None
+    names: list[str] = []
+    for j in range(i + 2, len(tokens), 2):
+        closing = tokens[j + 1].text if j + 1 < len(tokens) else b""
+        if not tokens[j].is_string or closing not in (b",", b")"):
+            break
+        names.append(tokens[j].text.decode()[1:-1].replace("''", "'"))
+        if closing == b")" and len(names) <= 2:
+            return names, j + 2
+    message = "write variable('NAME') or variable('NAME', 'CHECKPOINT'), in single quotes"
+    raise UsageError(message)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _mentioned(sql: str) -> list[str]:
+    """The views that a query may read; one too many costs time only."""
+    words = sql.lower()
+    everything = "show" in words or "describe" in words or "information_schema" in words
+    return [view for view in COLUMNS if everything or view in words]

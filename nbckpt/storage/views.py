@@ -1,0 +1,191 @@
+"""The views that SQL sees, as Arrow tables made of records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nbckpt.model import Record
+from nbckpt.storage.store import Store
+from nbckpt.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row: TypeAlias = Mapping[str, object]
+Rows: TypeAlias = Iterable[Row]
+EVENT_COLUMNS = frozenset({"at", "event", "checkpoint", "name", "session", "took_s", "saved_s"})
+
+# Column → DuckDB type. Times are UTC without a zone: a zone would need pytz to reach Python.
+COLUMNS: dict[str, dict[str, str]] = {
+    "checkpoints": {
+        "id": "varchar",
+        "parent": "varchar",
+        "name": "varchar",
+        "branch": "varchar",
+        "notebook": "varchar",
+        "session": "varchar",
+        "state": "varchar",
+        "created_at": "timestamp",
+        "duration_s": "double",
+        "source": "varchar",
+        "execution_count": "bigint",
+        "cell_id": "varchar",
+        "key": "varchar",
+        "n_changed": "bigint",
+        "size_bytes": "bigint",
+        "tags": "varchar[]",
+        "note": "varchar",
+        "error": "varchar",
+    },
+    "variables": {
+        "checkpoint": "varchar",
+        "checkpoint_name": "varchar",
+        "name": "varchar",
+        "type_name": "varchar",
+        "shape": "varchar",
+        "size_bytes": "bigint",
+        "preview": "varchar",
+        "value": "varchar",
+        "blob": "varchar",
+        "recipe": "boolean",
+    },
+    "branches": {"name": "varchar", "head": "varchar"},
+    "events": {
+        "at": "timestamp",
+        "event": "varchar",
+        "checkpoint": "varchar",
+        "name": "varchar",
+        "session": "varchar",
+        "took_s": "double",
+        "saved_s": "double",
+        "detail": "varchar",
+    },
+    "recordings": {
+        "checkpoint": "varchar",
+        "step": "varchar",
+        "provider": "varchar",
+        "model": "varchar",
+        "endpoint": "varchar",
+        "request": "varchar",
+        "input_tokens": "bigint",
+        "output_tokens": "bigint",
+        "cached_tokens": "bigint",
+        "cost_usd": "double",
+        "duration_s": "double",
+        "replayed": "boolean",
+        "created_at": "timestamp",
+    },
+    "steps": {
+        "checkpoint": "varchar",
+        "step": "varchar",
+        "name": "varchar",
+        "key": "varchar",
+        "state": "varchar",
+        "attempts": "bigint",
+        "duration_s": "double",
+        "size_bytes": "bigint",
+        "created_at": "timestamp",
+        "error": "varchar",
+    },
+}
+
+
+def arrow_view(view: str, store: Store, timeline: Timeline) -> pa.Table:
+    """The rows of a view, shape (n_rows, n_columns of `COLUMNS`)."""
+    import pyarrow as pa
+
+    types = {
+        "varchar": pa.string(),
+        "varchar[]": pa.list_(pa.string()),
+        "bigint": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "timestamp": pa.timestamp("us"),
+    }
+    columns = COLUMNS[view]
+    rows = list(_ROWS[view](store, timeline))
+    return pa.table(
+        {
+            name: pa.array([_fit(row.get(name), kind) for row in rows], types[kind])
+            for name, kind in columns.items()
+        }
+    )
+
+
+def _fit(value: Any, kind: str) -> object:
+    if value is None:
+        return None
+    if kind == "timestamp":
+        return int(float(value) * 1_000_000)
+    if kind == "varchar":
+        # Arrow has no lone surrogates, which a source text or a preview may hold.
+        return str(value).encode("utf-8", "replace").decode()
+    return value
+
+
+def _checkpoints(_store: Store, timeline: Timeline) -> Rows:
+    for checkpoint in timeline.checkpoints.values():
+        changed = checkpoint.changed.values()
+        yield {
+            "id": checkpoint.id,
+            "parent": checkpoint.parent,
+            "name": checkpoint.name,
+            "branch": checkpoint.branch,
+            "notebook": checkpoint.notebook,
+            "session": checkpoint.session,
+            "state": checkpoint.state,
+            "created_at": checkpoint.created_at,
+            "duration_s": checkpoint.duration_s,
+            "source": checkpoint.cell.source,
+            "execution_count": checkpoint.cell.execution_count,
+            "cell_id": checkpoint.cell.cell_id,
+            "key": checkpoint.key.digest if checkpoint.key else None,
+            "n_changed": len(changed),
+            "size_bytes": sum(variable.size_bytes for variable in changed),
+            "tags": list(checkpoint.tags),
+            "note": checkpoint.note,
+            "error": checkpoint.error,
+        }
+
+
+def _variables(_store: Store, timeline: Timeline) -> Rows:
+    for checkpoint in timeline.checkpoints.values():
+        for variable in checkpoint.changed.values():
+            yield {
+                "checkpoint": checkpoint.id,
+                "checkpoint_name": checkpoint.name,
+                **{name: getattr(variable, name) for name in _OF_A_VARIABLE},
+            }
+
+
+_OF_A_VARIABLE = tuple(COLUMNS["variables"])[2:]
+
+
+def _branches(_store: Store, timeline: Timeline) -> Rows:
+    return ({"name": name, "head": head} for name, head in timeline.branches.items())
+
+
+def _events(store: Store, _timeline: Timeline) -> Rows:
+    for record in store.records("event"):
+        rest = {k: v for k, v in record.items() if k not in EVENT_COLUMNS and k != "kind"}
+        yield {**record, "detail": json.dumps(rest) if rest else None}
+
+
+def _recordings(store: Store, _timeline: Timeline) -> Iterable[Record]:
+    return store.records("recording")
+
+
+def _steps(store: Store, _timeline: Timeline) -> Iterable[Record]:
+    return store.records("step")
+
+
+_ROWS: dict[str, Callable[[Store, Timeline], Rows]] = {
+    "checkpoints": _checkpoints,
+    "variables": _variables,
+    "branches": _branches,
+    "events": _events,
+    "recordings": _recordings,
+    "steps": _steps,
+}
