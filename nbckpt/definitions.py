@@ -1,0 +1,144 @@
+"""What the user's functions and classes are made of, as parts that a walk can digest."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+from nbckpt.bytecode import digest_of_code, names_of_code
+
+BOOKKEEPING = frozenset(
+    {
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__qualname__",
+        "__slotnames__",  # pickle and copy note it in the class when they first meet an instance
+        "__firstlineno__",
+        "__static_attributes__",
+        "__annotations__",  # told apart below: to ask for them can make them
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations_cache__",
+        "__abstractmethods__",
+        "_abc_impl",
+        "__pydantic_core_schema__",
+        "__pydantic_serializer__",
+        "__pydantic_validator__",
+        "__pydantic_complete__",
+        "__pydantic_parent_namespace__",
+        "__signature__",
+    }
+)
+"""Members of classes that Python and libraries keep for themselves."""
+
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_SLOTS = (
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    BuiltinFunctionType,
+)
+
+
+class Nothing:
+    """Stands for a closure's variable that has no value yet."""
+
+
+def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -> list[object]:
+    """Everything a function's behaviour depends on but the values of the globals it reads."""
+    parts: list[object] = [
+        function.__name__,
+        digest_of_code(function.__code__),
+        function.__defaults__,
+        tuple(sorted((function.__kwdefaults__ or {}).items())),
+        tuple(sorted(_annotations(function).items(), key=lambda item: item[0])),
+        tuple(map(_content, function.__closure__ or ())),
+        _attributes(function),
+    ]
+    return [*parts, *_carried_globals(function, namespace)]
+
+
+def parts_of_class(cls: type) -> list[object]:
+    """A class's name, bases and members; the order of its members does not count."""
+    # Not `sorted(items)`: equal names do not occur, and values need not compare.
+    names = sorted(n for n in vars(cls) if n not in BOOKKEEPING)
+    members = [(name, _member(name, vars(cls)[name])) for name in names]
+    is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
+    annotations = tuple(_annotations(cls).items()) if is_annotated else ()
+    return [cls.__qualname__, type(cls), cls.__bases__, annotations, *members]
+
+
+def functions_of_class(cls: type) -> Iterator[FunctionType]:
+    """The functions among a class's members, unwrapped."""
+    for member in vars(cls).values():
+        yield from _functions_of(member)
+
+
+def _functions_of(member: object) -> Iterator[FunctionType]:
+    if isinstance(member, FunctionType):
+        yield member
+    elif isinstance(member, staticmethod | classmethod):
+        yield from _functions_of(member.__func__)
+    elif isinstance(member, property):
+        for accessor in (member.fget, member.fset, member.fdel):
+            yield from _functions_of(accessor)
+    elif isinstance(member, cached_property):
+        yield from _functions_of(member.func)
+    elif hasattr(member, "__wrapped__"):
+        yield from _functions_of(inspect.unwrap(member))  # type: ignore[arg-type]
+
+
+def _member(name: str, value: object) -> object:
+    if name in ("__doc__", "__text_signature__") and isinstance(value, str):
+        return _ADDRESS.sub("0x", value)
+    if isinstance(value, staticmethod | classmethod):
+        return (type(value).__name__, value.__func__)
+    if isinstance(value, property):
+        return ("property", value.fget, value.fset, value.fdel)
+    if isinstance(value, cached_property):
+        return ("cached_property", value.func)
+    if isinstance(value, _SLOTS):
+        return type(value).__name__
+    return value
+
+
+def _annotations(value: Any) -> dict[str, object]:
+    try:
+        return dict(getattr(value, "__annotations__", None) or {})
+    except Exception:  # evaluated when asked for, from Python 3.14 on: may fail with anything
+        return {}
+
+
+def _content(cell: Any) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return Nothing
+
+
+def _attributes(function: FunctionType) -> dict[str, object]:
+    return {k: v for k, v in vars(function).items() if k not in BOOKKEEPING}
+
+
+def _carried_globals(
+    function: FunctionType, namespace: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """The globals that a function carries with it, because it lives in no module and not here."""
+    own = function.__globals__
+    if own is namespace or "__spec__" in own or own.get("__name__") == "__main__":
+        return
+    for name in sorted(names_of_code(function.__code__).loads & own.keys()):
+        yield name, own[name]

@@ -1,0 +1,201 @@
+"""What arrays, tables and their columns are made of, as parts that a walk can digest.
+
+A value of a package that nobody imported cannot exist, so the packages are looked for in
+`sys.modules` and never imported to ask.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from nbckpt.columns import digest_of_array, digest_of_arrow, digest_of_tensor
+
+WIDE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A part whose arrays share memory with nothing outside it that counts."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where the elements of an array or tensor lie.
+
+    `owner` is one for all views of the same memory.
+    """
+
+    owner: tuple[str, int]
+    offset: int
+    strides: str
+
+
+Parts: TypeAlias = Callable[[Any], list[object]]
+
+
+def parts_for(kind: type) -> Parts | None:
+    """How a value of this type is taken apart; None if it is of no package known here."""
+    for package, lookup in _LOOKUPS.items():
+        if (module := sys.modules.get(package)) and (parts := lookup(module, kind)):
+            return parts
+    return None
+
+
+def memory_of(value: Any) -> Memory | None:
+    """The memory in which a numpy array or torch tensor lies; None for anything else."""
+    np, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if np and isinstance(value, np.ndarray) and value.dtype.kind != "T":
+        owner = value
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        address = value.__array_interface__["data"][0]
+        return Memory(("numpy", id(owner)), address, str(value.strides))
+    if torch and isinstance(value, torch.Tensor) and value.layout is torch.strided:
+        storage = value.untyped_storage().data_ptr()
+        return Memory(("torch", storage), value.storage_offset(), str(value.stride()))
+    return None
+
+
+def _numpy(np: Any, kind: type) -> Parts | None:
+    if kind is np.ndarray or kind is np.memmap:
+        return _array
+    if kind is np.ma.MaskedArray:
+        return _masked_array
+    return parts_of_scalar if issubclass(kind, np.generic) else None
+
+
+def _pandas(pd: Any, kind: type) -> Parts | None:
+    if issubclass(kind, pd.DataFrame):
+        return _frame
+    if issubclass(kind, pd.Series):
+        return _series
+    if issubclass(kind, pd.arrays.ArrowExtensionArray):
+        return _arrow_backed
+    if issubclass(kind, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
+        return _masked
+    return None
+
+
+def _polars(pl: Any, kind: type) -> Parts | None:
+    if issubclass(kind, pl.DataFrame):
+        return _polars_frame
+    return _polars_series if issubclass(kind, pl.Series) else None
+
+
+def _pyarrow(pa: Any, kind: type) -> Parts | None:
+    if issubclass(kind, pa.Table | pa.RecordBatch):
+        return _arrow_table
+    return _arrow_column if issubclass(kind, pa.Array | pa.ChunkedArray) else None
+
+
+def _torch(torch: Any, kind: type) -> Parts | None:
+    return _tensor if issubclass(kind, torch.Tensor) else None
+
+
+_LOOKUPS: dict[str, Callable[[Any, type], Parts | None]] = {
+    "numpy": _numpy,
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
+    "torch": _torch,
+}
+
+
+def _array(array: Any) -> list[object]:
+    if array.dtype.hasobject and array.dtype.kind != "T":
+        return [repr(array.dtype), array.shape, array.reshape(-1).tolist()]
+    return [digest_of_array(array)]
+
+
+def _masked_array(array: Any) -> list[object]:
+    return [Alone(array.data), Alone(array.mask), array.fill_value]
+
+
+def parts_of_scalar(scalar: Any) -> list[object]:
+    """The dtype and value of a numpy scalar, which is immutable."""
+    if scalar.dtype.hasobject:
+        return [str(scalar.dtype), scalar.item()]
+    return [str(scalar.dtype), digest_of_array(scalar.reshape(1))]
+
+
+def _frame(frame: Any) -> list[object]:
+    columns = list(_frame_columns(frame))
+    return [*_labels(frame), Alone(frame.columns), frame.shape, *columns]
+
+
+def _series(series: Any) -> list[object]:
+    return [*_labels(series), *_column(series)]
+
+
+def _labels(table: Any) -> list[object]:
+    # `_metadata` is how pandas asks subclasses to list their own attributes.
+    own = {name: getattr(table, name, None) for name in table._metadata}  # noqa: SLF001
+    flags = table.flags.allows_duplicate_labels
+    return [Alone(table.index), dict(table.attrs), flags, own]
+
+
+def _frame_columns(frame: Any) -> Iterator[object]:
+    """The columns' values; which of them lie in one block of memory does not count."""
+    import numpy as np
+
+    kinds = set(frame.dtypes)
+    kind = next(iter(kinds)) if len(kinds) == 1 else None
+    if frame.shape[1] > WIDE and isinstance(kind, np.dtype) and not kind.hasobject:
+        yield digest_of_array(frame.to_numpy().T)
+        return
+    for i in range(frame.shape[1]):
+        yield from _column(frame.iloc[:, i])
+
+
+def _column(series: Any) -> list[object]:
+    import numpy as np
+
+    if not isinstance(series.dtype, np.dtype):
+        return [Alone(series.array)]
+    values = series.to_numpy()
+    if series.dtype == object:
+        return ["object", values.tolist()]
+    return [digest_of_array(values)]
+
+
+def _arrow_backed(array: Any) -> list[object]:
+    return [repr(array.dtype), digest_of_arrow(array.__arrow_array__())]
+
+
+def _masked(array: Any) -> list[object]:
+    numbers = array.to_numpy(dtype=array.dtype.numpy_dtype, na_value=0)
+    return [repr(array.dtype), digest_of_array(array.isna()), digest_of_array(numbers)]
+
+
+def _polars_frame(frame: Any) -> list[object]:
+    return [frame.shape, *(part for column in frame for part in _polars_series(column))]
+
+
+def _polars_series(series: Any) -> list[object]:
+    if "Object" in repr(series.dtype):
+        return [series.name, repr(series.dtype), series.to_list()]
+    return [series.name, repr(series.dtype), digest_of_arrow(series.to_arrow())]
+
+
+def _arrow_table(table: Any) -> list[object]:
+    fields = [(f.name, str(f.type), f.nullable, _metadata(f.metadata)) for f in table.schema]
+    columns = [digest_of_arrow(table.column(i)) for i in range(table.num_columns)]
+    return [_metadata(table.schema.metadata), table.num_rows, *fields, *columns]
+
+
+def _metadata(metadata: Any) -> tuple[object, ...]:
+    return tuple(sorted((metadata or {}).items()))
+
+
+def _arrow_column(column: Any) -> list[object]:
+    return [digest_of_arrow(column)]
+
+
+def _tensor(tensor: Any) -> list[object]:
+    about = [str(tensor.device), str(tensor.dtype), tuple(tensor.shape), tensor.requires_grad]
+    return [*about, digest_of_tensor(tensor)]

@@ -1,0 +1,59 @@
+"""Whose a function or class is: a library's, known by its name, or the user's, by its code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+
+
+def home_of(value: object, namespace: Mapping[str, object]) -> str | None:
+    """Where `value` can be imported from, as ``module:name``; None if it is the user's own.
+
+    The user's own is what lives in `namespace` or in ``__main__``, and what no module holds under
+    its name, as a function made inside another.
+    """
+    module = getattr(value, "__module__", None)
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
+        return None
+    holder = sys.modules.get(module)
+    if holder is None or getattr(holder, "__dict__", None) is namespace:
+        return None
+    return f"{module}:{name}" if _found(holder, name) is value else None
+
+
+def home_of_method(method: object) -> str | None:
+    """Where a method of a module's one hidden object is found: ``random.randint``, for one.
+
+    Drawing a number does not make ``from random import randint`` another function.
+    """
+    owner = getattr(method, "__self__", None)
+    name = getattr(method, "__name__", "")
+    if isinstance(owner, ModuleType):
+        return f"{owner.__name__}:{name}"
+    module = type(owner).__module__
+    if owner is None:
+        return f"{getattr(method, '__module__', None)}:{getattr(method, '__qualname__', name)}"
+    holder = None if module in ("__main__", "builtins") else sys.modules.get(module)
+    return f"{module}:{name}" if holder and _found(holder, name) == method else None
+
+
+def is_named(value: object, namespace: Mapping[str, object]) -> bool:
+    """Whether `value` is known by its name: a module, or a library's function or class."""
+    if isinstance(value, ModuleType):
+        return True
+    if isinstance(value, MethodType | BuiltinFunctionType):
+        return home_of_method(value) is not None
+    if isinstance(value, FunctionType | type):
+        return home_of(value, namespace) is not None
+    return False
+
+
+def _found(holder: object, qualified_name: str) -> object:
+    for part in qualified_name.split("."):
+        try:
+            holder = getattr(holder, part)
+        except Exception:  # a module's own __getattr__ may raise anything
+            return None
+    return holder

@@ -1,0 +1,106 @@
+"""Plain data: atoms, and trees of lists, tuples and dicts of them, encoded at the speed of C.
+
+Notes
+-----
+`marshal` in its version 2 is the encoder: it writes values and no identities, so equal values
+have equal bytes in every process. (Its later versions mark shared and interned strings, and so
+does `pickle` in all of its.) It follows no cycles and keeps no aliasing, so what it is given has
+first been found to be a tree.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from types import EllipsisType, NoneType
+from typing import Any
+
+from blake3 import blake3
+
+ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
+MARSHAL_VERSION = 2
+LEVELS = 6
+MANY_ITEMS = 20_000_000
+LONG_BYTES = 1 << 24
+SHORT_BYTES = 128
+
+_CONTAINERS = frozenset({list, tuple, dict})
+
+
+def encoded_atom(atom: Any) -> bytes:
+    """The canonical bytes of one atom; the digest stands for a long one."""
+    if type(atom) is bytes and len(atom) > SHORT_BYTES:
+        return _digested(b"bytes", atom)
+    if type(atom) is str and len(atom) > LONG_BYTES:
+        return _digested(b"str", atom.encode("utf-8", "surrogatepass"))
+    return shortened(marshal.dumps(atom, MARSHAL_VERSION))
+
+
+def encoded_atoms(atoms: Sequence[Any], types: Iterable[type]) -> bytes:
+    """The canonical bytes of many atoms in order; `types` are the types among them."""
+    if not {str, bytes}.isdisjoint(types) and _text_length(atoms) > LONG_BYTES:
+        return _encoded_apart(atoms)
+    return shortened(marshal.dumps(list(atoms), MARSHAL_VERSION))
+
+
+def shortened(data: bytes) -> bytes:
+    """`data` if it is short, else its digest."""
+    return data if len(data) <= SHORT_BYTES else _digested(b"long", data)
+
+
+def tree_of(root: Any) -> list[object] | None:
+    """The mutable containers inside `root`, level by level; None if it is no tree of plain data.
+
+    Each level is looked at in a few calls into C, whatever its size.
+    """
+    level: list[Any] = [root]
+    found: list[object] = []
+    n_items = 0
+    for _ in range(LEVELS):
+        found.extend(c for c in level if type(c) is not tuple)
+        children = _children(level)
+        n_items += len(children)
+        types = set(map(type, children))
+        if n_items > MANY_ITEMS or not types <= ATOMS | _CONTAINERS:
+            return None
+        if types <= ATOMS:
+            return found if len(set(map(id, found))) == len(found) else None
+        level = [c for c in children if type(c) in _CONTAINERS]
+    return None
+
+
+def encoded_tree(root: Any) -> bytes | None:
+    """The canonical bytes of what `tree_of` found to be a tree; None if it is too large."""
+    try:
+        return shortened(marshal.dumps(root, MARSHAL_VERSION))
+    except (ValueError, MemoryError):
+        return None
+
+
+def _children(level: list[Any]) -> list[Any]:
+    if set(map(type, level)) <= {list, tuple}:
+        return list(chain.from_iterable(level))
+    rows = [c for c in level if type(c) is not dict]
+    dicts = [c for c in level if type(c) is dict]
+    return [
+        *chain.from_iterable(rows),
+        *chain.from_iterable(dicts),
+        *chain.from_iterable(map(dict.values, dicts)),
+    ]
+
+
+def _text_length(atoms: Sequence[Any]) -> int:
+    return sum(len(a) for a in atoms if type(a) is str or type(a) is bytes)
+
+
+def _encoded_apart(atoms: Sequence[Any]) -> bytes:
+    """Atoms whose text is long, one after the other, so that it is not copied at once."""
+    hasher = blake3()
+    for atom in atoms:
+        hasher.update(encoded_atom(atom))
+    return b"\x01apart" + hasher.digest()
+
+
+def _digested(kind: bytes, data: bytes) -> bytes:
+    return b"\x01" + kind + len(data).to_bytes(8, "little") + blake3(data).digest()

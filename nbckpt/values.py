@@ -1,0 +1,80 @@
+"""Digests of values that are equal in every process, and after a value went through a store.
+
+Notes
+-----
+A pickle is no such digest: its bytes depend on which equal strings are one object, on the order
+in which a set happens to hold its elements, and on the block layout of a data frame. So a value is
+walked: what is known to be plain is encoded in bulk, arrays and columns by their buffers, and
+everything else by its reduction, as pickle would take it apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nbckpt.digests import Digest
+from nbckpt.walking import Found, Walk
+
+BUDGET = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A value's digest and what the walk met.
+
+    Attributes
+    ----------
+    reached
+        The user's functions and classes inside the value.
+    modules
+        Name of each of the user's modules that its functions and classes come from → digest of
+        its text.
+    exhausted
+        The value has more objects than were looked at. Values that differ only beyond that have
+        the same digest.
+    """
+
+    digest: Digest
+    reached: tuple[object, ...]
+    modules: Mapping[str, Digest]
+    exhausted: bool
+
+
+class ValueDigester:
+    """Digests of the values of a namespace.
+
+    A digest depends on types, values, the order of lists and dicts, and on which mutable objects
+    inside the value are one and the same: ``[r, r]`` is not ``[r, r.copy()]``. It does not depend
+    on hash seeds, addresses, file names, or on which equal immutable objects are the same.
+
+    What cannot be taken apart (a lock, a connection, a generator) counts by its type alone; and an
+    object of a library that holds such a thing, a client, by its type and its public settings.
+    The values of the globals that a function reads do not count; the function is in `reached`.
+
+    Parameters
+    ----------
+    namespace
+        Where the user's functions live.
+    budget
+        Objects to look at one by one in one value. Atoms in bulk and elements of arrays and
+        tables are no objects in this sense. See `Examined.exhausted`.
+    """
+
+    def __init__(self, namespace: Mapping[str, object], budget: int = BUDGET) -> None:
+        self.namespace = namespace
+        self.budget = budget
+        self.exhausted = False
+
+    def digest(self, value: object) -> Digest:
+        """The digest of `value`. Never raises; `exhausted` says whether all of it was seen."""
+        examined = self.examine(value)
+        self.exhausted = examined.exhausted
+        return examined.digest
+
+    def examine(self, value: object) -> Examined:
+        """The digest of `value`, with the user's functions, classes and modules inside it."""
+        found = Found(self.namespace, self.budget)
+        digest = Walk(found).digest(value)
+        reached = tuple(found.reached.values())
+        return Examined(digest, reached, dict(found.modules), found.exhausted)
