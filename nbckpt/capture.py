@@ -8,7 +8,7 @@ have, however large they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from nbckpt.describe import preview_of, shape_of, type_name_of
 from nbckpt.model import Refusal, Variable
 from nbckpt.progress import Bar
 from nbckpt.recipes import Bindings, Recipe, recipe_for
+from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
 
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
@@ -117,6 +118,11 @@ class Capturer:
         for name in removed:
             self._forget(name)
 
+    def recall(self) -> None:
+        """Let the next look keep what was left out before."""
+        self.touched(self._omitted)
+        self._omitted = {}
+
     def settled(self) -> dict[str, Variable]:
         """What is kept and still as it was: the names that no code can have changed since."""
         if self._pending is None:
@@ -127,18 +133,21 @@ class Capturer:
 
     def capture(
         self,
-        asked: Callable[[str], bool] = lambda _: True,
+        selection: Selection = Selection(),  # noqa: B008  # immutable
         *,
         only: Container[str] | None = None,
+        base: Container[str] = frozenset(),
     ) -> Captured:
         """Look at what may have changed, and put what did into the store.
 
         Parameters
         ----------
-        asked
-            Whether a name is to be kept. What is not stays out until it is bound anew.
+        selection
+            What is to be kept. What is not stays out until it is bound anew, or until `recall`.
         only
             Look at no other names than these; the others stay to be looked at.
+        base
+            Names that the parent holds: these are followed like what is kept already.
 
         Raises
         ------
@@ -153,9 +162,10 @@ class Capturer:
         if only is not None:
             self.touched(looked_at)
             looked_at = self._closed({n for n in looked_at if n in only}, set(names))
-        for name in sorted(n for n in looked_at if not asked(n)):
-            self._omit(name)
-            looked_at.discard(name)
+        for name in sorted(looked_at):
+            if not selection.follows(name, name in self._kept or name in base):
+                self._omit(name)
+                looked_at.discard(name)
         changed = self._keep(sorted(looked_at), names) | self._keep_random_states()
         for name in removed:
             self._forget(name)

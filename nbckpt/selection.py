@@ -26,6 +26,10 @@ class Selection:
         """Whether `name` is to be kept."""
         return name not in self.exclude and (self.vars is None or name in self.vars)
 
+    def follows(self, name: str, is_kept: bool) -> bool:
+        """Whether `name` is to be looked at: also when it was kept before, unless excluded."""
+        return self.has(name) or (is_kept and name not in self.exclude)
+
     def options(self) -> dict[str, str]:
         """What of this belongs to a step's key."""
         options = {"vars": ",".join(sorted(self.vars))} if self.vars is not None else {}

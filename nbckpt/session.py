@@ -29,6 +29,8 @@ from nbckpt.timeline import Timeline
 if TYPE_CHECKING:
     import duckdb
 
+    from nbckpt.steps import Step
+
 MAIN = "main"
 
 
@@ -106,6 +108,7 @@ class Session:
         self.before: str | None = None
         self.moved = False
         self.interrupted: dict[str, Interrupted] = {}
+        self.steps: dict[str, Step] = {}
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self._seeded: set[str] = set()
@@ -210,11 +213,16 @@ class Session:
         selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
         self.require_names(selection)
         began = time.time()
-        captured = self.capturer.capture(selection.has)
+        captured = self.capture(selection)
         draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
         draft = replace(draft, tags=tuple(tags), note=note, bound=tuple(sorted(captured.changed)))
         self.commit(draft, sync=sync)
         return draft
+
+    def capture(self, selection: Selection) -> Captured:
+        """Look at what may have changed, and put what of it is selected into the store."""
+        base = self.timeline.manifest(self.position) if self.position else {}
+        return self.capturer.capture(selection, base=base)
 
     def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
         """Raise unless every variable that `selection` names exists or is in `known`."""
@@ -324,6 +332,7 @@ class Session:
 
     def keep_unsaved(self, name: str) -> Checkpoint | None:
         """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
+        self.capturer.recall()
         captured = self.capturer.capture()
         draft = self.draft(name, captured, cell=Cell(""), duration_s=0.0)
         if set(draft.changed) <= randomness.NAMES and not draft.removed:

@@ -105,7 +105,7 @@ class Step:
             session.require_names(request.selection, known)
         session.refresh()
         key = session.key_of(tree, request.selection, request.deps)
-        step = cls(session, request, cell, tree, key)
+        step = session.steps[request.name] = cls(session, request, cell, tree, key)
         if not request.rerun and step._restore():
             return step
         step._start()
@@ -167,7 +167,7 @@ class Step:
         session, selection = self.session, self.request.selection
         if (interrupted := session.interrupted.get(self.request.name)) is not None:
             self.key = _key_before(interrupted, self.key)
-        session.capturer.capture(selection.has, only=selection.vars)
+        session.capturer.capture(selection, only=selection.vars)
         self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
         self._random_before = session.random_states()
         self._partial = session.timeline.partial(self.request.name, self.key.digest)
@@ -222,7 +222,7 @@ class Step:
 
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
-        captured = session.capturer.capture(request.selection.has)
+        captured = session.capture(request.selection)
         now = {n: v.blob for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
         assigned = analysis.names_of_tree(self.tree).binds

@@ -64,7 +64,6 @@ class Cells:
         self.session = session
         self.auto = Auto()
         self.latest: Step | None = None
-        self.steps: dict[str, Step] = {}
         self._info: Any = None
         self._step: Step | None = None
         self._tree: ast.Module | None = None
@@ -193,7 +192,7 @@ class Cells:
             return None
         if explicit and step.todo and not request.rerun and _ran_before(step):
             notices.say(self.shell, f"{request.name!r} runs: {'; '.join(step.why)}")
-        self._step = self.latest = self.steps[request.name] = step
+        self._step = self.latest = step
         return step
 
     def _rejected(self, problem: NbckptError) -> CellRejected:

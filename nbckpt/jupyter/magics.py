@@ -137,7 +137,7 @@ class CheckpointMagics(Magics):
 
     def _why(self, line: str) -> None:
         name = _one(line, "%nbckpt why NAME") if line else None
-        step = self._cells.steps.get(name) if name else self._cells.latest
+        step = self._session.steps.get(name) if name else self._cells.latest
         if step is None:
             if name is not None:
                 self._session.get(name)  # says so if there is no such checkpoint either

@@ -46,6 +46,7 @@ class Recorder:
         self._outputs: list[Output] = []
         self._size = 0
         self._clear_next = False
+        self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -55,7 +56,10 @@ class Recorder:
         publisher, hook = self._shell.display_pub, self._shell.displayhook
         self._wrap(publisher, "publish", self._note_display)
         self._wrap(publisher, "clear_output", self._note_clear)
+        # A terminal's hook writes the result to stdout: that is the result, not text beside it.
+        self._wrap(hook, "start_displayhook", lambda: self._in_result(True))
         self._wrap(hook, "write_format_data", self._note_result)
+        self._wrap(hook, "finish_displayhook", lambda: self._in_result(False))
 
     def stop(self) -> list[Json]:
         """Stop; the outputs as JSON, in the order in which they came."""
@@ -92,7 +96,12 @@ class Recorder:
         setattr(owner, name, call)
         self._undo.append(undo)
 
+    def _in_result(self, value: bool) -> None:
+        self._is_in_result = value
+
     def _note_text(self, name: str, text: str) -> None:
+        if self._is_in_result:
+            return
         self._clear_if_due()
         last = self._outputs[-1] if self._outputs else None
         if not self._has_room(len(text)):

@@ -1,0 +1,140 @@
+"""Real kernels, as a front end drives them: cells with ids, outputs, SIGKILL."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+
+class KernelDiedError(Exception):
+    """The kernel ended while a cell ran."""
+
+
+@dataclass
+class Ran:
+    """What came of one cell."""
+
+    ok: bool
+    stdout: str = ""
+    stderr: str = ""
+    result: str | None = None
+    displays: list[dict[str, Any]] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def notices(self) -> list[str]:
+        """What nbckpt said."""
+        return [d["data"]["text/plain"] for d in self.displays if "nbckpt" in d["metadata"]]
+
+
+class Kernel:
+    """A kernel on a store; use it as a context manager."""
+
+    def __init__(self, folder: Path, *, store: Path | None = None) -> None:
+        self._folder = folder
+        self._env = {
+            **os.environ,
+            "NBCKPT_STORE": str(store or folder / ".nbckpt"),
+            "IPYTHONDIR": str(folder / ".ipython"),
+            "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]),
+        }
+        self._manager = KernelManager(kernel_name="python3")
+        self.client: BlockingKernelClient
+
+    def __enter__(self) -> Kernel:
+        self._manager.start_kernel(cwd=str(self._folder), env=self._env)
+        self.client = self._manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+        self._manager.cleanup_resources()
+
+    @property
+    def pid(self) -> int:
+        """Of the kernel's process."""
+        pid = self._manager.provisioner.pid  # type: ignore[union-attr]
+        assert isinstance(pid, int)
+        return pid
+
+    def kill(self) -> None:
+        """SIGKILL, as the out-of-memory killer does."""
+        os.kill(self.pid, signal.SIGKILL)
+
+    def send(self, source: str, cell_id: str | None = None) -> str:
+        """Ask for a cell to be run; the id of the request."""
+        content = {
+            "code": source,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        metadata = {} if cell_id is None else {"cellId": cell_id}
+        message = self.client.session.msg("execute_request", content, metadata=metadata)
+        self.client.shell_channel.send(message)
+        request: str = message["header"]["msg_id"]
+        return request
+
+    def run(self, source: str, cell_id: str | None = None, timeout_s: float = 120) -> Ran:
+        """Run one cell to its end."""
+        return self.collect(self.send(source, cell_id), timeout_s)
+
+    def collect(self, request: str, timeout_s: float = 120) -> Ran:
+        """The outcome of a request, when it is there."""
+        ran = Ran(ok=True)
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            try:
+                message = self.client.get_iopub_msg(timeout=0.2)
+            except queue.Empty:
+                if not self._manager.is_alive():
+                    raise KernelDiedError from None
+                continue
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            content = message["content"]
+            match message["msg_type"]:
+                case "status" if content["execution_state"] == "idle":
+                    self._reply(request)
+                    return ran
+                case "stream":
+                    setattr(ran, content["name"], getattr(ran, content["name"]) + content["text"])
+                case "execute_result":
+                    ran.result = content["data"]["text/plain"]
+                case "display_data":
+                    ran.displays.append(content)
+                case "error":
+                    ran.ok, ran.error = False, "\n".join(content["traceback"])
+        message_text = f"no answer within {timeout_s} s"
+        raise TimeoutError(message_text)
+
+    def _reply(self, request: str) -> None:
+        while True:
+            reply = self.client.get_shell_msg(timeout=30)
+            if reply["parent_header"].get("msg_id") == request:
+                return
+
+    def value(self, expression: str) -> str:
+        """The repr of an expression in the kernel."""
+        ran = self.run(f"print(repr({expression}))")
+        assert ran.ok, ran.error
+        return ran.stdout.strip()
