@@ -375,6 +375,53 @@ def check_text(report: Report) -> str:
     return "\n".join([f"{verdict}: {looked_at}", *problems])
 
 
+def checkpoint_json(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, object]:
+    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes."""
+    names = _user_names(checkpoint.changed)
+    made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
+    return {
+        "id": checkpoint.id,
+        "name": checkpoint.name,
+        "parent": checkpoint.parent,
+        "branch": checkpoint.branch,
+        "heads": [b for b, head in timeline.branches.items() if head == checkpoint.id],
+        "state": checkpoint.state,
+        "created_at": made.isoformat(),
+        "duration_s": checkpoint.duration_s,
+        "size_bytes": sum(checkpoint.changed[name].size_bytes for name in names),
+        "changed": names,
+        "removed": list(checkpoint.removed),
+        "refused": [str(refusal) for refusal in checkpoint.refused],
+        "omitted": list(checkpoint.omitted),
+        "notebook": checkpoint.notebook,
+        "session": checkpoint.session,
+        "source": checkpoint.cell.source,
+        "execution_count": checkpoint.cell.execution_count,
+        "cell_id": checkpoint.cell.cell_id,
+        "progress": list(checkpoint.progress) if checkpoint.progress else None,
+        "error": checkpoint.error,
+        "tags": list(checkpoint.tags),
+        "note": checkpoint.note,
+    }
+
+
+def variables_json(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, object]]:
+    """What is known of each variable at a checkpoint, for programs."""
+    manifest = timeline.manifest(checkpoint.id)
+    return [
+        {
+            "name": name,
+            "type_name": manifest[name].type_name,
+            "shape": manifest[name].shape,
+            "size_bytes": manifest[name].size_bytes,
+            "changed": name in checkpoint.changed,
+            "recipe": manifest[name].recipe,
+            "preview": manifest[name].preview,
+        }
+        for name in _user_names(manifest)
+    ]
+
+
 def _user_names(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name not in randomness.NAMES)
 

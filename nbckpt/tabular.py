@@ -20,13 +20,16 @@ class Column:
     Attributes
     ----------
     title
-        Stands above it; a column without any value is left out, title and all.
+        Stands above it.
     right
         Whether its texts end at the same place, as numbers do.
+    always
+        Whether it is shown when all of its texts are empty.
     """
 
     title: str
     right: bool = False
+    always: bool = False
 
 
 def table_text(
@@ -42,7 +45,7 @@ def table_text(
         Characters that there is room for: the widest columns are cut to fit. None: no limit.
     """
     texts = [[" ".join(text.split()) for text in row] for row in rows]
-    used = [i for i in range(len(columns)) if any(row[i] for row in texts)]
+    used = [i for i in range(len(columns)) if columns[i].always or any(row[i] for row in texts)]
     shown = [columns[i] for i in used]
     grid = [[c.title for c in shown], *([row[i] for i in used] for row in texts)]
     widths = [max(map(width_of, column)) for column in zip(*grid, strict=True)]

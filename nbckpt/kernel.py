@@ -1,0 +1,163 @@
+"""The kernel of an unattended run, with nbckpt in it: start, run a cell, interrupt, stop."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbclient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+
+from nbckpt.errors import NotebookError
+
+_QUIET = logging.getLogger("nbckpt.kernel")
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+
+
+class CellError(NotebookError):
+    """A cell raised; its traceback is among its outputs."""
+
+
+class KernelDiedError(NotebookError):
+    """The kernel is gone; the message says how, as far as that is known."""
+
+
+class Kernel:
+    """The kernel of one notebook.
+
+    Parameters
+    ----------
+    notebook
+        An nbformat notebook, whose cells get their outputs as they run.
+    folder
+        Where it runs.
+    environment
+        Variables that the kernel has besides those of this process.
+    """
+
+    def __init__(self, notebook: Any, folder: Path, environment: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._client: Any = nbclient.NotebookClient(notebook, timeout=None, coalesce_streams=True)
+        self._client.log = _QUIET  # it would tell on stderr what is told by exceptions too
+
+    async def start(self) -> None:
+        """Return when the kernel answers.
+
+        Raises
+        ------
+        NotebookError
+            If there is none of its kind, or it does not come up.
+        """
+        client = self._client
+        try:
+            client.create_kernel_manager().log = _QUIET
+            await client.async_start_new_kernel(
+                cwd=str(self._folder), env={**os.environ, **self._environment}
+            )
+            await client.async_start_new_kernel_client()
+        except Exception as error:  # as many kinds as there are ways to start a kernel
+            name = client.kernel_name or "of the notebook"
+            message = (
+                f"the kernel {name!r} does not start: {error}; "
+                "`jupyter kernelspec list` tells which there are"
+            )
+            raise NotebookError(message) from error
+
+    async def ask(self, code: str, expression: str) -> object:
+        """The value of `expression`, a Python literal, after `code` ran; no cell is counted.
+
+        Raises
+        ------
+        NotebookError
+            If the code raised, or the kernel died.
+        """
+        client = self._client
+        request = client.kc.execute(
+            code, silent=True, store_history=False, user_expressions={"answer": expression}
+        )
+        try:
+            reply = (await client.async_wait_for_reply(request))["content"]
+        except DeadKernelError:
+            raise await self._death() from None
+        answer = reply.get("user_expressions", {}).get("answer", reply)
+        if answer.get("status") != "ok":
+            message = f"{answer.get('ename', 'error')}: {answer.get('evalue', 'no answer')}"
+            raise NotebookError(message)
+        return ast.literal_eval(answer["data"]["text/plain"])
+
+    async def execute(self, cell: Any, index: int) -> None:
+        """Run one cell; it has its outputs when this returns, and when it raises.
+
+        Raises
+        ------
+        CellError
+            If the cell raised.
+        KernelDiedError
+            If the kernel did.
+        """
+        client = self._client
+        client.kc.session.metadata = {"cellId": cell.id}  # as JupyterLab sends it
+        try:
+            await client.async_execute_cell(cell, index)
+        except CellExecutionError as error:
+            message = f"{error.ename}: {error.evalue}" if error.evalue else str(error.ename)
+            raise CellError(message) from None
+        except DeadKernelError:
+            raise await self._death() from None
+
+    async def interrupt(self) -> None:
+        """Raise `KeyboardInterrupt` in the running cell."""
+        if self._client.km is not None and self._client.km.has_kernel:
+            await self._client.km.interrupt_kernel()
+
+    async def stop(self, *, now: bool = False) -> None:
+        """Let the kernel end, and let go of all that belongs to it.
+
+        Parameters
+        ----------
+        now
+            Kill it.
+        """
+        client = self._client
+        if client.km is None:
+            return
+        client.set_widgets_metadata()
+        if await client.km.is_alive():
+            await client.km.shutdown_kernel(now=now)
+        await client.km.cleanup_resources()
+        if client.kc is not None:
+            client.kc.stop_channels()
+
+    async def kill(self) -> None:
+        """Kill the kernel; the running cell raises `KernelDiedError`."""
+        if self._client.km is not None and self._client.km.has_kernel:
+            await self._client.km.signal_kernel(signal.SIGKILL)
+
+    async def _death(self) -> KernelDiedError:
+        status = await self._client.km.provisioner.poll()
+        for _ in range(10):  # a process that was just killed may not have been reaped yet
+            if status is not None:
+                break
+            await asyncio.sleep(0.05)
+            status = await self._client.km.provisioner.poll()
+        return KernelDiedError(_how(status))
+
+
+def _how(status: int | None) -> str:
+    """How a process ended, from its exit status."""
+    if status is None or status >= 0:
+        return "its kernel ended" + (f" with exit status {status}" if status else "")
+    if status == -signal.SIGKILL:
+        return "its kernel was killed, as a system does that runs out of memory"
+    try:
+        return f"its kernel died of {signal.Signals(-status).name}"
+    except ValueError:
+        return f"its kernel died of signal {-status}"

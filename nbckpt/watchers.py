@@ -1,0 +1,89 @@
+"""What a terminal, or a log, shows of a run while it goes on: a line for each cell that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from nbckpt.outcomes import Outcome
+from nbckpt.report import duration_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+LABEL_WIDTH = 24
+
+
+@contextmanager
+def watching(stream: TextIO) -> Iterator[Lines | Bar]:
+    """A watcher that writes to `stream`: a bar below the lines if it is a terminal."""
+    if not stream.isatty():
+        yield Lines(stream)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[loop]}", style="dim", markup=False),
+        TimeElapsedColumn(),
+        console=Console(file=stream, highlight=False),
+        transient=True,
+    ) as progress:
+        yield Bar(progress)
+
+
+class Lines:
+    """A line for each cell when it has ended."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def begin(self, outcome: Outcome, n_cells: int) -> None:
+        """Nothing: a line is written when the cell ends."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Nothing: a log is no place for what is over a moment later."""
+
+    def end(self, outcome: Outcome, n_cells: int) -> None:
+        """Write the line."""
+        print(_line(outcome, n_cells), file=self._stream, flush=True)
+
+
+class Bar:
+    """The same lines, and below them how far the run is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: Any = progress.add_task("starting the kernel", total=None, loop="")
+
+    def begin(self, outcome: Outcome, n_cells: int) -> None:
+        """Name the cell that runs."""
+        self._progress.update(
+            self._task,
+            description=outcome.label,
+            total=n_cells,
+            completed=outcome.number - 1,
+            loop="",
+        )
+
+    def progress(self, done: int, total: int) -> None:
+        """Tell how far its loop is."""
+        loop = f"item {done} of {total}" if total >= 0 else f"item {done}"
+        self._progress.update(self._task, loop=loop)
+
+    def end(self, outcome: Outcome, n_cells: int) -> None:
+        """Write the line above the bar."""
+        self._progress.console.print(_line(outcome, n_cells), markup=False, soft_wrap=True)
+        self._progress.update(self._task, completed=outcome.number, loop="")
+
+
+def _line(outcome: Outcome, n_cells: int) -> str:
+    width = len(str(n_cells))
+    saved = f", saved {duration_text(outcome.saved_s)}" if outcome.saved_s > 0 else ""
+    label = f"{outcome.label:{LABEL_WIDTH}}"
+    took = duration_text(outcome.took_s)
+    return f"[{outcome.number:{width}}/{n_cells}] {label} {outcome.text}, {took}{saved}"
