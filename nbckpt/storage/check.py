@@ -92,7 +92,7 @@ class _Check:
         self.problems: list[Problem] = []
         self.sound: dict[Name, Place] = {}
         self.bad: dict[Name, Place] = {}
-        self.bad_tables: set[str] = set()
+        self.spoiled: set[Place] = set()
         self.reached: set[Name] = set()
         self.packs = self.chunks = self.size_bytes = 0
 
@@ -157,6 +157,7 @@ class _Check:
             self.sound[name] = place
         else:
             self.bad[name] = place
+            self.spoiled.add(place)
 
     # -- references
 
@@ -236,12 +237,19 @@ class _Check:
 
     def _find_garbage(self, frames: dict[str, list[Frame]]) -> None:
         for pack, found in frames.items():
-            chunks = [(n, p) for frame in found for n, p in frame.chunks]
-            lost = [p for n, p in chunks if n not in self.reached or self.sound.get(n, p) != p]
-            if lost:
-                size = sum(place.length for place in lost)
-                what = f"{len(lost)} chunks, {size:,} bytes, that no checkpoint names"
-                self._tell("unreachable", f"pack {pack}", what)
+            chunks = [chunk for frame in found for chunk in frame.chunks]
+            unnamed = [place for name, place in chunks if name not in self.reached]
+            spare = [
+                place for name, place in chunks if place in self.spoiled and name in self.sound
+            ]
+            for places, what in (
+                (unnamed, "that no checkpoint names"),
+                (spare, "damaged, of which there are sound copies"),
+            ):
+                if places:
+                    size = sum(place.length for place in places)
+                    told = f"{len(places)} chunks, {size:,} bytes, {what}"
+                    self._tell("unreachable", f"pack {pack}", told)
 
 
 def _and_others(whats: list[str]) -> str:
