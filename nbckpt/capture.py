@@ -7,6 +7,7 @@ have, however large they are.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from nbckpt import randomness
 from nbckpt.codecs import refused
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, homes_of, is_by_reference
 from nbckpt.describe import preview_of, shape_of, type_name_of
+from nbckpt.digests import digest_of
 from nbckpt.model import Refusal, Variable
 from nbckpt.progress import Bar
 from nbckpt.recipes import Bindings, Recipe, recipe_for
@@ -30,6 +32,7 @@ MAX_SUBSTITUTES = 50
 """Objects inside one variable that are kept by recipe or dill before it is given up."""
 
 
+@functools.cache
 def is_user_name(name: str) -> bool:
     """Whether `name` is the user's, not IPython's history or Python's own."""
     return _IPYTHON.fullmatch(name) is None
@@ -156,7 +159,7 @@ class Capturer:
         """
         names = self.user_names()
         present = set(names)
-        removed = {n for n in (*self._kept, *self._refusals) if n not in present | randomness.NAMES}
+        removed = {*self._kept, *self._refusals} - present - randomness.NAMES
         affected = {g for n in removed if n in self._kept for g in self._kept[n].group}
         looked_at = self._to_look_at(names, affected)
         if only is not None:
@@ -166,7 +169,8 @@ class Capturer:
             if not selection.follows(name, name in self._kept or name in base):
                 self._omit(name)
                 looked_at.discard(name)
-        changed = self._keep(sorted(looked_at), names) | self._keep_random_states()
+        changed = self._keep(sorted(looked_at), names) if looked_at else set()
+        changed |= self.capture_random_states()
         for name in removed:
             self._forget(name)
         pending = present if self._pending is None else self._pending
@@ -183,7 +187,8 @@ class Capturer:
         found = present if self._pending is None else present & (self._pending | affected)
         found = (found | rebound) - (stale - rebound)
         # A blob that refers to a function by name is stale when the name means another one now.
-        found |= {n for n, v in self._kept.items() if rebound.intersection(v.needs)}
+        if rebound:
+            found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
         return self._closed(found & present, present)
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
@@ -237,7 +242,7 @@ class Capturer:
             self._kept[name] = Variable(
                 name=name,
                 blob=blob,
-                value=blob,
+                value=blob if len(outcome.names) == 1 else digest_of(blob, name),
                 type_name=type_name_of(value),
                 size_bytes=size,
                 shape=shape_of(value),
@@ -257,7 +262,8 @@ class Capturer:
             self._refusals[name] = refusal
         return changed
 
-    def _keep_random_states(self) -> set[str]:
+    def capture_random_states(self) -> set[str]:
+        """Look at the random generators alone; names of those that have moved on."""
         changed = set()
         for name, state in randomness.states().items():
             encoded = encode({name: state}, Scope(self.namespace), with_shares=False)

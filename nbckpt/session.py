@@ -23,7 +23,7 @@ from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
 from nbckpt.selection import Selection, missing
 from nbckpt.storage.store import Store
-from nbckpt.tables import keep_tables
+from nbckpt.tables import TableKeeper
 from nbckpt.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -111,8 +111,9 @@ class Session:
         self.steps: dict[str, Step] = {}
         self.running: ast.Module | None = None
         self.guards_blocks = False
-        self._seeded: set[str] = set()
+        self.seeded: set[str] = set()
         self._begun = False
+        self._tables = TableKeeper(store)
         self.refresh()
 
     # -- the history ------------------------------------------------------------------------
@@ -177,7 +178,7 @@ class Session:
         called = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
         called |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         if called & randomness.SEEDING:
-            self._seeded.update(randomness.NAMES)
+            self.seeded.update(randomness.NAMES)
 
     def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
         """What a step with this code depends on, here and now."""
@@ -185,9 +186,9 @@ class Session:
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
-        self.capturer.capture(only=frozenset())
+        self.capturer.capture_random_states()
         kept = self.capturer.manifest()
-        return {n: kept[n].blob for n in randomness.NAMES & self._seeded if n in kept}
+        return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
 
     # -- checkpoint -------------------------------------------------------------------------
 
@@ -275,7 +276,7 @@ class Session:
             self.timeline.apply(record)
         if checkpoint.state == "done":
             self.position = checkpoint.id
-            keep_tables(self.store, checkpoint, self.namespace)
+            self._tables.keep(checkpoint, self.namespace)
 
     def event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
@@ -365,7 +366,7 @@ class Session:
         loaded.bind(self.namespace, manifest)
         self.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
         self.position = checkpoint.id
-        self._seeded.update(set(loaded.values) & randomness.NAMES)
+        self.seeded.update(set(loaded.values) & randomness.NAMES)
 
     def _move(self, target: Checkpoint, *, delete: bool = True) -> Moved:
         began = time.perf_counter()

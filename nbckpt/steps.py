@@ -169,7 +169,8 @@ class Step:
             self.key = _key_before(interrupted, self.key)
         session.capturer.capture(selection, only=selection.vars)
         self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
-        self._random_before = session.random_states()
+        seeded = session.seeded
+        self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         self._partial = session.timeline.partial(self.request.name, self.key.digest)
         self._began = time.perf_counter()
 

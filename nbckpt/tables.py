@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from nbckpt.codecs.loading import Loading, decode
+from nbckpt.digests import Digest
 from nbckpt.errors import NotFoundError, RestoreError
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.storage.store import Store
@@ -27,11 +28,21 @@ def is_table(value: object) -> bool:
     return False
 
 
-def keep_tables(store: Store, checkpoint: Checkpoint, namespace: Mapping[str, object]) -> None:
-    """Have the tables among the changed variables written as Parquet, behind the user's back."""
-    for name, variable in checkpoint.changed.items():
-        if is_table(namespace.get(name)) and not store.has_table(variable.value):
-            store.in_background(partial(_keep_table, store, variable))
+class TableKeeper:
+    """Has the tables of new checkpoints written as Parquet, each value once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._begun: set[Digest] = set()
+
+    def keep(self, checkpoint: Checkpoint, namespace: Mapping[str, object]) -> None:
+        """Have the tables among the changed variables written, behind the user's back."""
+        for name, variable in checkpoint.changed.items():
+            if variable.value in self._begun or not is_table(namespace.get(name)):
+                continue
+            self._begun.add(variable.value)
+            if not self._store.has_table(variable.value):
+                self._store.in_background(partial(_keep_table, self._store, variable))
 
 
 def _keep_table(store: Store, variable: Variable) -> None:

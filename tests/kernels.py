@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,9 @@ class Kernel:
         self.client: BlockingKernelClient
 
     def __enter__(self) -> Kernel:
-        self._manager.start_kernel(cwd=str(self._folder), env=self._env)
+        self._manager.start_kernel(
+            cwd=str(self._folder), env=self._env, stderr=subprocess.DEVNULL
+        )
         self.client = self._manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)

@@ -16,7 +16,7 @@ import re
 import sys
 import types
 import uuid
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import is_importable
 
@@ -90,7 +90,7 @@ _NAMED = (type, types.FunctionType)
 
 
 def shareable_ids(
-    memo: Iterable[tuple[int, object]], *, except_ids: Container[int], homes: Container[int]
+    memo: Collection[tuple[int, object]], *, except_ids: Container[int], homes: Container[int]
 ) -> frozenset[int]:
     """Identities of the objects in a pickler's memo that tie the variables that hold them.
 
@@ -108,6 +108,8 @@ def shareable_ids(
     Functions, classes and modules that are written by name are left out as well: whoever refers
     to a name shares it anyway. Over-grouping is never wrong, only slower.
     """
+    if not memo:
+        return frozenset()
     judge = _Judge()
     ids = set()
     for _, obj in memo:
