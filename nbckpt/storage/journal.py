@@ -94,7 +94,7 @@ class Journal:
             If the disk refuses. What was waiting still is.
         """
         fd = self._open()
-        write_at(fd, memoryview(self._tail)[self._written :], self._synced + self._written)
+        write_at(fd, bytes(self._tail[self._written :]), self._synced + self._written)
         self._written = len(self._tail)
         if durable or len(self._tail) > KEPT_UNSYNCED:
             self._sync(fd)

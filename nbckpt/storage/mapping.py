@@ -63,10 +63,12 @@ def gather(runs: Sequence[Run]) -> memoryview:
     size = sum(run.length for run in runs)
     if size < MAPPED_BYTES:
         return _read(runs, memoryview(bytearray(size)))
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if _can_map(runs) and _map(runs, memory):
-        return memoryview(memory)
-    return _read(runs, memoryview(memory))
+    mapped = _mapped(runs, size) if _can_map(runs) else None
+    return mapped or _read(runs, memoryview(_anonymous(size)))
+
+
+def _anonymous(size: int) -> mmap.mmap:
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
@@ -89,36 +91,20 @@ def _can_map(runs: Sequence[Run]) -> bool:
     return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs)
 
 
-def _map(runs: Sequence[Run], memory: mmap.mmap) -> bool:
-    libc = _libc()
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    address = start
-    for run in runs:
-        got = libc.mmap(
-            address,
-            run.length,
-            mmap.PROT_READ | mmap.PROT_WRITE,
-            MAP_PRIVATE | MAP_FIXED,
-            run.fd,
-            run.offset,
-        )
-        if got != address:
-            return _unmap(libc, start, len(memory))
-        address += run.length
-    return True
+def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
+    """Each run mapped over its share of one range; None if the kernel refuses one.
 
-
-def _unmap(libc: Any, start: int, size: int) -> bool:
-    # Pages of the file that are mapped already must not lie under what is read instead: a
-    # private page that is written keeps its bytes, so reading over them is right as it is; but a
-    # refused MAP_FIXED may have left a hole, which only fresh memory fills.
-    anonymous = getattr(mmap, "MAP_ANONYMOUS", 0)
+    A range with a refused share has a hole, and is given up as a whole.
+    """
+    memory = _anonymous(size)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     protection = mmap.PROT_READ | mmap.PROT_WRITE
-    got = libc.mmap(start, size, protection, MAP_PRIVATE | MAP_FIXED | anonymous, -1, 0)
-    if got != start:
-        message = "the system refuses memory for a mapping"
-        raise MemoryError(message)
-    return False
+    flags = MAP_PRIVATE | MAP_FIXED
+    for fd, offset, length in runs:
+        if _libc().mmap(address, length, protection, flags, fd, offset) != address:
+            return None
+        address += length
+    return memoryview(memory)
 
 
 @cache

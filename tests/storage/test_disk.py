@@ -1,0 +1,186 @@
+"""What a full, read-only or failing disk does: an error that is seen, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nbckpt.errors import StoreError
+from nbckpt.storage.disk import create_beside, read_at, refusal
+from nbckpt.storage.store import Store
+
+MIB = 1 << 20
+
+
+def some_bytes(size: int, seed: int = 0) -> bytes:
+    return np.random.default_rng(seed).bytes(size)
+
+
+@contextmanager
+def mounted(folder: Path, *arguments: str) -> Iterator[Path]:
+    """A file system at `folder`; skips the test where mounting is not allowed."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *arguments, str(folder)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"mount is refused here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def event(n: int) -> dict[str, object]:
+    return {"kind": "event", "at": float(n), "n_of_test": n}
+
+
+def numbers(store: Store) -> list[object]:
+    return [record["n_of_test"] for record in store.refresh()]
+
+
+def test_a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=8m", "tmpfs") as disk:
+        store = Store.open(disk / "s")
+        before = store.put_blob([some_bytes(MIB, 1)])
+        store.append([event(1)]).result()
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(5 * MIB))
+
+        with pytest.raises(StoreError, match=r"the disk is full: a write of 4,194,304 bytes to "):
+            store.put_blob([some_bytes(4 * MIB, 2)])
+        ballast.unlink()
+        after = store.put_blob([some_bytes(4 * MIB, 2)])
+        store.append([event(2)]).result()
+        store.close()
+
+        again = Store.open(disk / "s")
+        assert numbers(again) == [1, 2]
+        assert again.get_blob(before)[0] == some_bytes(MIB, 1)
+        assert again.get_blob(after)[0] == some_bytes(4 * MIB, 2)
+        assert again.check().ok
+        again.close()
+
+
+def test_records_that_a_full_disk_refused_go_out_with_the_next(tmp_path: Path) -> None:
+    with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=2m", "tmpfs") as disk:
+        store = Store.open(disk / "s")
+        store.append([event(1)]).result()
+        ballast = disk / "ballast"
+        with pytest.raises(OSError, match="No space"):
+            ballast.write_bytes(bytes(3 * MIB))
+
+        refused = store.append([{**event(2), "text": "x" * 100_000}])
+        assert isinstance(refused.exception(), StoreError)
+        with pytest.raises(StoreError, match="the disk is full"):
+            store.wait()
+        torn = Store.open(disk / "s")
+        seen_while_full = numbers(torn)
+        ballast.unlink()
+        store.append([event(3)]).result()
+
+        assert seen_while_full == [1]
+        assert numbers(torn) == [2, 3]
+        assert numbers(store) == [1, 2, 3]
+        assert torn.damages == store.damages == []
+        assert store.check().problems == ()
+        store.close()
+        torn.close()
+
+
+def test_bytes_that_a_failed_sync_may_have_lost_are_written_again(tmp_path: Path) -> None:
+    """An image on a disk that fills up: its file system takes the bytes, and its sync fails."""
+    with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs") as small:
+        image = small / "image"
+        with image.open("wb") as file:
+            file.truncate(64 * MIB)
+        subprocess.run(["mkfs.ext2", "-q", "-F", str(image)], check=True)
+        with mounted(tmp_path / "big", "-o", "loop", str(image)) as disk:
+            store = Store.open(disk / "s")
+            store.append([event(1)]).result()
+            ballast = small / "ballast"
+            with pytest.raises(OSError, match="No space"):
+                ballast.write_bytes(bytes(30 * MIB))
+
+            digest = store.put_blob([some_bytes(8 * MIB)])
+            refused = store.append([{**event(2), "blob": digest}])
+            error = refused.exception()
+            ballast.unlink()
+            store.append([event(3)]).result()
+            with pytest.raises(StoreError):
+                store.wait()
+            os.sync()
+            report = store.check()
+
+            assert isinstance(error, StoreError)
+            assert numbers(store) == [1, 2, 3]
+            assert store.get_blob(digest)[0] == some_bytes(8 * MIB)
+            assert report.ok, report.problems
+            store.close()
+
+
+def test_a_read_only_store_is_read_and_the_first_write_says_so(tmp_path: Path) -> None:
+    writer = Store.open(tmp_path / "s")
+    digest = writer.put_blob([b"kept"])
+    writer.append([event(1)]).result()
+    writer.close()
+
+    with mounted(tmp_path / "ro", "--bind", str(tmp_path / "s")):
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(tmp_path / "ro")], check=True)
+        store = Store.open(tmp_path / "ro")
+
+        assert numbers(store) == [1]
+        assert bytes(store.get_blob(digest)[0]) == b"kept"
+        assert store.check().ok
+        with pytest.raises(StoreError, match=r"ro.* cannot be written: read-only file system"):
+            store.put_blob([b"new"])
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.append([event(2)]).result()
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.close()
+
+
+def test_a_store_cannot_be_made_on_a_read_only_disk(tmp_path: Path) -> None:
+    with (
+        mounted(tmp_path / "ro", "-t", "tmpfs", "-o", "ro", "tmpfs") as disk,
+        pytest.raises(StoreError, match="cannot be written: read-only file system"),
+    ):
+        Store.open(disk / "s")
+
+
+def test_a_file_beside_is_whole_or_absent(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("old")
+
+    def die_half_way() -> None:
+        with create_beside(path) as beside:
+            beside.write_text("half")
+            message = "died"
+            raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match="died"):
+        die_half_way()
+
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_reading_past_the_end_gives_what_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    fd = os.open(path, os.O_RDONLY)
+
+    found = [read_at(fd, 5, 0), read_at(fd, 9, 2), read_at(fd, 1, 5)]
+    os.close(fd)
+
+    assert found == [b"12345", b"345", b""]
+
+
+def test_any_other_refusal_names_the_path_and_the_reason() -> None:
+    error = refusal(OSError(5, "Input/output error"), Path("store"))
+
+    assert str(error) == "store cannot be written: input/output error"
