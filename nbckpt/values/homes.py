@@ -36,7 +36,8 @@ def home_of_method(method: object) -> str | None:
     if owner is None:
         return f"{getattr(method, '__module__', None)}:{getattr(method, '__qualname__', name)}"
     holder = None if module in ("__main__", "builtins") else sys.modules.get(module)
-    return f"{module}:{name}" if holder and _found(holder, name) == method else None
+    found = _found(holder, name) if holder else None
+    return f"{module}:{name}" if type(found) is type(method) and found == method else None
 
 
 def is_named(value: object, namespace: Mapping[str, object]) -> bool:

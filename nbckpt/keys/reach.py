@@ -8,13 +8,16 @@ from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.bytecode import NOTHING, Names, names_of_code, union
-from nbckpt.definitions import functions_of_class
-from nbckpt.homes import home_of
-from nbckpt.plain import ATOMS
+from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
+from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.homes import home_of
+from nbckpt.values.plain import ATOMS, tree_of
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
+
+MANY = 100
+"""From so many elements on it is worth asking whether a container is plain data."""
 
 _BULK = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch"})
 
@@ -23,7 +26,7 @@ def definitions_in(
     value: object, namespace: Mapping[str, object], limit: int = LIMIT
 ) -> list[object] | None:
     """The user's functions and classes inside `value`; None if it is too large to be searched."""
-    found: dict[int, object] = {}
+    found: list[object] = []
     seen: dict[int, object] = {}
     waiting: list[object] = [value]
     while waiting:
@@ -31,17 +34,19 @@ def definitions_in(
         if type(item) in ATOMS or id(item) in seen:
             continue
         seen[id(item)] = item
+        if is_definition(item, namespace):
+            found.append(item)
+            waiting.extend(_inside_definition(item))
+        elif not isinstance(item, FunctionType | type | ModuleType):
+            waiting.extend(_inside(item))
         if len(seen) + len(waiting) > limit:
             return None
-        if _is_definition(item, namespace):
-            found[id(item)] = item
-        waiting.extend(_inside(item, limit))
-    return list(found.values())
+    return found
 
 
 def definitions_of_all(namespace: Mapping[str, object]) -> list[object]:
     """The user's functions and classes that have a name."""
-    return [value for value in list(namespace.values()) if _is_definition(value, namespace)]
+    return [value for value in list(namespace.values()) if is_definition(value, namespace)]
 
 
 def names_of_definition(definition: object, namespace: Mapping[str, object]) -> Names:
@@ -61,41 +66,54 @@ def _lives_in(function: FunctionType, namespace: Mapping[str, object]) -> bool:
     return own is namespace or own.get("__name__") == "__main__"
 
 
-def _is_definition(value: object, namespace: Mapping[str, object]) -> bool:
+def is_definition(value: object, namespace: Mapping[str, object]) -> bool:
+    """Whether `value` is a function or class of the user's."""
     return isinstance(value, FunctionType | type) and home_of(value, namespace) is None
 
 
-def _inside(value: Any, limit: int) -> Iterator[object]:
-    """What hangs directly on `value`; enough of it to notice that it is more than `limit`."""
+def _inside_definition(definition: object) -> Iterator[object]:
+    """What hangs on a function or class: what it closes over, its defaults, bases, methods."""
+    if isinstance(definition, type):
+        yield from definition.__bases__
+        yield from functions_of_class(definition)
+    if isinstance(definition, FunctionType):
+        yield from (cell.cell_contents for cell in definition.__closure__ or () if _is_full(cell))
+        yield from definition.__defaults__ or ()
+        yield from (definition.__kwdefaults__ or {}).values()
+        yield from vars(definition).values()
+
+
+def _inside(value: Any) -> Iterator[object]:
+    """What hangs directly on a value: elements, attributes, its class."""
     kind = type(value)
-    if isinstance(value, dict):
-        yield from _some([*value.values()] if len(value) <= limit else value.values(), limit)
-    elif isinstance(value, list | tuple | set | frozenset | deque):
-        yield from _some(value, limit)
-    elif isinstance(value, FunctionType):
-        yield from (cell.cell_contents for cell in value.__closure__ or () if _is_full(cell))
-        yield from value.__defaults__ or ()
-        yield from (value.__kwdefaults__ or {}).values()
-    elif isinstance(value, MethodType):
+    if kind.__module__.partition(".")[0] in _BULK:
+        return
+    yield kind
+    if isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
     elif isinstance(value, partial):
         yield from (value.func, *value.args, *value.keywords.values())
-    elif isinstance(value, type):
-        yield from value.__bases__
-        yield from functions_of_class(value)
-    if isinstance(value, ModuleType | type) or kind.__module__.partition(".")[0] in _BULK:
-        return
-    yield kind
-    yield from list(getattr(value, "__dict__", {}).values())
-    for name in _slots_of(kind):
-        yield getattr(value, name, None)
+    elif isinstance(value, dict):
+        yield from _elements(value, value.values())
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        yield from _elements(value, value)
+    yield from _attributes(value)
 
 
-def _some(values: Iterable[object], limit: int) -> Iterator[object]:
-    items = list(values)
+def _elements(container: object, elements: Iterable[object]) -> list[object]:
+    """The elements that may hold code; none of plain data."""
+    items = list(elements)
     if set(map(type, items)) <= ATOMS:
-        return
-    yield from items[: limit + 1]
+        return []
+    return [] if len(items) > MANY and tree_of(container) is not None else items
+
+
+def _attributes(value: object) -> list[object]:
+    try:
+        found = list(getattr(value, "__dict__", {}).values())
+        return [*found, *(getattr(value, name, None) for name in _slots_of(type(value)))]
+    except Exception:  # a property of that name may raise anything
+        return []
 
 
 def _is_full(cell: Any) -> bool:

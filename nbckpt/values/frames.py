@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nbckpt.columns import digest_of_array, digest_of_arrow, digest_of_tensor
+from nbckpt.values.columns import digest_of_array, digest_of_arrow, digest_of_tensor
 
 WIDE = 64
 

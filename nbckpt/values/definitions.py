@@ -16,7 +16,7 @@ from types import (
 )
 from typing import Any
 
-from nbckpt.bytecode import digest_of_code, names_of_code
+from nbckpt.analysis.bytecode import digest_of_code, names_of_code
 
 BOOKKEEPING = frozenset(
     {

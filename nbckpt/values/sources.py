@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
 
-from nbckpt.analysis import digest_of_tree
+from nbckpt.analysis.scopes import digest_of_tree
 from nbckpt.digests import Digest, digest_of
 
 

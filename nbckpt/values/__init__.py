@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from nbckpt.digests import Digest
-from nbckpt.walking import Found, Walk
+from nbckpt.values.kinds import step_for
+from nbckpt.values.walking import Found, Walk
 
 BUDGET = 300_000
 
@@ -75,6 +76,6 @@ class ValueDigester:
     def examine(self, value: object) -> Examined:
         """The digest of `value`, with the user's functions, classes and modules inside it."""
         found = Found(self.namespace, self.budget)
-        digest = Walk(found).digest(value)
+        digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
         return Examined(digest, reached, dict(found.modules), found.exhausted)

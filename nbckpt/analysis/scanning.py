@@ -1,41 +1,14 @@
-"""Which names can a cell read, bind and touch: questions to its text, without a namespace.
-
-Notes
------
-The walk follows the order in which a cell runs, so that a name which the cell has certainly bound
-by then is not an input. Certainly: a loop's body may run zero times, a branch may not be taken,
-and a `try` may stop anywhere; what only these bind may still be read from before. One exception
-is made: the body of ``with`` counts as run to its end unless the manager is one that is known to
-swallow errors, because otherwise every ``with open(…) as f: text = f.read()`` would depend on the
-`text` of its last run.
-
-The body of a function that the cell defines runs when it is called, and it can only be called
-after its name was loaded; so what it reads counts from there.
-"""
+"""The walk through a cell's tree: what each kind of statement and expression does to names."""
 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Collection, Iterable, Sequence
-from types import CodeType
 
-from nbckpt.bytecode import (
-    FRAMES,
-    NOTHING,
-    QUERIES,
-    TOUCHES_ALL,
-    Names,
-    digest_of_code,
-    names_of_code,
-    reach_of_all,
-    union,
-    words_of,
-)
-from nbckpt.digests import Digest, digest_of
-from nbckpt.magiclines import Effect, effect_of, parsed
-
-__all__ = ["Names", "digest_of_code", "digest_of_tree", "names_of_code", "names_of_tree"]
+from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union
+from nbckpt.analysis.flow import Flow
+from nbckpt.analysis.magiclines import Effect, effect_of, parsed
+from nbckpt.analysis.scopes import annotations_of, bare, last_name, mentions_of, names_inside
 
 SWALLOWS = frozenset({"suppress", "raises", "assertRaises", "ExitStack", "AsyncExitStack"})
 """Context managers after which the body may have stopped half-way."""
@@ -72,111 +45,21 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
         loads=frozenset(scan.loads),
         everything=bool(scan.reason),
         reason=scan.reason,
-        mentions=_mentions(tree),
+        mentions=mentions_of(tree),
         imports=frozenset(scan.imports),
         before=dict(scan.before),
         deferred=dict(scan.deferred),
     )
 
 
-def digest_of_tree(tree: ast.AST) -> Digest:
-    """The digest of parsed code: comments, spacing and line numbers do not count."""
-    return digest_of(ast.dump(tree))
-
-
-def _mentions(tree: ast.Module) -> frozenset[str]:
-    """The words in a cell's strings, if it runs queries that look variables up by name."""
-    called = {_last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    if not called & QUERIES:
-        return frozenset()
-    constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
-    return frozenset().union(*(words_of(text) for text in constants if isinstance(text, str)))
-
-
-def _last_name(node: ast.expr) -> str:
-    """`c` of ``a.b.c``, or of ``a.b.c()``."""
-    if isinstance(node, ast.Call):
-        return _last_name(node.func)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-class _Scan(ast.NodeVisitor):
-    """One walk through a cell in the order in which it runs.
-
-    `bound` holds what is certainly bound at this point; `in_class` is true directly inside a
-    class body, whose names are its own.
-    """
-
-    def __init__(self, defined: frozenset[str]) -> None:
-        self.defined = defined - {"get_ipython"}
-        self.reads: set[str] = set()
-        self.binds: set[str] = set()
-        self.loads: set[str] = set()
-        self.imports: set[str] = set()
-        self.before: dict[str, frozenset[str]] = {}
-        self.deferred: dict[str, Names] = {}
-        self.bound: set[str] = set()
-        self.outer: set[str] = set()
-        self.in_class = False
-        self.methods: list[Names] = []
-        self.reason = ""
+class _Scan(Flow, ast.NodeVisitor):
+    """One walk through a cell in the order in which it runs."""
 
     def visit(self, node: ast.AST) -> None:
         """Walk `node` as its kind asks for."""
         kind = type(node).__name__
         walk = getattr(self, f"visit_{WALKED_AS.get(kind, kind)}", self.generic_visit)
         walk(node)
-
-    # What happens to names
-
-    def load(self, name: str, *, from_function: bool = False) -> None:
-        """`name` is looked up at this point."""
-        self.loads.add(name)
-        bound = self.outer if from_function and self.in_class else self.bound
-        known = self.before.get(name)
-        now = frozenset(self.outer if self.in_class else self.bound)
-        is_news = known is None or not known <= now
-        self.before[name] = now if known is None else known & now
-        if name in self.deferred and is_news:
-            self.run_later(self.deferred[name])
-        if name in bound:
-            return
-        self.reads.add(name)
-        if name in TOUCHES_ALL and name not in self.defined and name not in self.deferred:
-            self.touch_all(name if name == "__main__" else f"{name}()")
-
-    def bind(self, name: str) -> None:
-        """`name` is certainly bound from here on."""
-        self.bound.add(name)
-        if not self.in_class:
-            self.binds.add(name)
-
-    def touch_all(self, construct: str) -> None:
-        """From here on anything can have happened, because of `construct`."""
-        self.reason = self.reason or construct
-
-    def run_later(self, names: Names) -> None:
-        """The body of a function may run from here on."""
-        self.binds |= names.binds
-        self.imports |= names.imports
-        for name in sorted(names.loads):
-            self.load(name, from_function=True)
-        if reason := reach_of_all(names, self.bound | self.defined | self.deferred.keys()):
-            self.touch_all(reason)
-
-    def define(self, name: str, names: Names, *, escapes: bool) -> None:
-        """A function or class `name` is defined; it `escapes` when others may call it at once."""
-        self.loads |= names.loads
-        self.binds |= names.binds
-        if escapes:
-            self.run_later(names)
-        if self.in_class:
-            self.methods.append(names)
-        else:
-            self.deferred[name] = union([names, self.deferred.get(name, NOTHING)])
-        self.bind(name)
 
     # Blocks and branches
 
@@ -242,7 +125,7 @@ class _Scan(ast.NodeVisitor):
             self.visit(item.context_expr)
             if item.optional_vars:
                 self.visit(item.optional_vars)
-        if any(_last_name(item.context_expr) in SWALLOWS for item in node.items):
+        if any(last_name(item.context_expr) in SWALLOWS for item in node.items):
             self.perhaps(*node.body)
             return
         self.block(node.body)
@@ -282,7 +165,7 @@ class _Scan(ast.NodeVisitor):
         first = node.targets[0]
         if isinstance(node.value, ast.Lambda) and isinstance(first, ast.Name):
             self.visit_defaults(node.value.args)
-            self.define(first.id, _names_inside(node.value), escapes=len(node.targets) > 1)
+            self.define(first.id, names_inside(node.value), escapes=len(node.targets) > 1)
         else:
             self.visit(node.value)
         for target in node.targets:
@@ -328,10 +211,10 @@ class _Scan(ast.NodeVisitor):
             self.bind(alias.asname or alias.name)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        for part in (*node.decorator_list, *_annotations(node)):
+        for part in (*node.decorator_list, *annotations_of(node)):
             self.visit(part)
         self.visit_defaults(node.args)
-        self.define(node.name, _names_inside(_bare(node)), escapes=bool(node.decorator_list))
+        self.define(node.name, names_inside(bare(node)), escapes=bool(node.decorator_list))
 
     def visit_defaults(self, arguments: ast.arguments) -> None:
         """Walk the default values, which are made when a function is defined."""
@@ -383,12 +266,12 @@ class _Scan(ast.NodeVisitor):
 
     def visit_scope(self, node: ast.expr) -> None:
         """A comprehension or lambda: it may run from here on, and binds nothing for certain."""
-        self.run_later(_names_inside(node))
+        self.run_later(names_inside(node))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if node.attr in FRAMES:
             self.touch_all(f".{node.attr}")
-        if node.attr in TOUCHES_ALL and _last_name(node.value) in ("builtins", "__builtins__"):
+        if node.attr in TOUCHES_ALL and last_name(node.value) in ("builtins", "__builtins__"):
             self.touch_all(f"{node.attr}()")
         self.visit(node.value)
 
@@ -438,59 +321,10 @@ def _magic(node: ast.Call) -> Effect | None:
     """What ``get_ipython().method('…')`` does; None for any other call."""
     if not isinstance(node.func, ast.Attribute) or not isinstance(node.func.value, ast.Call):
         return None
-    if _last_name(node.func.value.func) != "get_ipython":
+    if last_name(node.func.value.func) != "get_ipython":
         return None
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return effect_of(node.func.attr, texts) if len(texts) == len(node.args) else None
-
-
-def _names_inside(node: ast.expr | ast.stmt) -> Names:
-    """The global names of a scope: of the compiled body of a function, lambda or comprehension.
-
-    The compiler knows every rule of scoping; a second account of them here would differ.
-    """
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    tree: ast.Module | ast.Expression
-    tree = ast.Expression(node) if isinstance(node, ast.expr) else ast.Module([node], [])
-    try:
-        code = compile(
-            ast.fix_missing_locations(tree),
-            "<cell>",
-            "exec" if isinstance(tree, ast.Module) else "eval",
-            flags,
-        )
-    except (SyntaxError, ValueError, RecursionError):
-        return Names(everything=True, reason="code that does not compile alone")
-    names = names_of_code(code)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return union(names_of_code(c) for c in code.co_consts if isinstance(c, CodeType))
-    return names
-
-
-def _bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
-    """A function without decorators, defaults and annotations, which run where it is defined."""
-    arguments = node.args
-    bare = ast.arguments(
-        posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
-        args=[ast.arg(a.arg) for a in arguments.args],
-        vararg=ast.arg(arguments.vararg.arg) if arguments.vararg else None,
-        kwonlyargs=[ast.arg(a.arg) for a in arguments.kwonlyargs],
-        kw_defaults=[None] * len(arguments.kwonlyargs),
-        kwarg=ast.arg(arguments.kwarg.arg) if arguments.kwarg else None,
-        defaults=[],
-    )
-    copy = type(node)(name=node.name, args=bare, body=node.body, decorator_list=[])
-    if sys.version_info >= (3, 12):
-        copy.type_params = []
-    return ast.copy_location(copy, node)
-
-
-def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
-    arguments = node.args
-    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    named += [a for a in (arguments.vararg, arguments.kwarg) if a]
-    found = [a.annotation for a in named if a.annotation]
-    return [*found, node.returns] if node.returns else found
 
 
 def _matches_all(case: ast.match_case) -> bool:

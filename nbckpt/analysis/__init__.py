@@ -1,0 +1,14 @@
+"""Which names can a cell read, bind and touch: questions to its text, without a namespace."""
+
+from nbckpt.analysis.bytecode import Names, digest_of_code, names_of_code, reach_of_all
+from nbckpt.analysis.scanning import names_of_tree
+from nbckpt.analysis.scopes import digest_of_tree
+
+__all__ = [
+    "Names",
+    "digest_of_code",
+    "digest_of_tree",
+    "names_of_code",
+    "names_of_tree",
+    "reach_of_all",
+]

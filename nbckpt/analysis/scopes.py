@@ -1,0 +1,80 @@
+"""Pieces of a tree: its digest, and the names inside a scope of its own."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import CodeType
+
+from nbckpt.analysis.bytecode import QUERIES, Names, names_of_code, union, words_of
+from nbckpt.digests import Digest, digest_of
+
+
+def digest_of_tree(tree: ast.AST) -> Digest:
+    """The digest of parsed code: comments, spacing and line numbers do not count."""
+    return digest_of(ast.dump(tree))
+
+
+def mentions_of(tree: ast.Module) -> frozenset[str]:
+    """The words in a cell's strings, if it runs queries that look variables up by name."""
+    called = {last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    if not called & QUERIES:
+        return frozenset()
+    constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
+    return frozenset().union(*(words_of(text) for text in constants if isinstance(text, str)))
+
+
+def last_name(node: ast.expr) -> str:
+    """`c` of ``a.b.c``, or of ``a.b.c()``."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def names_inside(node: ast.expr | ast.stmt) -> Names:
+    """The global names of a scope: of the compiled body of a function, lambda or comprehension.
+
+    The compiler knows every rule of scoping; a second account of them here would differ.
+    """
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree: ast.Module | ast.Expression
+    tree = ast.Expression(node) if isinstance(node, ast.expr) else ast.Module([node], [])
+    mode = "eval" if isinstance(tree, ast.Expression) else "exec"
+    ast.fix_missing_locations(tree)
+    try:
+        code = compile(tree, "<cell>", mode, flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return Names(everything=True, reason="code that does not compile alone")
+    names = names_of_code(code)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return union(names_of_code(c) for c in code.co_consts if isinstance(c, CodeType))
+    return names
+
+
+def bare(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
+    """A function without decorators, defaults and annotations, which run where it is defined."""
+    arguments = node.args
+    bare = ast.arguments(
+        posonlyargs=[ast.arg(a.arg) for a in arguments.posonlyargs],
+        args=[ast.arg(a.arg) for a in arguments.args],
+        vararg=ast.arg(arguments.vararg.arg) if arguments.vararg else None,
+        kwonlyargs=[ast.arg(a.arg) for a in arguments.kwonlyargs],
+        kw_defaults=[None] * len(arguments.kwonlyargs),
+        kwarg=ast.arg(arguments.kwarg.arg) if arguments.kwarg else None,
+        defaults=[],
+    )
+    copy = type(node)(name=node.name, args=bare, body=node.body, decorator_list=[])
+    if sys.version_info >= (3, 12):
+        copy.type_params = []
+    return ast.copy_location(copy, node)
+
+
+def annotations_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """The annotations of a function's arguments and result."""
+    arguments = node.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    named += [a for a in (arguments.vararg, arguments.kwarg) if a]
+    found = [a.annotation for a in named if a.annotation]
+    return [*found, node.returns] if node.returns else found

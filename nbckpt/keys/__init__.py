@@ -1,0 +1,78 @@
+"""May a cell be restored instead of run, and if not, why: the key of a step.
+
+A key holds a digest for each thing that decides what a cell does: its code, the variables that it
+reads, the user's code that it can call, the files that it names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from blake3 import blake3
+
+from nbckpt.analysis import digest_of_tree, names_of_tree
+from nbckpt.digests import Digest, digest_of
+from nbckpt.errors import UsageError
+from nbckpt.keys.difference import difference
+from nbckpt.keys.inputs import Inputs
+from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
+from nbckpt.keys.touching import touched
+from nbckpt.model import Key
+
+__all__ = ["IPYTHON_NAMES", "difference", "is_users_name", "key_of", "touched"]
+
+
+def key_of(
+    tree: ast.Module,
+    namespace: Mapping[str, object],
+    *,
+    digest_of_variable: Callable[[str], Digest] | None = None,
+    deps: Sequence[str | PathLike[str]] = (),
+    options: Mapping[str, str] | None = None,
+) -> Key:
+    """What a cell depends on, in a namespace as it is before the cell runs.
+
+    Parameters
+    ----------
+    tree
+        The parsed text of the cell, as IPython transformed it.
+    namespace
+        Where the cell will run.
+    digest_of_variable
+        The digest of a variable's value, for a caller that has it already. It must be the same in
+        every process. By default values are walked; one of more than `inputs.BUDGET` objects gets
+        a digest that nothing equals, so that the cell runs.
+    deps
+        Files that the cell reads; of a folder, every file in it.
+    options
+        Options of the magic that change what is kept.
+
+    Raises
+    ------
+    UsageError
+        If one of `deps` is not there.
+    """
+    names = names_of_tree(tree, namespace.keys())
+    inputs = Inputs(namespace, names, digest_of_variable)
+    inputs.of_cell()
+    return Key(
+        code=digest_of_tree(tree),
+        inputs=dict(sorted(inputs.variables.items())),
+        functions=dict(sorted(inputs.definitions.items())),
+        files={fspath(path): _digest_of_file(Path(path)) for path in deps},
+        options=dict(sorted((options or {}).items())),
+    )
+
+
+def _digest_of_file(path: Path) -> Digest:
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file())
+        return digest_of(*(f"{p.relative_to(path)} {_digest_of_file(p)}\n" for p in files))
+    try:
+        return blake3().update_mmap(path).hexdigest()
+    except OSError as error:
+        message = f"cannot read '{path}', which --deps names: {error.strerror or error}"
+        raise UsageError(message) from error

@@ -1,0 +1,24 @@
+"""Whose a name of a namespace is: the user's, Python's or IPython's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+IPYTHON_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open", "display"})
+"""What IPython itself puts into a namespace, beside its names that begin with an underscore."""
+
+_IPYTHON_UNDERSCORED = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__")
+
+
+def is_users_name(name: str) -> bool:
+    """Whether a name of a namespace is the user's, not Python's or IPython's own."""
+    return name not in IPYTHON_NAMES and not _IPYTHON_UNDERSCORED.fullmatch(name)
+
+
+def is_tool(name: str, namespace: Mapping[str, object]) -> bool:
+    """Whether a name is one of IPython's functions, not a user's variable of that name."""
+    if name not in IPYTHON_NAMES or name in ("In", "Out"):
+        return False
+    home = str(getattr(namespace.get(name), "__module__", ""))
+    return home.partition(".")[0] in ("IPython", "io", "_io", "ipykernel")

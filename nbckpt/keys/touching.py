@@ -1,0 +1,46 @@
+"""What running some code can change: of which variables capture has to look at the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nbckpt.analysis import Names, reach_of_all
+from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
+from nbckpt.keys.scope import is_tool
+
+
+def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | None:
+    """The names whose values running some code can change; None if it can change any.
+
+    These are the names that it loads or binds and, transitively, those that the user's functions
+    and methods do which it can call. What shares objects with these is for the caller to add.
+    """
+    if names.everything:
+        return None
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = set(names.loads | names.binds | names.mentions)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for code in _code_behind(name, names, namespace, seen):
+            if reach_of_all(code, namespace):
+                return None
+            waiting |= code.loads | code.binds | code.mentions
+    return frozenset(found & namespace.keys() | names.binds)
+
+
+def _code_behind(
+    name: str, names: Names, namespace: Mapping[str, object], seen: set[int]
+) -> Iterator[Names]:
+    """The names of all code that can be called through a variable."""
+    yield names.deferred.get(name, Names())
+    if name not in namespace or is_tool(name, namespace):
+        return
+    found = definitions_in(namespace[name], namespace)
+    for definition in definitions_of_all(namespace) if found is None else found:
+        if id(definition) not in seen:
+            seen.add(id(definition))
+            yield names_of_definition(definition, namespace)

@@ -1,0 +1,89 @@
+"""How code is walked: functions, classes, modules, methods and what wraps them."""
+
+from __future__ import annotations
+
+import functools
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from nbckpt.analysis.bytecode import digest_of_code
+from nbckpt.values.definitions import parts_of_class, parts_of_function
+from nbckpt.values.homes import home_of_method
+from nbckpt.values.sources import user_modules
+from nbckpt.values.walking import Step, Walk
+
+
+def walk_function(walk: Walk, value: FunctionType) -> None:
+    """A function: a library's by name, the user's by what it is made of."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    elif not walk.is_known(value):
+        walk.found.reached[id(value)] = value
+        walk.put_all(b"function", parts_of_function(value, walk.found.namespace))
+
+
+def walk_class(walk: Walk, value: type) -> None:
+    """A class: a library's by name, the user's by what it is made of."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    elif not walk.is_known(value):
+        walk.found.reached[id(value)] = value
+        walk.put_all(b"class", parts_of_class(value))
+
+
+def walk_module(walk: Walk, value: ModuleType) -> None:
+    """A module by its name, and the user's own by their text too."""
+    walk.put(b"module", value.__name__)
+    if walk.found.is_user_module(value.__name__):
+        for name, digest in user_modules(value.__name__).items():
+            walk.put(b"text", name, digest)
+
+
+def walk_code(walk: Walk, value: CodeType) -> None:
+    """Compiled code."""
+    walk.put(b"code", digest_of_code(value))
+
+
+def walk_method(walk: Walk, value: MethodType) -> None:
+    """A method of a Python function, bound to its object."""
+    if home := home_of_method(value):
+        walk.put(b"named", home)
+        return
+    walk.put(b"method")
+    walk.push([value.__func__, value.__self__])
+
+
+def walk_builtin(walk: Walk, value: BuiltinFunctionType) -> None:
+    """A function or method written in C."""
+    if home := home_of_method(value):
+        walk.put(b"named", home)
+        return
+    walk.put(b"method", value.__name__)
+    walk.push([value.__self__])
+
+
+def walk_partial(walk: Walk, value: functools.partial[Any]) -> None:
+    """A `functools.partial`, which others may share."""
+    if not walk.is_known(value):
+        walk.put(b"partial")
+        walk.push([value.func, value.args, value.keywords, vars(value)])
+
+
+def walk_cached(walk: Walk, value: Any) -> None:
+    """A function with `functools.lru_cache`: what it remembers does not count."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    elif not walk.is_known(value):
+        walk.put(b"cached", str(value.cache_parameters()))
+        walk.push([value.__wrapped__])
+
+
+STEPS: dict[type, Step] = {
+    FunctionType: walk_function,
+    ModuleType: walk_module,
+    CodeType: walk_code,
+    MethodType: walk_method,
+    BuiltinFunctionType: walk_builtin,
+    functools.partial: walk_partial,
+    type(functools.lru_cache(lambda: None)): walk_cached,
+}

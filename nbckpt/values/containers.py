@@ -1,0 +1,146 @@
+"""How containers are walked: lists, tuples, dicts, sets and buffers of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pickle import PickleBuffer
+from types import MappingProxyType
+from typing import Any
+
+from nbckpt.digests import digest_of
+from nbckpt.values import plain
+from nbckpt.values.walking import Step, Walk
+
+MANY = 16
+"""From so many elements on it is worth asking whether a container is a tree of plain data."""
+
+DEEPEST = 40
+"""Walks inside walks: sets of sets."""
+
+
+def walk_list(walk: Walk, value: list[Any]) -> None:
+    """A list, which others may share."""
+    if not walk.is_known(value):
+        walk.put(b"list", len(value))
+        _elements(walk, value)
+
+
+def walk_tuple(walk: Walk, value: tuple[Any, ...]) -> None:
+    """A tuple; which equal ones are the same does not count."""
+    walk.put(b"tuple", len(value))
+    _elements(walk, value)
+
+
+def _elements(walk: Walk, elements: list[Any] | tuple[Any, ...]) -> None:
+    """Elements in order, in bulk when they are plain."""
+    types = set(map(type, elements))
+    if types <= plain.ATOMS:
+        walk.out += plain.encoded_atoms(elements, types)
+    elif len(elements) < MANY or not _wrote_tree(walk, elements):
+        walk.push(elements)
+
+
+def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
+    """A dict, in its order."""
+    if walk.is_known(value):
+        return
+    walk.put(b"dict", len(value))
+    keys, values = list(value), list(value.values())
+    key_types = set(map(type, keys))
+    if not key_types <= plain.ATOMS:
+        walk.push([part for pair in zip(keys, values, strict=True) for part in pair])
+        return
+    value_types = set(map(type, values))
+    is_flat = value_types <= plain.ATOMS
+    if not is_flat and len(values) >= MANY and _wrote_tree(walk, value):
+        return
+    walk.out += plain.encoded_atoms(keys, key_types)
+    if is_flat:
+        walk.out += plain.encoded_atoms(values, value_types)
+    else:
+        walk.push(values)
+
+
+def _wrote_tree(walk: Walk, value: object) -> bool:
+    """Whether `value` is plain data all through, and so was written at once."""
+    containers = plain.tree_of(value)
+    if containers is None:
+        return False
+    inner = [id(c) for c in containers if c is not value]
+    if not walk.memo.keys().isdisjoint(inner):
+        return False
+    data = plain.encoded_tree(value)
+    if data is None:
+        return False
+    walk.memo.update(zip(inner, range(len(walk.memo), len(walk.memo) + len(inner)), strict=True))
+    walk.put(b"tree")
+    walk.out += data
+    return True
+
+
+def walk_set(walk: Walk, value: set[Any]) -> None:
+    """A set, which others may share."""
+    if not walk.is_known(value):
+        walk.put(b"set", len(value))
+        _members(walk, value)
+
+
+def walk_frozenset(walk: Walk, value: frozenset[Any]) -> None:
+    """A frozenset; which equal ones are the same does not count."""
+    walk.put(b"frozenset", len(value))
+    _members(walk, value)
+
+
+def _members(walk: Walk, value: Iterable[Any]) -> None:
+    """The elements of a set, in an order that no hash decides."""
+    types = set(map(type, value))
+    if types in ({str}, {int}, {bytes}):
+        walk.out += plain.encoded_atoms(sorted(value), types)
+    elif types <= plain.ATOMS:
+        for data in sorted(map(plain.encoded_atom, value)):
+            walk.out += data
+    elif walk.depth >= DEEPEST:
+        walk.found.exhausted = True
+        walk.put(b"deep")
+    else:
+        _members_alone(walk, value)
+
+
+def _members_alone(walk: Walk, value: Iterable[Any]) -> None:
+    """Elements sorted by their own digests; mutable ones are walked once more, as shared."""
+    alone = []
+    for element in value:
+        inner = walk.inner()
+        alone.append((inner.digest(element), bool(inner.memo), element))
+    alone.sort(key=lambda entry: entry[0])
+    for digest, _, _ in alone:
+        walk.put(b"member", digest)
+    walk.push([element for _, is_mutable, element in alone if is_mutable])
+
+
+def walk_bytes_like(walk: Walk, value: Any) -> None:
+    """A buffer of bytes that can change."""
+    if walk.is_known(value):
+        return
+    view = memoryview(value)
+    walk.put(b"buffer", type(value).__name__, view.format, str(view.shape))
+    walk.put(b"", digest_of(view if view.contiguous else view.tobytes()))
+
+
+def walk_mapping_proxy(walk: Walk, value: MappingProxyType[Any, Any]) -> None:
+    """A read-only view of a dict."""
+    walk.put(b"mappingproxy")
+    walk.push([dict(value)])
+
+
+STEPS: dict[type, Step] = {
+    list: walk_list,
+    tuple: walk_tuple,
+    dict: walk_dict,
+    set: walk_set,
+    frozenset: walk_frozenset,
+    bytearray: walk_bytes_like,
+    memoryview: walk_bytes_like,
+    PickleBuffer: walk_bytes_like,
+    MappingProxyType: walk_mapping_proxy,
+}

@@ -1,0 +1,177 @@
+"""How objects are walked: by the parts from which pickle would make them again.
+
+Notes
+-----
+What cannot be taken apart counts by its type alone. A client (an object of a library that holds a
+lock or a connection somewhere inside) is opaque as a whole: its pools, caches and counters change
+with every use and mean nothing. Only its public settings count, without keys and passwords. An
+object of the user's own class is no client: what it holds beside the connection is data.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from nbckpt.digests import Digest
+from nbckpt.values import plain
+from nbckpt.values.frames import Alone, Parts, memory_of
+from nbckpt.values.walking import END, End, Frame, Opaque, Walk
+
+OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
+"""Homes of types that hold whatever is put into them: they make no client of it."""
+
+SECRETS = ("key", "token", "secret", "password")
+
+_NEW_OBJECT = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
+
+
+def walk_known(walk: Walk, parts: Parts, value: Any) -> None:
+    """A value of a package whose parts are known, which others may share."""
+    if walk.is_known(value):
+        return
+    if walk.tracks_memory:
+        _put_sharing(walk, value)
+    put_parts(walk, parts, value)
+
+
+def put_parts(walk: Walk, parts: Parts, value: Any) -> None:
+    """Write the parts that count of a value of a known package."""
+    kind = type(value)
+    try:
+        found = parts(value)
+    except Exception:  # a shape that the package itself cannot show: as pickle sees it
+        take_apart(walk, value)
+        return
+    walk.put(b"known", f"{kind.__module__}.{kind.__qualname__}")
+    walk.put_all(b"parts", found)
+
+
+def walk_alone(walk: Walk, value: Alone) -> None:
+    """A part whose arrays share no memory that counts."""
+    inner = walk.inner()
+    inner.tracks_memory = False
+    walk.put(b"alone", inner.digest(value.value))
+
+
+def walk_immutable(walk: Walk, value: Any) -> None:
+    """An immutable object: which equal ones are the same does not count."""
+    reduced = _reduced(value)
+    home = walk.found.home(type(value))
+    is_simple = isinstance(reduced, tuple) and len(reduced) == 2 and reduced[0] is type(value)
+    types = set(map(type, reduced[1])) if home and is_simple else {object}
+    if not types <= plain.ATOMS:
+        take_apart(walk, value)
+        return
+    walk.put(b"value", home)
+    walk.out += plain.encoded_atoms(reduced[1], types)
+
+
+def walk_instance(walk: Walk, value: object) -> None:
+    """An object of any other class, which others may share."""
+    if not walk.is_known(value):
+        take_apart(walk, value)
+
+
+def walk_end(walk: Walk, _: End) -> None:
+    """The end of an instance."""
+    walk.frames.pop()
+
+
+def take_apart(walk: Walk, value: object) -> None:
+    """Walk the parts from which pickle would make `value` again."""
+    try:
+        reduced = _reduced(value)
+    except Exception:  # whatever is raised here means: cannot be taken apart
+        _put_opaque(walk, value)
+        return
+    if isinstance(reduced, str):
+        walk.put(b"global", str(getattr(value, "__module__", "")), reduced)
+        return
+    _enter(walk, value)
+    walk.push([*_parts_of(walk, type(value), reduced), END])
+
+
+def _reduced(value: Any) -> Any:
+    """What pickle would make `value` from; raises whatever the value's own code does."""
+    kind = type(value)
+    if reduce := copyreg.dispatch_table.get(kind):
+        return reduce(value)
+    if kind.__module__ == "itertools":  # it warns that it will stop answering
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return value.__reduce_ex__(4)
+    return value.__reduce_ex__(5)
+
+
+def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
+    """The parts that a reduction has, after a tag that says which these are."""
+    function, arguments, *rest = reduced
+    if function is _NEW_OBJECT and arguments == (kind,) and len(rest) == 1:
+        walk.put(b"object")
+        return [kind, *rest]
+    state, items, pairs, setter = (*rest, *[None] * 4)[:4]
+    walk.put(b"made", items is not None, pairs is not None)
+    parts = [function, arguments, state, setter]
+    if items is not None:
+        parts.append(list(items))
+    if pairs is not None:
+        entries = list(pairs)
+        parts += [[key for key, _ in entries], [value for _, value in entries]]
+    return parts
+
+
+def _enter(walk: Walk, instance: object) -> None:
+    """Note that the walk is inside `instance`, until its end."""
+    kind = type(instance)
+    is_open = kind.__module__.partition(".")[0] in OPEN
+    frame = Frame(
+        None if is_open else instance,
+        is_users=walk.found.is_users(kind),
+        n_out=len(walk.out),
+        n_memo=len(walk.memo),
+        n_owners=len(walk.owners),
+        n_stack=len(walk.stack),
+    )
+    walk.frames.append(frame)
+
+
+def _put_opaque(walk: Walk, value: object) -> None:
+    """Write the type of what cannot be taken apart, or of the client whose part it is."""
+    if walk.is_strict:
+        raise Opaque
+    frame = walk.outermost_library_instance()
+    client = frame.instance if frame else value
+    if frame:
+        walk.go_back_to(frame)
+    kind = type(client)
+    walk.put(b"opaque", f"{kind.__module__}.{kind.__qualname__}")
+    for name, digest in _settings_of(walk, client):
+        walk.put(b"setting", name, digest)
+
+
+def _settings_of(walk: Walk, client: object) -> Iterator[tuple[str, Digest]]:
+    """The public attributes of a client that can be taken apart, without its secrets."""
+    attributes = {str(k): v for k, v in list(getattr(client, "__dict__", {}).items())}
+    for name in sorted(attributes):
+        if name.startswith("_") or any(word in name.lower() for word in SECRETS):
+            continue
+        try:
+            yield name, walk.inner(is_strict=True).digest(attributes[name])
+        except Opaque:
+            continue
+
+
+def _put_sharing(walk: Walk, value: Any) -> None:
+    """Write how a view lies to what was met before on the same memory."""
+    memory = memory_of(value)
+    if memory is None:
+        return
+    walk.found.keep.append(value)
+    known = walk.owners.get(memory.owner)
+    if known is None:
+        walk.owners[memory.owner] = (len(walk.owners), memory.offset)
+        return
+    walk.put(b"view", known[0], memory.offset - known[1], memory.strides)

@@ -1,0 +1,43 @@
+"""Which way a value is walked: decided once for each type."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from nbckpt.values import callables, containers
+from nbckpt.values.frames import Alone, parts_for, parts_of_scalar
+from nbckpt.values.instances import (
+    put_parts,
+    walk_alone,
+    walk_end,
+    walk_immutable,
+    walk_instance,
+    walk_known,
+)
+from nbckpt.values.walking import End, Step
+
+IMMUTABLE = frozenset(
+    {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "re", "uuid", "zoneinfo"}
+)
+"""Homes of types whose instances are values."""
+
+_STEPS: dict[type, Step] = {
+    **containers.STEPS,
+    **callables.STEPS,
+    Alone: walk_alone,
+    End: walk_end,
+}
+
+
+def step_for(kind: type) -> Step:
+    """How values of a type are walked."""
+    if kind in _STEPS:
+        return _STEPS[kind]
+    if issubclass(kind, type):
+        return callables.walk_class
+    if parts := parts_for(kind):
+        step = put_parts if parts is parts_of_scalar else walk_known
+        return lambda walk, value: step(walk, parts, value)
+    home = kind.__module__
+    is_value = home.partition(".")[0] in IMMUTABLE or home.startswith("pandas._libs.tslibs")
+    return walk_immutable if is_value or issubclass(kind, Enum) else walk_instance

@@ -1,0 +1,196 @@
+"""The walk through a value: each object it holds, in an order that only the value decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from blake3 import blake3
+
+from nbckpt.digests import Digest
+from nbckpt.values import plain
+from nbckpt.values.homes import home_of
+from nbckpt.values.sources import user_modules
+
+Step: TypeAlias = "Callable[[Walk, Any], None]"
+"""Writes one value, and pushes its parts."""
+
+
+class Opaque(Exception):  # noqa: N818  # a signal, not an error
+    """A strict walk met what cannot be taken apart."""
+
+
+class End:
+    """Marks on the stack where an instance ends."""
+
+
+END = End()
+
+
+@dataclass(slots=True)
+class Found:
+    """What the walks through one value share: limits, and what they met.
+
+    `keep` holds the objects that were made on the way, so that no two have one `id`.
+    """
+
+    namespace: Mapping[str, object]
+    budget: int
+    reached: dict[int, object] = field(default_factory=dict)
+    modules: dict[str, Digest] = field(default_factory=dict)
+    homes: dict[int, str | None] = field(default_factory=dict)
+    module_owners: dict[str, bool] = field(default_factory=dict)
+    keep: list[object] = field(default_factory=list)
+    exhausted: bool = False
+
+    def home(self, value: object) -> str | None:
+        """`home_of`, asked once; the user's modules among the homes are noted."""
+        if id(value) not in self.homes:
+            self.keep.append(value)
+            home = self.homes[id(value)] = home_of(value, self.namespace)
+            if home:
+                self.is_user_module(home.partition(":")[0])
+        return self.homes[id(value)]
+
+    def is_user_module(self, name: str) -> bool:
+        """Whether a module is the user's; then it is noted, with those that it imports."""
+        if name not in self.module_owners:
+            found = user_modules(name)
+            self.modules.update(found)
+            self.module_owners[name] = name in found
+        return self.module_owners[name]
+
+    def is_users(self, kind: type) -> bool:
+        """Whether a class is the user's own."""
+        home = self.home(kind)
+        return home is None or self.is_user_module(home.partition(":")[0])
+
+
+@dataclass(slots=True)
+class Frame:
+    """An instance that is being walked, and how much there was before it.
+
+    `instance` is None for one that only holds what was put into it.
+    """
+
+    instance: object
+    is_users: bool
+    n_out: int
+    n_memo: int
+    n_owners: int
+    n_stack: int
+
+
+class Walk:
+    """One pass over a value; its output is a stream of bytes that only equal values share.
+
+    The stack holds what is still to be walked, so that depth costs no recursion. `memo` numbers
+    the mutable objects in the order in which they are met.
+    """
+
+    def __init__(
+        self,
+        found: Found,
+        step_for: Callable[[type], Step],
+        *,
+        depth: int = 0,
+        is_strict: bool = False,
+    ) -> None:
+        self.found = found
+        self.step_for = step_for
+        self.depth = depth
+        self.is_strict = is_strict
+        self.tracks_memory = True
+        self.out = bytearray()
+        self.stack: list[object] = []
+        self.memo: dict[int, int] = {}
+        self.owners: dict[tuple[str, int], tuple[int, int]] = {}
+        self.frames: list[Frame] = []
+        self.steps: dict[type, Step] = {}
+
+    def digest(self, root: object) -> Digest:
+        """The digest of all that `root` holds.
+
+        Raises
+        ------
+        Opaque
+            If the walk is strict, and not all of it can be taken apart.
+        """
+        self.stack.append(root)
+        try:
+            self.run()
+        except Opaque:
+            raise
+        except Exception as error:  # a user's object may do anything when it is looked at
+            self.put(b"failed", type(error).__name__)
+            self.found.exhausted = True
+        return blake3(self.out).hexdigest()
+
+    def run(self) -> None:
+        """Walk until nothing is left, or the budget is spent."""
+        while self.stack:
+            value = self.stack.pop()
+            kind = type(value)
+            if kind in plain.ATOMS:
+                self.out += plain.encoded_atom(value)
+                continue
+            self.found.budget -= 1
+            if self.found.budget < 0:
+                self.found.exhausted = True
+                self.put(b"cut", len(self.stack))
+                return
+            step = self.steps.get(kind)
+            if step is None:
+                step = self.steps[kind] = self.step_for(kind)
+            step(self, value)
+
+    def put(self, tag: bytes, *atoms: Any) -> None:
+        """Write a tag, and the atoms that belong to it."""
+        self.out += b"\x02%b\x00" % tag
+        for atom in atoms:
+            self.out += plain.encoded_atom(atom)
+
+    def push(self, parts: Sequence[object]) -> None:
+        """Walk `parts` next, in their order."""
+        self.found.keep.append(parts)
+        self.stack.extend(reversed(parts))
+
+    def put_all(self, tag: bytes, parts: Sequence[object]) -> None:
+        """Write a tag and how many parts follow, and walk them next."""
+        self.put(tag, len(parts))
+        self.push(parts)
+
+    def is_known(self, value: object) -> bool:
+        """Whether `value` was met before; then it is written as a reference to that place."""
+        number = self.memo.get(id(value))
+        if number is None:
+            self.memo[id(value)] = len(self.memo)
+            return False
+        self.put(b"same", number)
+        return True
+
+    def inner(self, *, is_strict: bool = False) -> Walk:
+        """A walk of its own for a part, which shares nothing with the rest."""
+        strict = self.is_strict or is_strict
+        return Walk(self.found, self.step_for, depth=self.depth + 1, is_strict=strict)
+
+    def outermost_library_instance(self) -> Frame | None:
+        """The largest library object around this place that is no part of a user's object."""
+        outermost = None
+        for frame in reversed(self.frames):
+            if frame.is_users:
+                break
+            if frame.instance is not None:
+                outermost = frame
+        return outermost
+
+    def go_back_to(self, frame: Frame) -> None:
+        """Forget all that came since `frame` was entered."""
+        del self.out[frame.n_out :]
+        del self.stack[frame.n_stack :]
+        del self.frames[self.frames.index(frame) :]
+        while len(self.memo) > frame.n_memo:
+            self.memo.popitem()
+        while len(self.owners) > frame.n_owners:
+            self.owners.popitem()
