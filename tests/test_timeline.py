@@ -1,0 +1,401 @@
+"""The graph of checkpoints, against something obviously right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from nbckpt.errors import CheckpointNotFoundError, UsageError
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.timeline import Timeline
+
+
+def record(
+    checkpoint_id: str,
+    parent: str | None = None,
+    name: str = "",
+    *,
+    at: float = 0.0,
+    state: State = "done",
+    key: Key | None = None,
+    changed: Sequence[str] = (),
+    removed: Sequence[str] = (),
+) -> Record:
+    variables = {n: Variable(n, "b" * 64, f"{checkpoint_id}-{n}", "int", 1) for n in changed}
+    checkpoint = Checkpoint(
+        checkpoint_id, parent, name or checkpoint_id, "main", "s", "nb", at, 1.0, Cell(""),
+        state=state, key=key, changed=variables, removed=tuple(removed),
+    )  # fmt: skip
+    return checkpoint_record(checkpoint)
+
+
+def head(branch: str, checkpoint_id: str) -> Record:
+    return {"kind": "head", "branch": branch, "checkpoint": checkpoint_id}
+
+
+def timeline_of(*records: Record) -> Timeline:
+    timeline = Timeline()
+    for one in records:
+        timeline.apply(one)
+    return timeline
+
+
+def line(*names: str, branch: str = "main") -> list[Record]:
+    """Checkpoints one after the other, ids made of their place and name."""
+    records: list[Record] = []
+    parent = None
+    for at, name in enumerate(names):
+        checkpoint_id = f"{at:04d}{name}"
+        records += [record(checkpoint_id, parent, name, at=float(at)), head(branch, checkpoint_id)]
+        parent = checkpoint_id
+    return records
+
+
+def test_ancestry_goes_back_to_the_first() -> None:
+    timeline = timeline_of(*line("a", "b", "c"))
+
+    assert [c.name for c in timeline.ancestry("0002c")] == ["c", "b", "a"]
+    assert timeline.branches == {"main": "0002c"}
+    assert timeline.head("main") == timeline.checkpoints["0002c"]
+    assert timeline.head("none") is None
+
+
+def test_the_manifest_is_folded_along_the_ancestry() -> None:
+    timeline = timeline_of(
+        record("a", changed=["x", "y"]),
+        record("b", "a", changed=["y", "z"], removed=["x"]),
+        record("c", "b", changed=["x"]),
+    )
+
+    values = {n: v.value for n, v in timeline.manifest("c").items()}
+
+    assert values == {"x": "c-x", "y": "b-y", "z": "b-z"}
+    assert set(timeline.manifest("b")) == {"y", "z"}
+    assert set(timeline.manifest("a")) == {"x", "y"}
+
+
+def test_a_manifest_that_is_asked_for_again_is_not_changed_by_its_caller() -> None:
+    timeline = timeline_of(record("a", changed=["x"]))
+
+    timeline.manifest("a").clear()
+
+    assert set(timeline.manifest("a")) == {"x"}
+
+
+def test_a_rewound_branch_keeps_its_tip_under_another_name() -> None:
+    timeline = timeline_of(*line("a", "b", "c"), head("main", "0000a"))
+
+    assert timeline.branches == {"main": "0000a", "main.1": "0002c"}
+
+
+def test_a_rewind_that_is_undone_leaves_no_other_branch() -> None:
+    timeline = timeline_of(*line("a", "b", "c"), head("main", "0000a"), head("main", "0002c"))
+
+    assert timeline.branches == {"main": "0002c"}
+
+
+def test_a_tip_that_another_branch_contains_needs_no_name() -> None:
+    timeline = timeline_of(*line("a", "b"), head("kept", "0001b"), head("main", "0000a"))
+
+    assert timeline.branches == {"main": "0000a", "kept": "0001b"}
+
+
+def test_every_rewound_line_keeps_a_name_of_its_own() -> None:
+    timeline = timeline_of(
+        *line("a", "b"),
+        head("main", "0000a"),
+        record("c", "0000a"),
+        head("main", "c"),
+        head("main", "0000a"),
+    )
+
+    assert timeline.branches == {"main": "0000a", "main.1": "0001b", "main.2": "c"}
+
+
+def test_two_sessions_on_one_branch_keep_two_lines() -> None:
+    records = [record("root"), head("main", "root")]
+    parents = {"a": "root", "b": "root"}
+    for n in range(4):
+        for session, parent in parents.items():
+            records += [record(f"{session}{n}", parent), head("main", f"{session}{n}")]
+            parents[session] = f"{session}{n}"
+
+    timeline = timeline_of(*records)
+
+    assert timeline.branches == {"main": "b3", "main.1": "a3"}
+
+
+def test_a_kept_tip_can_be_gone_on_from() -> None:
+    timeline = timeline_of(
+        *line("a", "b"), head("main", "0000a"), record("c", "0001b"), head("main.1", "c")
+    )
+
+    assert timeline.branches == {"main": "0000a", "main.1": "c"}
+
+
+def test_a_kept_tip_that_is_left_behind_keeps_a_name_again() -> None:
+    timeline = timeline_of(
+        *line("a", "b"), head("main", "0000a"), record("c", "0000a"), head("main.1", "c")
+    )
+
+    assert timeline.branches == {"main": "0000a", "main.1": "c", "main.1.1": "0001b"}
+
+
+def test_a_head_may_come_before_its_checkpoint() -> None:
+    timeline = timeline_of(head("main", "b"), head("other", "never"), record("b", "a"))
+    before = timeline.branches
+
+    timeline.apply(record("a"))
+
+    assert before == {"main": "b"}
+    assert [c.id for c in timeline.ancestry("b")] == ["b", "a"]
+    assert timeline.is_ancestor("a", "b")
+
+
+def test_a_parent_may_come_after_its_children() -> None:
+    timeline = timeline_of(record("c", "b", changed=["z"]), head("main", "c"))
+    early = set(timeline.manifest("c")), timeline.is_ancestor("a", "c")
+
+    for one in (record("b", "a", changed=["y"]), record("a", changed=["x"]), head("main", "a")):
+        timeline.apply(one)
+
+    assert early == ({"z"}, False)
+    assert set(timeline.manifest("c")) == {"x", "y", "z"}
+    assert timeline.branches == {"main": "a", "main.1": "c"}
+
+
+def test_applying_again_changes_nothing() -> None:
+    records = [*line("a", "b"), {"kind": "tag", "checkpoint": "0000a", "tag": "t"}]
+    timeline = timeline_of(*records, *records)
+
+    assert timeline.branches == {"main": "0001b"}
+    assert len(timeline.named("a")) == 1
+    assert timeline.checkpoints["0000a"].tags == ("t",)
+
+
+def test_other_kinds_are_ignored() -> None:
+    timeline = timeline_of({"kind": "event", "at": 1.0}, {"at": 2.0})
+
+    assert timeline.revision == 0
+    assert len(timeline.checkpoints) == 0
+
+
+def test_a_tag_is_seen_even_after_its_checkpoint_was() -> None:
+    timeline = timeline_of(record("a"))
+    before = timeline.checkpoints["a"].tags
+
+    timeline.apply({"kind": "tag", "checkpoint": "a", "tag": "best"})
+
+    assert before == ()
+    assert timeline.checkpoints["a"].tags == ("best",)
+
+
+def test_find_gives_finished_checkpoints_of_one_key_on_any_branch_newest_first() -> None:
+    key, other = Key("1" * 64, inputs={"x": "2" * 64}), Key("3" * 64)
+    timeline = timeline_of(
+        record("a", None, "step", at=1.0, key=key),
+        record("b", "a", "step", at=4.0, key=key),
+        record("c", None, "step", at=3.0, key=key),
+        record("d", None, "step", at=5.0, key=key, state="failed"),
+        record("e", None, "step", at=6.0, key=other),
+        record("f", None, "step", at=7.0, key=key, state="partial"),
+        record("g", None, "step", at=2.0, key=key, state="partial"),
+        record("h", None, "else", at=8.0, key=key),
+        record("i", None, "step", at=9.0),
+    )
+
+    partial = timeline.partial("step", key.digest)
+
+    assert [c.id for c in timeline.find("step", key.digest)] == ["b", "c", "a"]
+    assert partial is not None
+    assert partial.id == "f"
+    assert timeline.partial("step", other.digest) is None
+    assert [c.id for c in timeline.named("step")] == list("ifedbcga")
+
+
+def test_next_names_are_the_recorded_steps_that_follow() -> None:
+    timeline = timeline_of(
+        record("r"),
+        record("c", "r", "train", at=3.0),
+        record("a", "r", "embed", at=1.0),
+        record("b", "r", "train", at=2.0),
+        record("d", "r", "broken", at=0.0, state="failed"),
+    )
+
+    assert timeline.next_names("r") == ("embed", "train")
+    assert timeline.next_names("a") == ()
+
+
+@pytest.fixture
+def branched() -> Timeline:
+    """main: load, embed, embed, (train failed); other: load, embed, evaluate."""
+    return timeline_of(
+        record("01aa0001", None, "load", at=1.0),
+        record("01aa0002", "01aa0001", "embed", at=2.0),
+        record("01bb0003", "01aa0002", "embed", at=3.0),
+        head("main", "01bb0003"),
+        record("01bb0004", "01bb0003", "train", at=4.0, state="failed"),
+        record("01cc0005", "01aa0002", "evaluate", at=5.0),
+        head("other", "01cc0005"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ref", "found"),
+    [
+        ("load", "01aa0001"),
+        ("embed", "01bb0003"),
+        ("embed@1", "01aa0002"),
+        ("embed@2", "01bb0003"),
+        ("01aa0002", "01aa0002"),
+        ("01bb0004", "01bb0004"),
+        ("01cc", "01cc0005"),
+        ("main", "01bb0003"),
+        ("other", "01cc0005"),
+        ("~0", "01bb0003"),
+        ("~", "01aa0002"),
+        ("~2", "01aa0001"),
+        ("-", "01cc0005"),
+    ],
+)
+def test_a_reference_means_one_checkpoint(branched: Timeline, ref: str, found: str) -> None:
+    assert branched.resolve(ref, branch="main", before="01cc0005").id == found
+
+
+def test_a_name_is_looked_for_where_the_session_is_first(branched: Timeline) -> None:
+    assert branched.resolve("embed", branch="main", here="01aa0002").id == "01aa0002"
+    assert branched.resolve("embed@2", branch="main", here="01aa0002").id == "01bb0003"
+    assert branched.resolve("evaluate", branch="main", here="01cc0005").id == "01cc0005"
+    assert branched.resolve("~1", branch="other", here="01bb0003").id == "01aa0002"
+
+
+def test_back_from_a_failed_checkpoint_counts_finished_ones(branched: Timeline) -> None:
+    assert branched.resolve("~1", branch="main", here="01bb0004").id == "01bb0003"
+
+
+def test_a_name_that_is_also_an_id_or_a_branch_is_a_name() -> None:
+    timeline = timeline_of(
+        record("0001", None, "first"), record("0002", "0001", "main"), head("main", "0002"),
+        record("0003", "0002", "0001"), head("main", "0003"),
+    )  # fmt: skip
+
+    assert timeline.resolve("main", branch="main").id == "0002"
+    assert timeline.resolve("0001", branch="main").id == "0003"
+
+
+@pytest.mark.parametrize(
+    ("ref", "told"),
+    [
+        ("evaluate", "no checkpoint 'evaluate' on branch 'main': 'evaluate' is on branch 'other'"),
+        ("evaluate@1", "'evaluate' is on branch 'other': use its id 01cc0005"),
+        ("train", "'train' failed: use its id 01bb0004"),
+        ("embd", "no checkpoint 'embd' on branch 'main'; did you mean 'embed'?; `nbckpt log`"),
+        ("embed@3", "no checkpoint 'embed@3': branch 'main' has 'embed' 2 times; `nbckpt log`"),
+        ("01c", "no checkpoint '01c' on branch 'main'"),
+        ("zzzzzz", "no checkpoint 'zzzzzz' on branch 'main'; `nbckpt log` lists them"),
+        ("~3", "'~3' goes back before the first checkpoint: there are 3 on branch 'main'"),
+        ("-", "before the last rewind, and there was none"),
+        ("", "no checkpoint '' on branch 'main'"),
+    ],
+)  # fmt: skip
+def test_what_is_not_found_is_told_with_the_next_move(
+    branched: Timeline, ref: str, told: str
+) -> None:
+    with pytest.raises(CheckpointNotFoundError) as caught:
+        branched.resolve(ref, branch="main")
+
+    assert told in str(caught.value)
+
+
+def test_an_unfinished_loop_is_named_as_one() -> None:
+    timeline = timeline_of(record("0001", None, "loop", state="partial"))
+
+    with pytest.raises(CheckpointNotFoundError, match="'loop' did not finish: use its id 0001"):
+        timeline.resolve("loop", branch="main")
+
+
+def test_the_beginning_of_several_ids_names_them(branched: Timeline) -> None:
+    with pytest.raises(UsageError, match=r"'01bb' is .*: 01bb0003 \('embed'\), 01bb0004 \('train"):
+        branched.resolve("01bb", branch="main")
+
+
+def test_ten_thousand_records_fold_quickly() -> None:
+    records: list[Record] = []
+    for n in range(10_000):
+        parent = f"{n - 1:08d}" if n else None
+        records += [record(f"{n:08d}", parent, f"step {n % 50}", at=float(n), changed=["x", "y"])]
+        records += [head("main", f"{n:08d}")]
+
+    began = time.perf_counter()
+    timeline = timeline_of(*records)
+    took_s = time.perf_counter() - began
+    manifest = timeline.manifest("00009999")
+
+    assert took_s < 1.0  # 0.05 s where nothing else runs
+    assert manifest["x"].value == "00009999-x"
+
+
+class Branches(RuleBasedStateMachine):
+    """Checkpoints, forks and rewinds of two branches; the model is one list for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timeline = Timeline()
+        self.paths: dict[str, list[str]] = {}
+        self.made: list[str] = []
+
+    def _move(self, branch: str, path: list[str]) -> None:
+        self.paths[branch] = path
+        self.timeline.apply(head(branch, path[-1]))
+
+    @rule(branch=st.sampled_from(["main", "other"]))
+    def checkpoint(self, branch: str) -> None:
+        path = self.paths.get(branch, [])
+        new = f"c{len(self.made):04d}"
+        self.made.append(new)
+        self.timeline.apply(record(new, path[-1] if path else None, at=float(len(self.made))))
+        self._move(branch, [*path, new])
+
+    @rule(branch=st.sampled_from(["main", "other"]), data=st.data())
+    def rewind(self, branch: str, data: st.DataObject) -> None:
+        path = self.paths.get(branch, [])
+        if path:
+            self._move(branch, path[: data.draw(st.integers(1, len(path)))])
+
+    @rule(
+        branch=st.sampled_from(["main", "other"]),
+        to=st.sampled_from(["main", "other"]),
+        data=st.data(),
+    )
+    def switch_to_a_checkpoint(self, branch: str, to: str, data: st.DataObject) -> None:
+        path = self.paths.get(branch, [])
+        if path:
+            self._move(to, path[: data.draw(st.integers(1, len(path)))])
+
+    @invariant()
+    def heads_are_where_they_were_put(self) -> None:
+        branches = self.timeline.branches
+        for name, path in self.paths.items():
+            assert branches[name] == path[-1]
+            assert [c.id for c in self.timeline.ancestry(path[-1])] == path[::-1]
+
+    @invariant()
+    def every_checkpoint_is_on_some_branch(self) -> None:
+        heads = self.timeline.branches.values()
+        reachable = {c.id for tip in heads for c in self.timeline.ancestry(tip)}
+        assert reachable == set(self.made)
+
+    @invariant()
+    def no_kept_branch_is_superfluous(self) -> None:
+        branches = self.timeline.branches
+        for name, tip in branches.items():
+            if name not in self.paths:
+                others = [head for other, head in branches.items() if other != name]
+                assert not any(self.timeline.is_ancestor(tip, other) for other in others)
+
+
+TestBranches = Branches.TestCase
