@@ -300,7 +300,11 @@ class _Encoder:
     def encode_groups(self, names: list[str]) -> list[_Outcome]:
         single = [self._encode((name,), with_shares=len(names) > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
-        groups = _groups({n: o.encoded.shares for n, o in good.items() if o.encoded})
+        encoded = {n: o.encoded for n, o in good.items() if o.encoded}
+        groups = _groups(
+            {n: e.shares for n, e in encoded.items()},
+            _mutual({n: e.needs for n, e in encoded.items()}),
+        )
         together = [good[g[0]] if len(g) == 1 else self._encode(g) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
 
@@ -376,8 +380,26 @@ def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bo
     return encode(values, scope, linked=linked, with_shares=with_shares)
 
 
-def _groups(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, ...]]:
-    """The connected components of variables that share an object."""
+def _mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+    """Pairs of definitions that need each other: neither blob could be loaded first."""
+
+    def reached(name: str) -> set[str]:
+        found: set[str] = set()
+        queue = [name]
+        while queue:
+            more = needs.get(queue.pop(), frozenset()) - found
+            found |= more
+            queue.extend(more)
+        return found
+
+    reach = {name: reached(name) for name, needed in needs.items() if needed}
+    return [(a, b) for a, names in reach.items() for b in names if a in reach.get(b, ())]
+
+
+def _groups(
+    shares: Mapping[str, frozenset[int]], tied: Iterable[tuple[str, str]] = ()
+) -> list[tuple[str, ...]]:
+    """The connected components of variables that share an object, or are tied otherwise."""
     owner: dict[int, str] = {}
     leader = {name: name for name in shares}
 
@@ -389,6 +411,8 @@ def _groups(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, ...]]:
     for name, ids in shares.items():
         for obj in ids:
             leader[find(name)] = find(owner.setdefault(obj, name))
+    for one, other in tied:
+        leader[find(one)] = find(other)
     groups: dict[str, list[str]] = {}
     for name in sorted(shares):
         groups.setdefault(find(name), []).append(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,5 +56,6 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield shell
     unload(shell)
     shell.atexit_operations()
+    atexit.unregister(shell.atexit_operations)
     InteractiveShell.clear_instance()
     sys.modules["__main__"], sys.displayhook, sys.path[:] = main, hook, sys_path

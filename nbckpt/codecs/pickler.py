@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from nbckpt.codecs import arrays, functions, locks, tensors
+from nbckpt.codecs import arrays, files, functions, locks, tensors
 from nbckpt.codecs.loading import HEADER, MAGIC, from_namespace
 from nbckpt.codecs.sharing import shareable_ids
 
@@ -193,7 +193,12 @@ def _reducer_for(kind: type) -> Reducer | None:
     }
     if kind in exact:
         return exact[kind]
-    return arrays.reducer_for(kind) or tensors.reducer_for(kind) or locks.reducer_for(kind)
+    return (
+        arrays.reducer_for(kind)
+        or tensors.reducer_for(kind)
+        or locks.reducer_for(kind)
+        or files.reducer_for(kind)
+    )
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:

@@ -219,6 +219,8 @@ def test_loading_a_class_leaves_the_live_one_alone() -> None:
         "from functools import partial\nx = partial(int, base=2)\nok = lambda x: x('11') == 3",
         "x = [1]\nx.append(x)\nok = lambda x: x[1] is x",
         "import collections\nx = collections.defaultdict(lambda: 7)\nok = lambda x: x['a'] == 7",
+        "import os\nwith open(os.devnull) as x:\n    pass\n"
+        "ok = lambda x: x.closed and x.name == os.devnull and x.mode == 'r'",
         "x = [].append\nok = lambda x: x(1) is None and x.__self__ == [1]",
     ],
 )
@@ -228,6 +230,8 @@ def test_values_of_notebook_types_come_back_working(definition: str) -> None:
     names = [n for n in ("M", "T") if n in namespace]
 
     back: Namespace = {}
+    if "os" in namespace:
+        back["os"] = namespace["os"]
     for name in [*names, "x"]:
         back = round_trip(namespace, name, into=back)
 

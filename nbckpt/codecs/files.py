@@ -1,0 +1,50 @@
+"""Closed files: what ``with open(…) as file:`` leaves behind in a notebook.
+
+An open file has a position, a lock and a meaning outside; that is for a recipe. A closed one is
+only a name.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from typing import Any
+
+_BUFFERS: dict[str, Callable[[Any], Any]] = {
+    "BufferedReader": io.BufferedReader,
+    "BufferedWriter": io.BufferedWriter,
+    "BufferedRandom": io.BufferedRandom,
+}
+
+
+def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
+    """How closed files of type `kind` are written; None for anything else."""
+    is_file = kind is io.TextIOWrapper or kind.__name__ in _BUFFERS and kind.__module__ == "_io"
+    return _reduce_file if is_file else None
+
+
+def _reduce_file(_: object, file: Any) -> Any:
+    if not file.closed:
+        return NotImplemented
+    is_text = isinstance(file, io.TextIOWrapper)
+    buffer = file.buffer if is_text else file
+    name = file.name if isinstance(file.name, str | int) else os.fspath(file.name)
+    text = (file.encoding, getattr(file, "mode", None)) if is_text else None
+    return closed_file, (type(buffer).__name__, name, buffer.raw.mode, text)
+
+
+def closed_file(
+    buffer: str, name: str | int, mode: str, text: tuple[str, str | None] | None
+) -> Any:
+    """A closed file of this name; nothing of that name is opened."""
+    raw = io.FileIO(os.devnull, mode.replace("x", "w"))
+    raw.name = name  # type: ignore[misc]  # it can be set; the stubs say otherwise
+    file = _BUFFERS[buffer](raw)
+    if text is not None:
+        encoding, text_mode = text
+        file = io.TextIOWrapper(file, encoding=encoding)
+        if text_mode is not None:
+            file.mode = text_mode
+    file.close()
+    return file

@@ -1,0 +1,305 @@
+"""`%%checkpoint` and what happens around each cell, in a real shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt import current
+from nbckpt.jupyter.shell import load, unload
+
+
+def restart(shell: Any) -> None:
+    """A new session on the same store with an empty namespace, as after a kernel restart."""
+    unload(shell)
+    shell.reset(new_session=False)
+    load(shell)
+
+
+def run(shell: Any, source: str, cell_id: str | None = None) -> Any:
+    return shell.run_cell(source, store_history=True, cell_id=cell_id)
+
+
+def names_of_history() -> list[str]:
+    return [c.name for c in current.session().history()]
+
+
+def test_a_cell_runs_once_and_is_restored_after_a_restart(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = "%%checkpoint train\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')\nmodel = {'w': [1, 2]}"
+    run(shell, cell)
+    restart(shell)
+    capsys.readouterr()
+
+    result = run(shell, cell)
+
+    assert result.success
+    assert shell.user_ns["model"] == {"w": [1, 2]}
+    assert Path("ran.txt").read_text() == "x"
+    assert "restored 'train'" in capsys.readouterr().out
+
+
+def test_a_restored_cell_shows_its_outputs_again(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell = (
+        "%%checkpoint show\nimport sys\nprint('to stdout')\nprint('to stderr', file=sys.stderr)\n"
+        "from IPython.display import display\ndisplay({'shown': 1})\n6 * 7"
+    )
+    run(shell, cell)
+    restart(shell)
+    capsys.readouterr()
+
+    run(shell, cell)
+
+    out, err = capsys.readouterr()
+    assert [line for line in out.splitlines() if "restored" not in line] == [
+        "to stdout",
+        "{'shown': 1}",
+        "Out[2]: 42",
+    ] or "42" in out
+    assert out.count("42") == 1
+    assert out.index("to stdout") < out.index("{'shown': 1}") < out.index("42")
+    assert "to stderr" in err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("x = 1", "x = 2", "input 'x' has another value"),
+        ("def f():\n    return 1\nx = 1", "def f():\n    return 2\nx = 1", "function 'f' changed"),
+    ],
+)
+def test_a_cell_runs_again_when_what_it_reads_has_changed(
+    shell: Any, capsys: pytest.CaptureFixture[str], before: str, after: str, reason: str
+) -> None:
+    cell = "%%checkpoint y\ny = (f() if 'f' in globals() else 0) + x\nf" if "def" in before else (
+        "%%checkpoint y\ny = x + 1"
+    )
+    run(shell, before)
+    run(shell, cell)
+    restart(shell)
+    run(shell, after)
+    capsys.readouterr()
+
+    run(shell, cell)
+
+    assert reason in capsys.readouterr().out
+    assert current.session().steps["y"].todo
+
+
+def test_comments_and_spacing_do_not_make_a_cell_run_again(shell: Any) -> None:
+    run(shell, "%%checkpoint a\nx = [1,2]")
+    restart(shell)
+
+    run(shell, "%%checkpoint a\n\n# a comment\nx = [1,\n     2]  # another")
+
+    assert not current.session().steps["a"].todo
+
+
+def test_a_cell_that_reads_a_file_depends_on_it_when_told(shell: Any) -> None:
+    cell = "%%checkpoint a --deps data.txt\nwith open('data.txt') as f:\n    x = f.read()"
+    write = "f = open('data.txt', 'w'); _ = f.write({!r}); f.close()"
+    run(shell, write.format("one"))
+    run(shell, cell)
+    restart(shell)
+    run(shell, write.format("two"))
+
+    run(shell, cell)
+
+    assert shell.user_ns["x"] == "two"
+
+
+def test_a_failed_cell_is_recorded_and_runs_again(shell: Any) -> None:
+    run(shell, "%%checkpoint a\nx = 1\n1 / 0")
+
+    [failed] = current.session().timeline.named("a")
+
+    assert failed.state == "failed"
+    assert failed.error == "ZeroDivisionError: division by zero"
+    assert names_of_history() == []
+
+
+def test_top_level_await_works_in_a_checkpoint_cell(shell: Any) -> None:
+    result = run(shell, "%%checkpoint a\nimport asyncio\nawait asyncio.sleep(0)\nx = 5\nx")
+
+    assert result.success
+    assert result.result == 5
+    assert names_of_history() == ["a"]
+
+
+def test_a_magic_below_the_checkpoint_line_works(shell: Any) -> None:
+    run(shell, "%%checkpoint a\n%%time\nx = 5")
+
+    assert shell.user_ns["x"] == 5
+    assert names_of_history() == ["a"]
+
+
+def test_the_magic_can_be_called_by_its_name(shell: Any) -> None:
+    shell.run_cell_magic("checkpoint", "a", "x = 5")
+
+    assert shell.user_ns["x"] == 5
+    assert names_of_history() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("a --vars nope", "no variable 'nope'"),
+        ("a --frobnicate", "unrecognized arguments: --frobnicate"),
+        ("a b", "unrecognized arguments: b"),
+        ("a --deps gone.csv", "gone.csv"),
+        ("~2", "'~2' is no name of a checkpoint"),
+        ("a --note 'x", "No closing quotation"),
+    ],
+)
+def test_a_bad_line_is_told_and_the_cell_does_not_run(
+    shell: Any, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
+    result = run(shell, f"%%checkpoint {line}\nx = 5")
+
+    out, err = capsys.readouterr()
+    assert not result.success
+    assert sentence in out + err
+    assert "Traceback" not in out + err
+    assert "x" not in shell.user_ns
+
+
+def test_a_name_used_by_two_cells_is_refused(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%%checkpoint a\nx = 1", cell_id="one")
+
+    result = run(shell, "%%checkpoint a\ny = 1", cell_id="two")
+
+    assert not result.success
+    assert "'a' is the name of another cell" in capsys.readouterr().out
+    assert "y" not in shell.user_ns
+
+
+def test_only_the_variables_that_were_asked_for_are_kept(shell: Any) -> None:
+    run(shell, "%%checkpoint a --vars x --tag good --note 'first try'\nx = 1\ny = 2")
+
+    [checkpoint] = current.session().history()
+
+    assert set(checkpoint.changed) - {"random.state", "numpy.random.state"} == {"x"}
+    assert checkpoint.omitted == ("y",)
+    assert checkpoint.tags == ("good",)
+    assert checkpoint.note == "first try"
+
+
+def test_what_was_left_out_survives_a_rewind_and_back(shell: Any) -> None:
+    run(shell, "%%checkpoint start\nx = 1")
+    run(shell, "big = list(range(10))")
+    run(shell, "%%checkpoint a --vars x\nx = 2")
+
+    run(shell, "%rewind start")
+    run(shell, "%rewind -")
+
+    assert shell.user_ns["big"] == list(range(10))
+    assert shell.user_ns["x"] == 2
+
+
+def test_auto_keeps_every_cell_and_skips_what_is_known(shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, "x = 1", cell_id="one")
+    run(shell, "y = [x]\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')", cell_id="two")
+    restart(shell)
+
+    run(shell, "%nbckpt auto skip")
+    run(shell, "x = 1", cell_id="one")
+    run(shell, "y = [x]\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')", cell_id="two")
+
+    assert shell.user_ns["y"] == [1]
+    assert Path("ran.txt").read_text() == "x"
+
+
+def test_a_restored_cell_still_sets_up_the_process(shell: Any) -> None:
+    import os
+
+    cell = "%%checkpoint a\nimport os\nos.environ['NBCKPT_TEST_FLAG'] = 'set'\nx = 1"
+    run(shell, cell)
+    del os.environ["NBCKPT_TEST_FLAG"]
+    restart(shell)
+
+    run(shell, cell)
+
+    assert not current.session().steps["a"].todo
+    assert os.environ.pop("NBCKPT_TEST_FLAG") == "set"
+
+
+def test_resume_brings_back_everything(shell: Any) -> None:
+    run(shell, "import math\ndef f(v):\n    return math.sqrt(v) + k\nk = 1")
+    run(shell, "%%checkpoint a\nx = f(4)")
+    restart(shell)
+
+    run(shell, "%resume")
+
+    assert shell.user_ns["x"] == 3
+    assert shell.user_ns["f"](9) == 4
+
+
+def test_magics_tell_what_is_there(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run(shell, "%%checkpoint a\nx = 1")
+    capsys.readouterr()
+
+    for line in ("log", "status", "show a", "why a", "check"):
+        assert run(shell, f"%nbckpt {line}").success
+        assert "a" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["%rewind nope", "%rewind", "%resume nope", "%nbckpt frob", "%nbckpt show nope",
+     "%nbckpt why nope", "%nbckpt sql selct 1", "%nbckpt auto maybe", "%checkpoint"],
+)  # fmt: skip
+def test_a_magic_that_cannot_be_done_says_so_in_one_line(
+    shell: Any, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    run(shell, "%%checkpoint a\nx = 1")
+    capsys.readouterr()
+
+    result = run(shell, line)
+
+    text = "".join(capsys.readouterr())
+    assert not result.success
+    assert "Traceback" not in text
+    assert len(text.strip().splitlines()) <= 2
+    assert shell.user_ns["x"] == 1
+
+
+def test_what_cannot_be_kept_is_named_and_costs_nothing_else(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "import socket\na, b = socket.socketpair()")
+    capsys.readouterr()
+
+    run(shell, "%%checkpoint mixed\nx = {'inner': [a]}\ngood = [1, 2]")
+
+    out = capsys.readouterr().out
+    assert "x" in out
+    assert "x['inner'][0]" in out
+    assert "good" in current.session().timeline.manifest(current.session().position or "")
+    run(shell, "a.close(); b.close()")
+
+
+def test_an_error_of_the_disk_does_not_cost_the_cell(
+    shell: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+    import shutil
+
+    run(shell, "%%checkpoint a\nx = 1")
+    store = current.session().store.path
+    shutil.rmtree(store / "packs")
+    shutil.rmtree(store / "journal")
+    os.chmod(store, 0o500)  # noqa: PTH101
+
+    result = run(shell, "%%checkpoint b\ny = list(range(1000))")
+
+    os.chmod(store, 0o700)  # noqa: PTH101
+    assert result.success
+    assert shell.user_ns["y"] == list(range(1000))
