@@ -78,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(verbs)
     _add_looks(verbs)
-    demo = _verb(verbs, "demo", _demo, "see a notebook killed, and go on where it was (30 s)")
+    demo = _verb(
+        verbs, "demo", _demo, "see a notebook's kernel killed, and go on where it was (20 s)"
+    )
     demo.add_argument("--keep", metavar="DIR", type=Path, help="leave notebook and store in DIR")
     return parser
 
@@ -119,7 +121,7 @@ def _add_looks(verbs: Any) -> None:
         "query",
         metavar="QUERY",
         help="over checkpoints, variables, branches, events, recordings, steps, "
-        "and variable('NAME') or variable('NAME', 'REF') for a data frame",
+        "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
     )
     check = _verb(verbs, "check", _check, "read every byte, and tell what is damaged or missing")
     for verb in (log, show, sql, check):
@@ -163,8 +165,6 @@ def _run(arguments: argparse.Namespace) -> int:
             store=arguments.store,
             watcher=watcher,
         )
-    for name in done.unknown:
-        print(f"nbckpt: parameter {name!r} has no default in the notebook", file=sys.stderr)
     if arguments.json:
         _print_json(_run_json(done))
     else:
@@ -269,9 +269,13 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
     from nbckpt.demo import demo
 
-    return demo(arguments.keep, lambda text="": print(text, flush=True))
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    demo(arguments.keep, console.print)
+    return DONE
 
 
 # -- around them

@@ -7,9 +7,10 @@ import asyncio
 import logging
 import os
 import signal
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import nbclient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -26,7 +27,7 @@ class CellError(NotebookError):
 
 
 class KernelDiedError(NotebookError):
-    """The kernel is gone; the message says how, as far as that is known."""
+    """The kernel is gone; the message is what follows `the kernel`: how it went."""
 
 
 class Kernel:
@@ -57,19 +58,22 @@ class Kernel:
             If there is none of its kind, or it does not come up.
         """
         client = self._client
-        try:
-            client.create_kernel_manager().log = _QUIET
-            await client.async_start_new_kernel(
-                cwd=str(self._folder), env={**os.environ, **self._environment}
-            )
-            await client.async_start_new_kernel_client()
-        except Exception as error:  # as many kinds as there are ways to start a kernel
-            name = client.kernel_name or "of the notebook"
-            message = (
-                f"the kernel {name!r} does not start: {error}; "
-                "`jupyter kernelspec list` tells which there are"
-            )
-            raise NotebookError(message) from error
+        with tempfile.TemporaryFile() as said:
+            try:
+                client.create_kernel_manager().log = _QUIET
+                await client.async_start_new_kernel(
+                    cwd=str(self._folder),
+                    env={**os.environ, **self._environment},
+                    stderr=said,  # its own warnings, which are none of the notebook's
+                )
+                await client.async_start_new_kernel_client()
+            except Exception as error:  # as many kinds as there are ways to start a kernel
+                why = _last_line(said) or str(error)
+                message = (
+                    f"the kernel {client.kernel_name or 'python3'!r} does not start: {why}; "
+                    "`jupyter kernelspec list` tells which there are"
+                )
+                raise NotebookError(message) from error
 
     async def ask(self, code: str, expression: str) -> object:
         """The value of `expression`, a Python literal, after `code` ran; no cell is counted.
@@ -151,13 +155,19 @@ class Kernel:
         return KernelDiedError(_how(status))
 
 
+def _last_line(file: IO[bytes]) -> str:
+    file.seek(0)
+    lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
 def _how(status: int | None) -> str:
-    """How a process ended, from its exit status."""
+    """How a process ended, from its exit status: what follows `the kernel`."""
     if status is None or status >= 0:
-        return "its kernel ended" + (f" with exit status {status}" if status else "")
+        return f"ended with exit status {status}" if status else "ended"
     if status == -signal.SIGKILL:
-        return "its kernel was killed, as a system does that runs out of memory"
+        return "was killed (was there too little memory?)"
     try:
-        return f"its kernel died of {signal.Signals(-status).name}"
+        return f"died of {signal.Signals(-status).name}"
     except ValueError:
-        return f"its kernel died of signal {-status}"
+        return f"died of signal {-status}"

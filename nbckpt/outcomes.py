@@ -17,6 +17,7 @@ Way: TypeAlias = Literal["ran", "restored", "continued"]
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{6,}|\d+")
 _AUTOMATIC = "cell-"
 _LABEL_LENGTH = 32
+WORTH_TELLING_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def outcome_of(
     went_on = next((e for e in reversed(helped) if e["event"] == "continued"), None)
     return Outcome(
         number=waiting.number,
-        label=_label(events) or waiting.label,
+        label=_name(events, waiting.cell_id) or waiting.label,
         cell_id=waiting.cell_id,
         ending=ending,
         way="continued" if went_on else _way(events, waiting.cell_id),
@@ -91,9 +92,10 @@ def outcome_of(
     )
 
 
-def _label(events: Sequence[Record]) -> str:
-    names = dict.fromkeys(e["name"] for e in events if not e["name"].startswith(_AUTOMATIC))
-    return ", ".join(names)
+def _name(events: Sequence[Record], cell_id: str) -> str:
+    """The name that its user gave to the cell's own checkpoint; empty if none."""
+    own = [e["name"] for e in events if e.get("cell_id") == cell_id]
+    return next((name for name in own if not name.startswith(_AUTOMATIC)), "")
 
 
 def _way(events: Sequence[Record], cell_id: str) -> Way:
@@ -121,7 +123,7 @@ def summary_text(outcomes: Sequence[Outcome]) -> str:
     parts = [f"restored {restored} of {count_text(len(outcomes), 'cell')}"]
     parts += [f"{o.label!r} went on at item {o.done + 1}" for o in went_on]
     saved = sum(o.saved_s for o in outcomes)
-    if saved > 0:
+    if saved >= WORTH_TELLING_S:
         parts.append(f"saved {duration_text(saved)}")
     return ", ".join(parts)
 
@@ -147,5 +149,5 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
         outcome.label,
         outcome.text,
         duration_text(outcome.took_s) if reached else "",
-        duration_text(outcome.saved_s) if outcome.saved_s > 0 else "",
+        duration_text(outcome.saved_s) if outcome.saved_s >= WORTH_TELLING_S else "",
     )

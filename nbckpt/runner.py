@@ -40,13 +40,19 @@ WRITE_SHARE = 0.05
 class Watcher(Protocol):
     """What is told of a run while it goes on."""
 
-    def begin(self, outcome: Outcome, n_cells: int) -> None:
+    def warn(self, text: str) -> None:
+        """Something may not be as it was meant."""
+
+    def start(self, n_cells: int) -> None:
+        """The kernel is there, and the first cell is about to run."""
+
+    def begin(self, outcome: Outcome) -> None:
         """A cell begins."""
 
     def progress(self, done: int, total: int) -> None:
         """A loop of the cell has finished some of its items; `total` is -1 if it is unknown."""
 
-    def end(self, outcome: Outcome, n_cells: int) -> None:
+    def end(self, outcome: Outcome) -> None:
         """The cell ended."""
 
 
@@ -123,12 +129,14 @@ def run(
     out = _out_of(notebook, out)
     document = ipynb.without_outputs(ipynb.read(notebook))
     unknown = parameters.inject(document, values) if values else ()
+    if unknown and watcher:
+        names = ", ".join(map(repr, unknown))
+        watcher.warn(f"set, but without a default in a cell tagged 'parameters': {names}")
     place = _store_of(notebook, store)
     begun = Run(notebook, out, place, unknown=unknown)
     with _opened(place) as opened:
-        return asyncio.run(
-            _Runner(begun, document, opened, watcher).run(SKIP if not fresh else FRESH)
-        )
+        runner = _Runner(begun, document, opened, watcher)
+        return asyncio.run(runner.run(FRESH if fresh else SKIP))
 
 
 def _out_of(notebook: Path, out: Path | None) -> Path:
@@ -224,6 +232,8 @@ class _Runner:
     # -- cells
 
     async def _run_cells(self) -> tuple[Ending, str]:
+        if self.watcher:
+            self.watcher.start(len(self.outcomes))
         code = (i for i, cell in enumerate(self.document.cells) if _has_code(cell))
         for number, index in enumerate(code):
             if self.interrupts:
@@ -237,7 +247,7 @@ class _Runner:
     async def _run_cell(self, number: int, index: int) -> tuple[Ending, str]:
         waiting = self.outcomes[number]
         if self.watcher:
-            self.watcher.begin(waiting, len(self.outcomes))
+            self.watcher.begin(waiting)
         following = asyncio.ensure_future(self._follow_loops())
         began_at, began = time.time(), time.perf_counter()
         ending: Ending = "done"
@@ -255,20 +265,20 @@ class _Runner:
         outcome = outcome_of(waiting, await self._events(began_at), ending, took_s)
         self.outcomes[number] = outcome
         if self.watcher:
-            self.watcher.end(outcome, len(self.outcomes))
+            self.watcher.end(outcome)
         return ending, self._sentence(number, ending, problem)
 
     def _sentence(self, number: int, ending: Ending, problem: str = "") -> str:
         cell = self.outcomes[number]
         where = f"cell {cell.number} of {len(self.outcomes)} ({cell.label!r})"
-        again = "the same command goes on there"
+        again = "run the same command again, and it goes on there"
         match ending:
             case "failed":
                 return f"{where} failed: {problem}"
             case "died":
-                return f"{problem}, in {where}; {again}"
+                return f"the kernel {problem} in {where}; {again}"
             case "interrupted":
-                return f"interrupted at {where}; {again}"
+                return f"interrupted in {where}; {again}"
         return ""
 
     async def _events(self, since: float) -> list[Record]:

@@ -1,4 +1,4 @@
-"""What a terminal, or a log, shows of a run while it goes on: a line for each cell that ended."""
+"""What is shown of a run while it goes on: a bar on a terminal, else a line for each cell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from nbckpt.outcomes import Outcome
+from nbckpt.outcomes import WORTH_TELLING_S, Outcome
 from nbckpt.report import duration_text
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ LABEL_WIDTH = 24
 
 @contextmanager
 def watching(stream: TextIO) -> Iterator[Lines | Bar]:
-    """A watcher that writes to `stream`: a bar below the lines if it is a terminal."""
+    """A watcher that writes to `stream`."""
     if not stream.isatty():
         yield Lines(stream)
         return
@@ -41,49 +41,60 @@ class Lines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._n_cells = 0
 
-    def begin(self, outcome: Outcome, n_cells: int) -> None:
+    def warn(self, text: str) -> None:
+        """Write the warning."""
+        print(f"nbckpt: {text}", file=self._stream, flush=True)
+
+    def start(self, n_cells: int) -> None:
+        """Remember how many there are."""
+        self._n_cells = n_cells
+
+    def begin(self, outcome: Outcome) -> None:
         """Nothing: a line is written when the cell ends."""
 
     def progress(self, done: int, total: int) -> None:
         """Nothing: a log is no place for what is over a moment later."""
 
-    def end(self, outcome: Outcome, n_cells: int) -> None:
+    def end(self, outcome: Outcome) -> None:
         """Write the line."""
-        print(_line(outcome, n_cells), file=self._stream, flush=True)
+        print(_line(outcome, self._n_cells), file=self._stream, flush=True)
 
 
 class Bar:
-    """The same lines, and below them how far the run is."""
+    """How far the run is; the table at its end tells the rest."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task: Any = progress.add_task("starting the kernel", total=None, loop="")
 
-    def begin(self, outcome: Outcome, n_cells: int) -> None:
+    def warn(self, text: str) -> None:
+        """Write the warning above the bar."""
+        self._progress.console.print(f"nbckpt: {text}", markup=False, soft_wrap=True)
+
+    def start(self, n_cells: int) -> None:
+        """Know the bar's length."""
+        self._progress.update(self._task, total=n_cells, completed=0)
+
+    def begin(self, outcome: Outcome) -> None:
         """Name the cell that runs."""
-        self._progress.update(
-            self._task,
-            description=outcome.label,
-            total=n_cells,
-            completed=outcome.number - 1,
-            loop="",
-        )
+        self._progress.update(self._task, description=outcome.label, loop="")
 
     def progress(self, done: int, total: int) -> None:
         """Tell how far its loop is."""
         loop = f"item {done} of {total}" if total >= 0 else f"item {done}"
         self._progress.update(self._task, loop=loop)
 
-    def end(self, outcome: Outcome, n_cells: int) -> None:
-        """Write the line above the bar."""
-        self._progress.console.print(_line(outcome, n_cells), markup=False, soft_wrap=True)
+    def end(self, outcome: Outcome) -> None:
+        """Count the cell."""
         self._progress.update(self._task, completed=outcome.number, loop="")
 
 
 def _line(outcome: Outcome, n_cells: int) -> str:
     width = len(str(n_cells))
-    saved = f", saved {duration_text(outcome.saved_s)}" if outcome.saved_s > 0 else ""
+    worth = outcome.saved_s >= WORTH_TELLING_S
+    saved = f", saved {duration_text(outcome.saved_s)}" if worth else ""
     label = f"{outcome.label:{LABEL_WIDTH}}"
     took = duration_text(outcome.took_s)
     return f"[{outcome.number:{width}}/{n_cells}] {label} {outcome.text}, {took}{saved}"
