@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import (
@@ -44,13 +45,7 @@ BOOKKEEPING = frozenset(
 """Members of classes that Python and libraries keep for themselves."""
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
-_SLOTS = (
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
-    BuiltinFunctionType,
-)
+_IN_C = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)
 
 
 class Nothing:
@@ -73,8 +68,7 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 
 def parts_of_class(cls: type) -> list[object]:
     """A class's name, bases and members; the order of its members does not count."""
-    # Not `sorted(items)`: equal names do not occur, and values need not compare.
-    names = sorted(n for n in vars(cls) if n not in BOOKKEEPING)
+    names = sorted(n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v))
     members = [(name, _member(name, vars(cls)[name])) for name in names]
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
@@ -101,6 +95,11 @@ def _functions_of(member: object) -> Iterator[FunctionType]:
         yield from _functions_of(inspect.unwrap(member))  # type: ignore[arg-type]
 
 
+def _is_slot(member: object) -> bool:
+    """Whether `member` only gives access to a slot, which ``__slots__`` names."""
+    return isinstance(member, GetSetDescriptorType | MemberDescriptorType)
+
+
 def _member(name: str, value: object) -> object:
     if name in ("__doc__", "__text_signature__") and isinstance(value, str):
         return _ADDRESS.sub("0x", value)
@@ -110,7 +109,7 @@ def _member(name: str, value: object) -> object:
         return ("property", value.fget, value.fset, value.fdel)
     if isinstance(value, cached_property):
         return ("cached_property", value.func)
-    if isinstance(value, _SLOTS):
+    if isinstance(value, _IN_C):
         return type(value).__name__
     return value
 
@@ -138,7 +137,7 @@ def _carried_globals(
 ) -> Iterator[tuple[str, object]]:
     """The globals that a function carries with it, because it lives in no module and not here."""
     own = function.__globals__
-    if own is namespace or "__spec__" in own or own.get("__name__") == "__main__":
+    if own is namespace or own.get("__name__") in sys.modules:
         return
     for name in sorted(names_of_code(function.__code__).loads & own.keys()):
         yield name, own[name]
