@@ -40,7 +40,7 @@ def digest(value: object, namespace: dict[str, Any] | None = None) -> str:
 def ran(source: str, filename: str = "<cell>") -> dict[str, Any]:
     """The namespace after `source` ran in it, as a notebook's cell would."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(textwrap.dedent(source), filename, "exec"), namespace)
+    exec(compile(textwrap.dedent(source), filename, "exec", dont_inherit=True), namespace)
     return namespace
 
 

@@ -1,0 +1,434 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt.analysis import names_of_tree
+from nbckpt.errors import UsageError
+from nbckpt.keys import difference, key_of, touched
+from nbckpt.model import Key
+
+
+def ran(source: str, namespace: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The namespace after `source` ran in it, as a notebook's cell would."""
+    space = {"__name__": "__main__"} if namespace is None else namespace
+    exec(compile(textwrap.dedent(source), "<cell>", "exec", dont_inherit=True), space)
+    return space
+
+
+def key(cell: str, space: dict[str, Any], **members: Any) -> Key:
+    return key_of(ast.parse(textwrap.dedent(cell)), space, **members)
+
+
+def why(cell: str, before: str, change: str) -> list[str]:
+    """What differs between the keys of `cell` before and after `change` ran."""
+    space = ran(before)
+    old = key(cell, space)
+    ran(change, space)
+    return difference(old, key(cell, space))
+
+
+# What counts
+
+
+def test_a_key_names_the_variables_that_a_cell_reads() -> None:
+    space = ran("a = 1; b = 2; c = 3")
+
+    found = key("c = a + b", space)
+
+    assert set(found.inputs) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "before", "change", "sentences"),
+    [
+        ("y = x", "x = 1", "x = 2", ["input 'x' has another value"]),
+        ("y = x", "x = [1]", "x.append(2)", ["input 'x' has another value"]),
+        ("y = x", "x = [1]", "x = [1]", []),
+        ("y = x", "x = 1", "z = 2", []),
+        ("y = x", "x = 1", "del x", ["input 'x' is gone"]),
+        ("y = x", "", "x = 1", ["input 'x' exists now"]),
+        ("y = len(x)", "x = 1", "def len(x): return 5", ["function 'len' is new"]),
+        ("y = f()", "def f(): return 1", "def f(): return 1  # same", []),
+        ("y = f()", "def f(): return 1", "def f(): return 2", ["function 'f' changed"]),
+        ("y = f", "f = lambda: 1", "f = lambda: 2", ["input 'f' has another value"]),
+        (
+            "y = f()",
+            "def g(): return 1\ndef f(): return g()",
+            "def g(): return 2",
+            ["function 'g' changed"],
+        ),
+        (
+            "y = f()",
+            "k = 1\ndef g(): return k\ndef f(): return g()",
+            "k = 2",
+            ["input 'k' has another value"],
+        ),
+        (
+            "y = f()",
+            "def f(): return f2()\ndef f2(): return f()",
+            "def f2(): return 2",
+            ["function 'f2' changed"],
+        ),
+        (
+            "y = t['f']()",
+            "k = 1\ndef f(): return k\nt = {'f': f}",
+            "k = 2",
+            ["input 'k' has another value"],
+        ),
+        (
+            "y = a.m()",
+            "k = 1\nclass A:\n    def m(self): return k\na = A()",
+            "k = 2",
+            ["input 'k' has another value"],
+        ),
+        (
+            "y = A().m()",
+            "class B:\n    def m(self): return 1\nclass A(B): pass",
+            "class B:\n    def m(self): return 2\nclass A(B): pass",
+            ["function 'A' changed", "function 'B' changed"],
+        ),
+        (
+            "y = f()",
+            "k = 1\ndef make():\n    def f(): return k\n    return f\nf = make()",
+            "k = 2",
+            ["input 'k' has another value"],
+        ),
+        (
+            "y = f()",
+            "import functools\n@functools.cache\ndef f(): return 1",
+            "@functools.cache\ndef f(): return 2",
+            ["input 'f' has another value", "function 'f' changed"],
+        ),
+        (
+            "y = f()",
+            "import functools\nk = 1\ndef g(n): return k\nf = functools.partial(g, 1)",
+            "k = 2",
+            ["input 'k' has another value"],
+        ),
+        (
+            "y = sqrt(4)",
+            "from math import sqrt",
+            "from cmath import sqrt",
+            ["input 'sqrt' has another value"],
+        ),
+        ("y = np.pi", "import numpy as np", "import numpy as np; np.nbckpt_test = 1", []),
+        (
+            "from random import random",
+            "import random; random.seed(1)",
+            "random.random()",
+            [],
+        ),
+        (
+            "exec(code)",
+            "code = 'y = x'; x = 1; _private = 1; _ = 1",
+            "x = 2; _private = 2; _ = 2; _i3 = 'x'; In = ['a']",
+            ["input '_private' has another value", "input 'x' has another value"],
+        ),
+        (
+            "y = f('x')",
+            "x = 1\ndef f(name): return eval(name)",
+            "x = 2",
+            ["input 'x' has another value"],
+        ),
+        (
+            "y = duckdb.sql('select * from rows where k = 2')",
+            "import types; duckdb = types; rows = [1]; k = 0; other = 1",
+            "rows = [2]; other = 2",
+            ["input 'rows' has another value"],
+        ),
+    ],
+)
+def test_a_key_differs_by_what_the_cell_depends_on_and_says_so(
+    cell: str, before: str, change: str, sentences: list[str]
+) -> None:
+    assert why(cell, before, change) == sentences
+
+
+@pytest.mark.parametrize(
+    ("cell", "before", "change"),
+    [
+        ("x = 5\ny = x", "", "x = 5; y = 5"),
+        ("k = 5\ny = f()", "def f(): return k", "k = 7"),
+        ("def f(): return x\nx = 1\nf()", "", "x = 2"),
+        ("def f(): return x", "x = 1", "x = 2"),
+        ("import numpy as np\nnp.zeros(1)", "", "import numpy as np"),
+        ("with open('a') as f:\n    t = f.read()\nprint(t)", "", "t = 'x'; f = None"),
+    ],
+)
+def test_what_the_cell_itself_binds_first_is_no_input(cell: str, before: str, change: str) -> None:
+    assert why(cell, before, change) == []
+
+
+def test_a_function_called_before_the_cell_binds_its_global_depends_on_it() -> None:
+    sentences = why("y = f()\nk = 5", "k = 1\ndef f(): return k", "k = 7")
+
+    assert sentences == ["input 'k' has another value"]
+
+
+def test_an_old_function_may_call_one_that_the_cell_defines_anew() -> None:
+    cell = "def g(): return k\ny = h()"
+    before = "k = 1\ndef g(): return 0\ndef h(): return g()"
+
+    assert why(cell, before, "k = 2") == ["input 'k' has another value"]
+    assert why(cell, before, "def g(): return 1") == []
+
+
+def test_comments_and_spacing_make_no_other_key() -> None:
+    space = ran("a = 1")
+
+    assert key("b = a", space).digest == key("b  =  a  # why", space).digest
+
+
+def test_another_constant_makes_another_key() -> None:
+    space = ran("a = 1")
+
+    sentences = difference(key("b = a + 1", space), key("b = a + 2", space))
+
+    assert sentences == ["the cell's code changed"]
+
+
+def test_swapped_functions_make_another_key() -> None:
+    sentences = why("y = f() - g()", "f = lambda: 1\ng = lambda: 2", "f, g = g, f")
+
+    assert sentences == ["input 'f' has another value", "input 'g' has another value"]
+
+
+def test_a_name_that_is_a_builtin_is_no_input() -> None:
+    assert not key("print(len([]))", ran("")).inputs
+
+
+def test_the_digest_of_a_variable_may_come_from_the_caller() -> None:
+    asked = []
+
+    def known(name: str) -> str:
+        asked.append(name)
+        return "d" * 64
+
+    found = key("c = a", ran("a = [1]; b = [2]"), digest_of_variable=known)
+
+    assert found.inputs == {"a": "d" * 64}
+    assert asked == ["a"]
+
+
+def test_ipython_s_own_functions_are_no_inputs(shell: Any) -> None:
+    shell.run_cell("import nbckpt\nx = 1")
+
+    found = key("exec('y = x')", shell.user_ns)
+
+    assert "x" in found.inputs
+    assert not {"In", "Out", "exit", "quit", "open", "get_ipython", "_ih"} & found.inputs.keys()
+
+
+def test_a_key_of_a_cell_holds_through_ipython(shell: Any) -> None:
+    shell.run_cell("import math\nwords = {'a', 'b'}\ndef f(x):\n    return x in words")
+    here = key("y = f('a')", shell.user_ns)
+
+    there = key("y = f('a')", ran("words = {'b', 'a'}\n\n\ndef f(x): return x in words"))
+
+    assert difference(here, there) == []
+
+
+# Files, modules, options
+
+
+def test_a_file_counts_by_its_content(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("a")
+    old = key("x = 1", {}, deps=[data])
+
+    data.write_text("b")
+
+    assert difference(old, key("x = 1", {}, deps=[str(data)])) == [f"file '{data}' changed"]
+
+
+def test_a_folder_counts_by_the_files_in_it(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    old = key("x = 1", {}, deps=[tmp_path])
+
+    (tmp_path / "b").write_text("")
+
+    assert key("x = 1", {}, deps=[tmp_path]) != old
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"missing\.csv"):
+        key("x = 1", {}, deps=[tmp_path / "missing.csv"])
+
+
+def test_an_empty_file_has_a_digest(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+
+    assert key("x = 1", {}, deps=[tmp_path / "empty"]).files
+
+
+def test_options_count() -> None:
+    old = key("x = 1", {}, options={"vars": "a"})
+
+    new = key("x = 1", {}, options={"vars": "a,b"})
+
+    assert difference(old, new) == ["option vars: 'a' -> 'a,b'"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that modules are imported from; forgotten afterwards."""
+    known = set(sys.modules)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def test_a_user_s_module_counts_before_and_after_its_import_alike(project: Path) -> None:
+    (project / "nbckpt_first.py").write_text("from nbckpt_package import part\ndef f(): pass\n")
+    (project / "nbckpt_package").mkdir()
+    (project / "nbckpt_package" / "__init__.py").write_text("")
+    (project / "nbckpt_package" / "part.py").write_text("from . import other\n")
+    (project / "nbckpt_package" / "other.py").write_text("n = 1\n")
+    cell = "from nbckpt_first import f\nf()"
+    old = key(cell, {})
+
+    space = ran("from nbckpt_first import f")
+
+    assert difference(old, key(cell, space)) == []
+    assert set(old.functions) == {
+        "nbckpt_first",
+        "nbckpt_package",
+        "nbckpt_package.other",
+        "nbckpt_package.part",
+    }
+
+
+def test_an_edit_of_a_user_s_module_makes_another_key(project: Path) -> None:
+    module = project / "nbckpt_edited.py"
+    module.write_text("n = 1  # one\n")
+    old = key("import nbckpt_edited", {})
+
+    module.write_text("n = 1  # two\n")
+    same = key("import nbckpt_edited", {})
+    module.write_text("n = 2\n")
+    new = key("import nbckpt_edited", {})
+
+    assert difference(old, same) == []
+    assert difference(old, new) == ["function 'nbckpt_edited' changed"]
+
+
+def test_an_edit_counts_once_the_module_is_loaded_again(project: Path) -> None:
+    import importlib
+
+    module = project / "nbckpt_loaded.py"
+    module.write_text("n = 1\n")
+    space = ran("import nbckpt_loaded as m")
+    old = key("x = m.n", space)
+
+    module.write_text("n = 200\n")
+    before = key("x = m.n", space)
+    importlib.reload(space["m"])
+    after = key("x = m.n", space)
+
+    assert difference(old, before) == []
+    assert difference(old, after) == ["function 'nbckpt_loaded' changed"]
+
+
+def test_a_function_of_a_user_s_module_brings_the_module_along(project: Path) -> None:
+    (project / "nbckpt_brings.py").write_text("class A: pass\ndef f(): pass\n")
+    space = ran("from nbckpt_brings import f, A\na = [A()]")
+
+    assert set(key("f()", space).functions) == {"nbckpt_brings"}
+    assert set(key("len(a)", space).functions) == {"nbckpt_brings"}
+
+
+IN_A_PROCESS = """
+import ast, sys
+from nbckpt.keys import key_of
+namespace = sys.modules["__main__"].__dict__
+exec(compile('''
+words = {chr(97 + i) * 3 for i in range(20)}
+table = {"a": words, "b": {1, "x", None}}
+class A:
+    kinds = {"u", "v", "w"}
+    def m(self, x): return x in words and x in {"a", "b", "c"}
+def f(x, a=A()): return a.m(x) or x in table["a"]
+''', "<ipython-input-%d>" % id(namespace), "exec"), namespace)
+print(key_of(ast.parse("y = [f(x) for x in table]"), namespace).digest)
+"""
+
+
+def test_a_key_is_the_same_in_every_process() -> None:
+    found = set()
+    for seed in ("1", "2", "3"):
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(filter(None, sys.path))}
+        command = [sys.executable, "-c", IN_A_PROCESS]
+        found.add(subprocess.check_output(command, env=environment, text=True))
+
+    assert len(found) == 1
+
+
+# What can be changed
+
+
+@pytest.mark.parametrize(
+    ("cell", "before", "names"),
+    [
+        ("x = 1", "y = 1", "x"),
+        ("x.append(1)", "x = []; y = []", "x"),
+        ("f()", "x = []\ny = []\ndef f(): x.append(1)", "f x"),
+        ("f()", "x = 1\ndef f():\n    global x\n    x = 2", "f x"),
+        ("f()", "x = 1\ndef g(): return x\ndef f(): return g()", "f g x"),
+        ("a.m()", "x = []\nclass A:\n    def m(self): x.append(1)\na = A()", "a x"),
+        (
+            "b[0]['k'].m()",
+            "x = []\nclass A:\n    def m(self): x.append(1)\nb = [{'k': A()}]",
+            "b x",
+        ),
+        (
+            "b.m()",
+            "x = []\nclass A:\n    def m(self): x.append(1)\nclass B(A): pass\nb = B()",
+            "b x",
+        ),
+        ("t.f()", "import types\nx = []\nt = types.SimpleNamespace(f=lambda: x)", "t x"),
+        (
+            "p()",
+            "import functools\nx = []\ndef f(n): x.append(n)\np = functools.partial(f, 1)",
+            "p x",
+        ),
+        (
+            "g()",
+            "x = []\ndef make():\n    f = lambda: x\n    return lambda: f()\ng = make()",
+            "g x",
+        ),
+        ("def f(): x.append(1)", "x = []; y = 1", "f x"),
+        ("duckdb.sql('from rows')", "duckdb = rows = y = 1", "duckdb rows"),
+        ("big.m()", "x = []\nbig = [[object()] for _ in range(3000)]\ndef f(): x", "big x"),
+        ("big[0]", "x = []\nbig = [{'a': i} for i in range(9000)]\ndef f(): x", "big"),
+    ],
+)
+def test_code_can_change_what_it_reaches_and_no_more(cell: str, before: str, names: str) -> None:
+    space = ran(before)
+
+    found = touched(names_of_tree(ast.parse(cell)), space)
+
+    assert found == set(names.split())
+
+
+@pytest.mark.parametrize(
+    ("cell", "before"),
+    [
+        ("exec('x = 1')", ""),
+        ("f()", "def f(): exec('x = 1', globals())"),
+        ("a.m()", "class A:\n    def m(self): return eval('x')\na = A()"),
+        ("def g(): exec('x = 1', globals())\nh()", "def h(): g()"),
+    ],
+)
+def test_code_that_reaches_any_name_can_change_all(cell: str, before: str) -> None:
+    space = ran(before)
+
+    assert touched(names_of_tree(ast.parse(cell)), space) is None
