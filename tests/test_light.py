@@ -1,0 +1,85 @@
+"""What `import nbckpt` brings along, and the shape of its errors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbckpt import errors
+from tests.running import environment
+
+HEAVY = ("IPython", "duckdb", "pandas", "pyarrow", "numpy", "polars", "torch", "ipywidgets")
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The modules that a new interpreter holds after `statement`."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
+    )
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("module", ["nbckpt", "nbckpt.session", "nbckpt.api", "nbckpt.blocks"])
+def test_importing_loads_no_heavy_package(module: str) -> None:
+    loaded = loaded_by(f"import {module}")
+
+    assert module in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_a_script_that_keeps_a_plain_value_loads_no_heavy_package(tmp_path: Path) -> None:
+    loaded = loaded_by(
+        f"import nbckpt\nx = [1, 2]\ns = nbckpt.open({str(tmp_path)!r} + '/s', globals())\n"
+        "s.checkpoint('a')\ns.wait()\nassert nbckpt.get('a').values['x'] == [1, 2]"
+    )
+
+    assert loaded.isdisjoint({"IPython", "duckdb", "pandas", "pyarrow"})
+
+
+def test_all_public_names_are_there() -> None:
+    loaded_by("import nbckpt\nfor name in nbckpt.__all__:\n    assert getattr(nbckpt, name)")
+
+
+def drawn_tree(text: str) -> dict[str, str]:
+    """Class → its base, read from the drawing in a docstring."""
+    parents: dict[str, str] = {}
+    above: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        found = re.match(r"^([\s│├└─]*)(\w+(?:Error|NbckptError))\b", line)
+        if found is None:
+            continue
+        depth, name = len(found[1]), found[2]
+        above = [(d, n) for d, n in above if d < depth]
+        if above:
+            parents[name] = above[-1][1]
+        above.append((depth, name))
+    return parents
+
+
+def test_the_error_classes_are_those_of_the_drawing() -> None:
+    classes = [c for c in vars(errors).values() if isinstance(c, type)]
+    real = {c.__name__: c.__bases__[0].__name__ for c in classes if c is not errors.NbckptError}
+
+    assert drawn_tree(errors.__doc__ or "") == real
+    assert len(real) > 10
+
+
+@pytest.mark.parametrize("name", sorted(n for n, c in vars(errors).items() if isinstance(c, type)))
+def test_an_error_says_its_sentence_and_survives_pickling(name: str) -> None:
+    error = vars(errors)[name]("no checkpoint 'x': %nbckpt log lists them")
+
+    again = pickle.loads(pickle.dumps(error))
+
+    assert type(again) is type(error)
+    assert str(again) == "no checkpoint 'x': %nbckpt log lists them"
+
+
+def test_a_name_that_is_not_found_is_a_key_error() -> None:
+    assert issubclass(errors.NotFoundError, KeyError)
