@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nbckpt import current
 from nbckpt.looks import Look
-from nbckpt.session import Moved, Session, open_session
+from nbckpt.moves import Moved
+from nbckpt.session import Session, open_session
 
 if TYPE_CHECKING:
     import duckdb

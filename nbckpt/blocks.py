@@ -7,6 +7,7 @@ import linecache
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from types import FrameType, TracebackType
 
 from nbckpt import current
@@ -86,7 +87,7 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         node = _with_at(frame)
         if not _is_guarded(node) and not session.guards_blocks:
             _warn_unguarded(self._request.name)
-            self._request = Request(**{**_members(self._request), "rerun": True})
+            self._request = replace(self._request, rerun=True)
         session.ran(session.running)
         source = "\n".join(ast.unparse(statement) for statement in node.body)
         self._step = Step.begin(session, self._request, Cell(source), _body_of(node))
@@ -105,10 +106,6 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             step.finish()
         else:
             step.fail(error)
-
-
-def _members(request: Request) -> dict[str, object]:
-    return {name: getattr(request, name) for name in Request.__dataclass_fields__}
 
 
 def _with_at(frame: FrameType) -> ast.With:
@@ -134,7 +131,8 @@ def _body_of(node: ast.With) -> ast.Module:
     """The body as code of its own, without the guard and without the step's own name."""
     body = node.body[0].body if _is_guarded(node) else node.body  # type: ignore[attr-defined]
     own = {item.optional_vars.id for item in node.items if isinstance(item.optional_vars, ast.Name)}
-    return ast.fix_missing_locations(_Unnamed(own).visit(ast.Module(list(body), [])))
+    tree = ast.Module(list(body), [])
+    return ast.fix_missing_locations(_Unnamed(own).generic_visit(tree))  # type: ignore[return-value]
 
 
 class _Unnamed(ast.NodeTransformer):

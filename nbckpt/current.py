@@ -1,4 +1,4 @@
-"""The session that `nbckpt.rewind(…)` and the like mean: one at a time, as there is one namespace."""
+"""The session that `nbckpt.rewind(…)` means: one at a time, as there is one namespace."""
 
 from __future__ import annotations
 

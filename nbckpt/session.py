@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ast
-import getpass
-import os
 import secrets
-import socket
-import sys
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -15,12 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt import __version__, analysis, keys, randomness, restore
+from nbckpt import analysis, keys, moves, randomness
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
-from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
-from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
+from nbckpt.errors import VariableNotFoundError
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.moves import Moved
+from nbckpt.records import head_record, session_record
 from nbckpt.selection import Selection, missing
 from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
@@ -32,33 +30,6 @@ if TYPE_CHECKING:
     from nbckpt.steps import Step
 
 MAIN = "main"
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What a rewind or resume did.
-
-    Attributes
-    ----------
-    checkpoint
-        Where the namespace is now.
-    came_back, unchanged, removed
-        Names that were restored, that held the same already, and that were not there then.
-    failed
-        What could not be restored, and why.
-    left
-        Names that the checkpoint could not or was not asked to keep: they are as they were.
-    took_s
-        Seconds.
-    """
-
-    checkpoint: Checkpoint
-    came_back: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    removed: tuple[str, ...]
-    failed: tuple[Refusal, ...]
-    left: tuple[str, ...]
-    took_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +239,8 @@ class Session:
         records = [checkpoint_record(checkpoint)]
         if checkpoint.state == "done":
             previous = self.head.id if self.head else None
-            records.append(_head_record(self.branch, checkpoint, previous))
-        written = self._append(records)
+            records.append(head_record(self.branch, checkpoint, previous))
+        written = self.append(records)
         patience = self.settings.patience_s if patience_s < 0 else patience_s
         _await(written, None if sync else patience)
         for record in records:
@@ -281,12 +252,13 @@ class Session:
     def event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
         record: Record = {"kind": "event", "event": kind, "at": time.time(), "session": self.id}
-        self._append([{**record, **members}], durable=False)
+        self.append([{**record, **members}], durable=False)
 
-    def _append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
+    def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
+        """Have records written to this session's journal; done when they are durable."""
         if not self._begun:
             self._begun = True
-            records = [_session_record(self), *records]
+            records = [session_record(self.id, self.notebook), *records]
         return self.store.append(records, durable=durable)
 
     # -- going back -------------------------------------------------------------------------
@@ -301,98 +273,17 @@ class Session:
         StoreError
             If what is there now cannot be written: nothing was changed.
         """
-        target = self.get(ref)
-        self.keep_unsaved("before-rewind")
-        self.before = self.position
-        moved = self._move(target)
-        self._append([_head_record(self.branch, target, self.before)])
-        self._note_moved("rewound", moved)
-        return moved
+        return moves.rewind(self, ref)
 
     def resume(self, branch: str | None = None) -> Moved:
         """Bring the head of `branch` into this namespace, as after a restart.
 
         Raises
         ------
-        BranchNotFoundError, CheckpointNotFoundError
+        CheckpointNotFoundError
             If there is no such branch, or nothing on it yet.
         """
-        self.refresh()
-        branch = branch or self.branch
-        head = self.timeline.head(branch)
-        if head is None and branch != self.branch:
-            head = self.timeline.resolve(branch, branch=branch, here=None, before=None)
-        if head is None:
-            message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
-            raise CheckpointNotFoundError(message)
-        self.branch = branch
-        self.before = self.position
-        moved = self._move(head, delete=False)
-        self._note_moved("resumed", moved)
-        return moved
-
-    def keep_unsaved(self, name: str) -> Checkpoint | None:
-        """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
-        self.capturer.recall()
-        captured = self.capturer.capture()
-        draft = self.draft(name, captured, cell=Cell(""), duration_s=0.0)
-        if set(draft.changed) <= randomness.NAMES and not draft.removed:
-            return None
-        self.commit(replace(draft, tags=("automatic",)), sync=True)
-        return draft
-
-    def bring_back(self, checkpoint: Checkpoint, names: Iterable[str]) -> restore.Loaded:
-        """Build the values of `names` as of `checkpoint`, with all they share objects with."""
-        manifest = self.timeline.manifest(checkpoint.id)
-        wanted = {n: manifest[n] for n in names if n in manifest}
-        closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
-        wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
-        needed = {need for v in wanted.values() for need in v.needs}
-        if needed:
-            self.capturer.capture(only=needed)
-        return restore.load(
-            wanted,
-            store=self.store,
-            namespace=self.namespace,
-            live=self.capturer.settled(),
-            manifest=manifest,
-        )
-
-    def take(self, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]) -> None:
-        """Bind what was built, and take note of where the namespace is now."""
-        manifest = self.timeline.manifest(checkpoint.id)
-        for name in removed:
-            self.namespace.pop(name, None)
-        loaded.bind(self.namespace, manifest)
-        self.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
-        self.position = checkpoint.id
-        self.seeded.update(set(loaded.values) & randomness.NAMES)
-
-    def _move(self, target: Checkpoint, *, delete: bool = True) -> Moved:
-        began = time.perf_counter()
-        manifest = self.timeline.manifest(target.id)
-        loaded = self.bring_back(target, manifest)
-        left = {r.variable for r in target.refused} | set(target.omitted)
-        present = set(self.capturer.user_names())
-        gone = present - set(manifest) - left if delete else set()
-        gone |= {r.variable for r in loaded.failed} & present
-        self.take(target, loaded, sorted(gone))
-        self.moved = True
-        return Moved(
-            checkpoint=target,
-            came_back=tuple(
-                n for n in manifest if n in loaded.values and n not in randomness.NAMES
-            ),
-            unchanged=tuple(n for n in manifest if n in loaded.unchanged - randomness.NAMES),
-            removed=tuple(sorted(gone)),
-            failed=loaded.failed,
-            left=tuple(sorted(left)),
-            took_s=time.perf_counter() - began,
-        )
-
-    def _note_moved(self, event: str, moved: Moved) -> None:
-        target = moved.checkpoint
-        self.event(event, checkpoint=target.id, name=target.name, took_s=moved.took_s)
+        return moves.resume(self, branch)
 
     def variable(self, name: str) -> Variable | None:
         """What is kept of the live variable `name`."""
@@ -431,30 +322,6 @@ def open_session(
 def new_id() -> str:
     """A new checkpoint's id: random, so that its first characters tell it from all others."""
     return secrets.token_hex(10)
-
-
-def _head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Record:
-    return {
-        "kind": "head",
-        "branch": branch,
-        "checkpoint": checkpoint.id,
-        "previous": previous,
-        "at": time.time(),
-    }
-
-
-def _session_record(session: Session) -> Record:
-    return {
-        "kind": "session",
-        "session": session.id,
-        "notebook": session.notebook,
-        "at": time.time(),
-        "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "user": getpass.getuser(),
-        "nbckpt": __version__,
-        "python": sys.version.split()[0],
-    }
 
 
 def _await(written: Future[None], timeout_s: float | None) -> None:

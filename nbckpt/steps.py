@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
-from nbckpt import analysis, keys, randomness
+from nbckpt import analysis, moves, randomness
 from nbckpt.digests import Json
+from nbckpt.matching import key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, Refusal, State
 from nbckpt.progress import loop_bar
 from nbckpt.selection import Selection
@@ -147,17 +148,17 @@ class Step:
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
-    def _take(self, checkpoint: Checkpoint, *, moves: bool = True) -> tuple[Refusal, ...]:
+    def _take(self, checkpoint: Checkpoint, *, moves_on: bool = True) -> tuple[Refusal, ...]:
         session = self.session
         position = session.position
-        loaded = session.bring_back(checkpoint, checkpoint.bound)
+        loaded = moves.bring_back(session, checkpoint, checkpoint.bound)
         if loaded.failed:
             return loaded.failed
         manifest = session.timeline.manifest(checkpoint.id)
         lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
         gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
-        session.take(checkpoint, loaded, gone)
-        if not moves:
+        moves.take(session, checkpoint, loaded, gone)
+        if not moves_on:
             session.position = position
         return ()
 
@@ -166,7 +167,7 @@ class Step:
     def _start(self) -> None:
         session, selection = self.session, self.request.selection
         if (interrupted := session.interrupted.get(self.request.name)) is not None:
-            self.key = _key_before(interrupted, self.key)
+            self.key = key_before(interrupted, self.key)
         session.capturer.capture(selection, only=selection.vars)
         self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
         seeded = session.seeded
@@ -279,7 +280,7 @@ class Step:
         if loop < self._loops:
             return 0
         self.session.ran(self.tree)
-        if failed := self._take(partial, moves=False):
+        if failed := self._take(partial, moves_on=False):
             self._partial = None
             self.why = tuple(map(str, failed))
             return 0
@@ -324,28 +325,3 @@ class _Clock:
     def kept(self) -> None:
         self.last = time.perf_counter()
         self.cost_s = self.last - self._asked
-
-
-def _key_before(interrupted: Interrupted, key: Key) -> Key:
-    """The key of a step that raised, if nothing but its own doing differs now."""
-    was = interrupted.key
-    same = (was.code, was.functions, was.files, was.options) == (
-        key.code, key.functions, key.files, key.options
-    )  # fmt: skip
-    own = all(
-        key.inputs.get(n) in (was.inputs.get(n), interrupted.inputs.get(n))
-        for n in {*was.inputs, *key.inputs}
-    )
-    return was if same and own else key
-
-
-def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
-    """What differs from the newest checkpoint of this name; why it cannot stand for this run."""
-    named = [c for c in session.timeline.named(name) if c.key is not None]
-    if not named:
-        return [f"no checkpoint {name!r} was made before"]
-    newest = named[0]
-    if newest.state != "done":
-        return [f"the last run of {name!r} did not end well"]
-    assert newest.key is not None
-    return keys.difference(newest.key, key)

@@ -20,7 +20,7 @@ _BUFFERS: dict[str, Callable[[Any], Any]] = {
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     """How closed files of type `kind` are written; None for anything else."""
-    is_file = kind is io.TextIOWrapper or kind.__name__ in _BUFFERS and kind.__module__ == "_io"
+    is_file = kind is io.TextIOWrapper or (kind.__name__ in _BUFFERS and kind.__module__ == "_io")
     return _reduce_file if is_file else None
 
 
@@ -39,12 +39,12 @@ def closed_file(
 ) -> Any:
     """A closed file of this name; nothing of that name is opened."""
     raw = io.FileIO(os.devnull, mode.replace("x", "w"))
-    raw.name = name  # type: ignore[misc]  # it can be set; the stubs say otherwise
+    raw.name = name
     file = _BUFFERS[buffer](raw)
     if text is not None:
         encoding, text_mode = text
         file = io.TextIOWrapper(file, encoding=encoding)
         if text_mode is not None:
-            file.mode = text_mode
+            file.mode = text_mode  # type: ignore[misc]  # `open` sets it too
     file.close()
     return file

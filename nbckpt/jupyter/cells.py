@@ -202,8 +202,8 @@ class Cells:
         checkpoint = step.restored
         assert checkpoint is not None
         if checkpoint.outputs is not None:
-            text = bytes(self.session.store.get_blob(checkpoint.outputs)[0])
-            outputs.show(self.shell, json.loads(text))
+            recorded = bytes(self.session.store.get_blob(checkpoint.outputs)[0])
+            outputs.show(self.shell, json.loads(recorded))
         text = notices.restored_text(checkpoint.name, step.took_s, checkpoint.duration_s)
         lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
         if lost:
@@ -242,15 +242,15 @@ class Cells:
             self._info, self._step, self._tree, self._recorder = info, step, tree, recorder
 
 
-class BlockGuard:
+class Transformer(ast.NodeTransformer):
     """The AST transformer that IPython calls; hands each cell to `Cells`."""
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
 
-    def visit(self, tree: ast.Module) -> ast.Module:
+    def visit(self, node: ast.AST) -> ast.AST:
         """What is left of the cell to run."""
-        return self._cells.visit(tree)
+        return self._cells.visit(node) if isinstance(node, ast.Module) else node
 
 
 def _marked(tree: ast.Module) -> str | None:

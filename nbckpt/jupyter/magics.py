@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
 from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices, options
 from nbckpt.jupyter.cells import Auto, Cells
-from nbckpt.session import Moved
-from nbckpt.steps import why_not_restored
+from nbckpt.matching import why_not_restored
+from nbckpt.moves import Moved
 
 
 def _told(magic: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ class CheckpointMagics(Magics):
             sync=request.sync,
         )
         text = f"checkpoint {checkpoint.name!r}: {report.summary_of(checkpoint)}"
-        notices.say(self.shell, text, checkpoint=checkpoint.id)
+        notices.say(self._cells.shell, text, checkpoint=checkpoint.id)
 
     @line_magic
     @_told
@@ -160,7 +160,7 @@ class CheckpointMagics(Magics):
 
     def _show(self, moved: Moved, did: str) -> None:
         for text in _moved_lines(moved, did):
-            notices.say(self.shell, text, checkpoint=moved.checkpoint.id)
+            notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)
 
 
 def _one(line: str, usage: str) -> str:

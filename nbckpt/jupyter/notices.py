@@ -26,5 +26,5 @@ def warn(text: str) -> None:
 def restored_text(name: str, took_s: float, duration_s: float) -> str:
     """What is said of a cell that was restored."""
     saved = duration_s - took_s
-    gain = f", {duration_text(saved)} saved" if saved > 0.05 else ""  # noqa: PLR2004
+    gain = f", {duration_text(saved)} saved" if saved > 0.05 else ""
     return f"restored {name!r} in {duration_text(took_s)}{gain}"

@@ -28,8 +28,8 @@ _TARGETS = re.compile(
 )
 
 _MAGICS = frozenset(
-    {"matplotlib", "pylab", "config", "load_ext", "reload_ext", "autoreload", "env", "set_env", "cd",
-     "gui", "precision", "colors", "xmode", "pdb", "alias", "aimport"}
+    {"matplotlib", "pylab", "config", "load_ext", "reload_ext", "autoreload", "env", "set_env",
+     "cd", "gui", "precision", "colors", "xmode", "pdb", "alias", "aimport"}
 )  # fmt: skip
 
 

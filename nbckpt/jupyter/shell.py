@@ -11,7 +11,7 @@ from nbckpt import current, report
 from nbckpt.config import settings_from
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
-from nbckpt.jupyter.cells import BlockGuard, Cells
+from nbckpt.jupyter.cells import Cells, Transformer
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
@@ -32,7 +32,7 @@ class Extension:
             store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
         )
         self.cells = Cells(shell, self.session)
-        self._guard = BlockGuard(self.cells)
+        self._transformer = Transformer(self.cells)
         self._magics = CheckpointMagics(shell, self.cells)
 
     def attach(self) -> None:
@@ -40,7 +40,7 @@ class Extension:
         shell = self._shell
         shell.register_magics(self._magics)
         shell.input_transformers_cleanup.append(self.cells.transform)
-        shell.ast_transformers.append(self._guard)
+        shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.before)
         shell.events.register("post_run_cell", self.cells.after)
         current.begin(self.session)
@@ -49,8 +49,8 @@ class Extension:
         """Let go; what was kept stays kept."""
         shell = self._shell
         shell.input_transformers_cleanup.remove(self.cells.transform)
-        if self._guard in shell.ast_transformers:
-            shell.ast_transformers.remove(self._guard)
+        if self._transformer in shell.ast_transformers:
+            shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
         shell.events.unregister("post_run_cell", self.cells.after)
         current.end()
