@@ -144,6 +144,12 @@ def test_a_key_names_the_variables_that_a_cell_reads() -> None:
             "rows = [2]; other = 2",
             ["input 'rows' has another value"],
         ),
+        (
+            "y = duckdb.sql(text)",
+            "import types; duckdb = types; rows = [1]; text = 'select * from rows'",
+            "rows = [2]",
+            ["input 'rows' has another value"],
+        ),
     ],
 )
 def test_a_key_differs_by_what_the_cell_depends_on_and_says_so(
@@ -300,10 +306,10 @@ def test_a_user_s_module_counts_before_and_after_its_import_alike(project: Path)
 
     assert difference(old, key(cell, space)) == []
     assert set(old.functions) == {
-        "nbckpt_first",
-        "nbckpt_package",
-        "nbckpt_package.other",
-        "nbckpt_package.part",
+        "module nbckpt_first",
+        "module nbckpt_package",
+        "module nbckpt_package.other",
+        "module nbckpt_package.part",
     }
 
 
@@ -318,32 +324,41 @@ def test_an_edit_of_a_user_s_module_makes_another_key(project: Path) -> None:
     new = key("import nbckpt_edited", {})
 
     assert difference(old, same) == []
-    assert difference(old, new) == ["function 'nbckpt_edited' changed"]
+    assert difference(old, new) == ["module 'nbckpt_edited' changed"]
 
 
 def test_an_edit_counts_once_the_module_is_loaded_again(project: Path) -> None:
     import importlib
 
     module = project / "nbckpt_loaded.py"
-    module.write_text("n = 1\n")
+    module.write_text("def f(): return 1\n")
     space = ran("import nbckpt_loaded as m")
-    old = key("x = m.n", space)
+    old = key("x = m.f()", space)
 
-    module.write_text("n = 200\n")
-    before = key("x = m.n", space)
+    module.write_text("def f(): return 200\n")
+    before = key("x = m.f()", space)
     importlib.reload(space["m"])
-    after = key("x = m.n", space)
+    after = key("x = m.f()", space)
 
     assert difference(old, before) == []
-    assert difference(old, after) == ["function 'nbckpt_loaded' changed"]
+    assert difference(old, after) == ["module 'nbckpt_loaded' changed"]
+
+
+def test_what_a_notebook_sets_in_a_user_s_module_counts(project: Path) -> None:
+    (project / "nbckpt_config.py").write_text("size = 1\n")
+    before = "import nbckpt_config as config"
+
+    sentences = why("x = config.size", before, "config.size = 2")
+
+    assert sentences == ["input 'config' has another value"]
 
 
 def test_a_function_of_a_user_s_module_brings_the_module_along(project: Path) -> None:
     (project / "nbckpt_brings.py").write_text("class A: pass\ndef f(): pass\n")
     space = ran("from nbckpt_brings import f, A\na = [A()]")
 
-    assert set(key("f()", space).functions) == {"nbckpt_brings"}
-    assert set(key("len(a)", space).functions) == {"nbckpt_brings"}
+    assert set(key("f()", space).functions) == {"module nbckpt_brings"}
+    assert set(key("len(a)", space).functions) == {"module nbckpt_brings"}
 
 
 IN_A_PROCESS = """

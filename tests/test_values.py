@@ -347,6 +347,20 @@ def test_atoms_and_elements_cost_no_budget() -> None:
     assert not digester.exhausted
 
 
+# Tensors
+
+
+def test_a_tensor_counts_by_its_values_and_not_its_layout() -> None:
+    torch = pytest.importorskip("torch")
+    one = torch.arange(6.0).reshape(2, 3)
+
+    assert digest(one.T.contiguous().T) == digest(one)
+    assert digest(one.double()) != digest(one)
+    assert digest(one.clone().requires_grad_()) != digest(one)
+    assert digest(one.bfloat16()) != digest(one)
+    assert digest([one, one[0]]) != digest([one, one[0].clone()])
+
+
 # What cannot be taken apart
 
 

@@ -48,6 +48,8 @@ class Names:
         It can touch any name.
     reason
         The construct that made `everything` true, for people: ``exec()``, ``%run``.
+    queries
+        It runs queries, which look variables up by the names in their text.
     mentions
         Words inside the strings of code that runs queries; a variable of such a name may be read.
     imports
@@ -64,6 +66,7 @@ class Names:
     loads: frozenset[str] = frozenset()
     everything: bool = False
     reason: str = ""
+    queries: bool = False
     mentions: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     before: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -95,7 +98,8 @@ def names_of_code(code: CodeType) -> Names:
         loads=frozenset(loads),
         everything=bool(reason),
         reason=reason,
-        mentions=_mentions(code),
+        queries=_runs_queries(code),
+        mentions=_mentions(code) if _runs_queries(code) else frozenset(),
         imports=frozenset(_imports(code)),
     )
 
@@ -109,6 +113,7 @@ def union(names: Iterable[Names]) -> Names:
         loads=frozenset().union(*(n.loads for n in parts)),
         everything=any(n.everything for n in parts),
         reason=next((n.reason for n in parts if n.reason), ""),
+        queries=any(n.queries for n in parts),
         mentions=frozenset().union(*(n.mentions for n in parts)),
         imports=frozenset().union(*(n.imports for n in parts)),
     )
@@ -183,10 +188,12 @@ def _reach_of_code(code: CodeType, loads: set[str]) -> str:
     return next((f"{name}()" for name in sorted(loads & TOUCHES_ALL)), "")
 
 
+def _runs_queries(code: CodeType) -> bool:
+    return any(QUERIES.intersection(part.co_names) for part in _with_nested(code))
+
+
 def _mentions(code: CodeType) -> frozenset[str]:
-    parts = list(_with_nested(code))
-    if not any(QUERIES.intersection(part.co_names) for part in parts):
-        return frozenset()
+    parts = _with_nested(code)
     texts = (text for part in parts for text in part.co_consts if isinstance(text, str))
     return frozenset().union(*map(words_of, texts))
 

@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterable, Sequence
 from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union
 from nbckpt.analysis.flow import Flow
 from nbckpt.analysis.magiclines import Effect, effect_of, parsed
-from nbckpt.analysis.scopes import annotations_of, bare, last_name, mentions_of, names_inside
+from nbckpt.analysis.scopes import (
+    annotations_of,
+    bare,
+    last_name,
+    mentions_of,
+    names_inside,
+    runs_queries,
+)
 
 SWALLOWS = frozenset({"suppress", "raises", "assertRaises", "ExitStack", "AsyncExitStack"})
 """Context managers after which the body may have stopped half-way."""
@@ -39,13 +46,15 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
     """
     scan = _Scan(frozenset(defined))
     scan.block(tree.body)
+    queries = runs_queries(tree)
     return Names(
         reads=frozenset(scan.reads),
         binds=frozenset(scan.binds),
         loads=frozenset(scan.loads),
         everything=bool(scan.reason),
         reason=scan.reason,
-        mentions=mentions_of(tree),
+        queries=queries,
+        mentions=mentions_of(tree) if queries else frozenset(),
         imports=frozenset(scan.imports),
         before=dict(scan.before),
         deferred=dict(scan.deferred),

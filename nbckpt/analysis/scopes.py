@@ -15,11 +15,14 @@ def digest_of_tree(tree: ast.AST) -> Digest:
     return digest_of(ast.dump(tree))
 
 
-def mentions_of(tree: ast.Module) -> frozenset[str]:
-    """The words in a cell's strings, if it runs queries that look variables up by name."""
+def runs_queries(tree: ast.Module) -> bool:
+    """Whether a cell runs queries, which look variables up by the names in their text."""
     called = {last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    if not called & QUERIES:
-        return frozenset()
+    return not called.isdisjoint(QUERIES)
+
+
+def mentions_of(tree: ast.Module) -> frozenset[str]:
+    """The words in a cell's strings."""
     constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
     return frozenset().union(*(words_of(text) for text in constants if isinstance(text, str)))
 

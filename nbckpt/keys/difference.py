@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nbckpt.digests import Digest
-from nbckpt.keys.inputs import ABSENT
+from nbckpt.keys.inputs import ABSENT, MODULE
 from nbckpt.model import Key
 
 
@@ -13,9 +13,14 @@ def difference(old: Key, new: Key) -> list[str]:
     """What makes `new` another key than `old`: one sentence each, for people; empty if nothing."""
     code = [] if old.code == new.code else ["the cell's code changed"]
     values = _changes(old.inputs, new.inputs, "input", "has another value")
-    functions = _changes(old.functions, new.functions, "function", "changed")
+    functions = _definition_changes(old.functions, new.functions)
     files = _changes(old.files, new.files, "file", "changed")
     return [*code, *values, *functions, *files, *_option_changes(old.options, new.options)]
+
+
+def _definition_changes(old: Mapping[str, Digest], new: Mapping[str, Digest]) -> list[str]:
+    lines = _changes(old, new, "function", "changed")
+    return [line.replace(f"function '{MODULE}", "module '") for line in lines]
 
 
 def _changes(

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt.analysis import Names, reach_of_all
+from nbckpt.analysis.bytecode import words_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.keys.scope import is_tool, is_users_name
 from nbckpt.values import Examined, ValueDigester
 from nbckpt.values.definitions import functions_of_class
 from nbckpt.values.homes import home_of, home_of_method, is_named
+from nbckpt.values.plain import ATOMS
 from nbckpt.values.sources import user_modules
 
 ABSENT = digest_of("absent")
@@ -21,6 +23,12 @@ ABSENT = digest_of("absent")
 
 BUDGET = 5_000_000
 """Objects in one input to look at one by one: some ten seconds, in place of running the cell."""
+
+
+MODULE = "module "
+"""Stands before the name of a module among definitions."""
+
+_PLAIN = ATOMS | {dict, frozenset, list, set, tuple}
 
 
 class Inputs:
@@ -67,8 +75,7 @@ class Inputs:
     def value(self, name: str, value: object, bound: frozenset[str]) -> None:
         """Collect the value of a variable, and the user's code inside it."""
         if is_named(value, self.namespace):
-            self.modules([_module_of(value, self.namespace)])
-            self.variables[name] = digest_of("named ", _name_of(value, self.namespace))
+            self.named(name, value)
             return
         if isinstance(value, FunctionType | type) and value.__qualname__ == name:
             self.definition(value, bound)
@@ -76,6 +83,17 @@ class Inputs:
         examined = self.examine(value)
         self.variables[name] = self.digest_of(name, examined)
         self.reached(examined, bound)
+
+    def named(self, name: str, value: object) -> None:
+        """Collect a module, or a library's function or class, by its name.
+
+        What a notebook sets in the user's own module, ``config.size = 3``, is no text of it.
+        """
+        home = _name_of(value, self.namespace)
+        modules = user_modules(home.partition(":")[0])
+        self.texts(modules)
+        settings = _settings_of(value) if isinstance(value, ModuleType) and modules else {}
+        self.variables[name] = digest_of("named ", home, self.digester.digest(settings))
 
     def definition(self, value: object, bound: frozenset[str]) -> None:
         """Collect one of the user's functions or classes, and what it reaches."""
@@ -91,7 +109,7 @@ class Inputs:
 
     def reached(self, examined: Examined, bound: frozenset[str]) -> None:
         """Collect the code that was met inside a value; a class stands for its methods."""
-        self.definitions.update(examined.modules)
+        self.texts(examined.modules)
         classes = [d for d in examined.reached if isinstance(d, type)]
         methods = {id(f) for cls in classes for f in functions_of_class(cls)}
         for definition in examined.reached:
@@ -115,13 +133,21 @@ class Inputs:
             self.variable(name, frozenset())
 
     def mentioned(self, names: Names) -> frozenset[str]:
-        """The variables that a query in the code may look up by name."""
-        return frozenset(names.mentions & self.namespace.keys())
+        """The variables that a query may look up: its text is in the code, or in a variable."""
+        if not names.queries:
+            return frozenset()
+        values = (self.namespace.get(name) for name in names.loads)
+        texts = [words_of(value) for value in values if isinstance(value, str)]
+        return frozenset(self.namespace.keys() & names.mentions.union(*texts))
 
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
-            self.definitions.update(user_modules(name))
+            self.texts(user_modules(name))
+
+    def texts(self, modules: Mapping[str, Digest]) -> None:
+        """Collect the text of the user's modules."""
+        self.definitions.update({f"{MODULE}{name}": digest for name, digest in modules.items()})
 
     def examine(self, value: object) -> Examined:
         """The digest of a value and what is inside it, found once."""
@@ -152,5 +178,7 @@ def _name_of(value: object, namespace: Mapping[str, object]) -> str:
     return str(home_of(value, namespace))
 
 
-def _module_of(value: object, namespace: Mapping[str, object]) -> str:
-    return _name_of(value, namespace).partition(":")[0]
+def _settings_of(module: ModuleType) -> dict[str, object]:
+    """The plain public members of a module, sorted."""
+    members = sorted(vars(module).items())
+    return {k: v for k, v in members if not k.startswith("_") and type(v) in _PLAIN}
