@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from nbckpt.version import __version__
 
 if TYPE_CHECKING:
     from nbckpt.api import get, history, open, resume, rewind, sql, wait  # noqa: A004
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Session",
+    "__version__",
     "checkpoint",
     "get",
     "history",

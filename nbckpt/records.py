@@ -8,8 +8,8 @@ import socket
 import sys
 import time
 
-from nbckpt import __version__
 from nbckpt.model import Checkpoint, Record
+from nbckpt.version import __version__
 
 
 def head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Record:
