@@ -182,7 +182,11 @@ class _Check:
         return len(users)
 
     def _find_blob(self, digest: Digest, what: str) -> None:
-        name = bytes.fromhex(digest)
+        try:
+            name = bytes.fromhex(digest)
+        except ValueError:
+            self._tell("missing", f"blob {digest}", f"is no digest; {what}")
+            return
         if not self._find_chunk(name, what):
             return
         parts = decode_tree(self._bytes(self.sound[name]))

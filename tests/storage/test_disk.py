@@ -32,7 +32,8 @@ def mounted(folder: Path, *arguments: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        if subprocess.run(["umount", str(folder)], capture_output=True).returncode:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def event(n: int) -> dict[str, object]:
@@ -184,3 +185,32 @@ def test_any_other_refusal_names_the_path_and_the_reason() -> None:
     error = refusal(OSError(5, "Input/output error"), Path("store"))
 
     assert str(error) == "store cannot be written: input/output error"
+
+
+def test_lines_that_a_failed_sync_may_have_lost_are_written_again(tmp_path: Path) -> None:
+    with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs") as small:
+        image = small / "image"
+        with image.open("wb") as file:
+            file.truncate(64 * MIB)
+        subprocess.run(["mkfs.ext2", "-q", "-F", str(image)], check=True)
+        with mounted(tmp_path / "big", "-o", "loop", str(image)) as disk:
+            store = Store.open(disk / "s")
+            store.append([event(1)]).result()
+            ballast = small / "ballast"
+            with pytest.raises(OSError, match="No space"):
+                ballast.write_bytes(bytes(30 * MIB))
+
+            error = store.append([{**event(2), "text": some_bytes(4 * MIB).hex()}]).exception()
+            ballast.unlink()
+            store.append([event(3)]).result()
+            with pytest.raises(StoreError):
+                store.close()
+        with mounted(tmp_path / "big", "-o", "loop", str(image)) as disk:
+            again = Store.open(disk / "s")
+            records = again.refresh()
+
+            assert isinstance(error, StoreError)
+            assert [record["n_of_test"] for record in records] == [1, 2, 3]
+            assert records[1]["text"] == some_bytes(4 * MIB).hex()
+            assert again.damages == []
+            again.close()
