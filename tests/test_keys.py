@@ -397,6 +397,7 @@ def test_a_key_is_the_same_in_every_process() -> None:
         ("x.append(1)", "x = []; y = []", "x"),
         ("f()", "x = []\ny = []\ndef f(): x.append(1)", "f x"),
         ("f()", "x = 1\ndef f():\n    global x\n    x = 2", "f x"),
+        ("f()", "def f():\n    global new\n    new = 2", "f new"),
         ("f()", "x = 1\ndef g(): return x\ndef f(): return g()", "f g x"),
         ("a.m()", "x = []\nclass A:\n    def m(self): x.append(1)\na = A()", "a x"),
         (

@@ -22,8 +22,7 @@ ABSENT = digest_of("absent")
 """Stands for the value of a name that does not exist."""
 
 BUDGET = 5_000_000
-"""Objects in one input to look at one by one: some ten seconds, in place of running the cell."""
-
+"""Objects in one input to look at one by one: some fifteen seconds, instead of a run."""
 
 MODULE = "module "
 """Stands before the name of a module among definitions."""
@@ -47,6 +46,7 @@ class Inputs:
         self.variables: dict[str, Digest] = {}
         self.definitions: dict[str, Digest] = {}
         self.examined: dict[int, Examined] = {}
+        self.noted: set[int] = set()
         self.seen: set[tuple[str | int, frozenset[str]]] = set()
         self.has_all = False
 
@@ -80,6 +80,8 @@ class Inputs:
         if isinstance(value, FunctionType | type) and value.__qualname__ == name:
             self.definition(value, bound)
             return
+        if getattr(value, "__name__", "") == "<lambda>":  # it has no other name than the variable's
+            self.noted.add(id(value))
         examined = self.examine(value)
         self.variables[name] = self.digest_of(name, examined)
         self.reached(examined, bound)
@@ -100,9 +102,9 @@ class Inputs:
         if (id(value), bound) in self.seen:
             return
         self.seen.add((id(value), bound))
-        is_news = id(value) not in self.examined
         examined = self.examine(value)
-        if is_news:
+        if id(value) not in self.noted:
+            self.noted.add(id(value))
             self.note(getattr(value, "__qualname__", "?"), examined.digest)
         self.follow(names_of_definition(value, self.namespace), bound)
         self.reached(examined, bound)

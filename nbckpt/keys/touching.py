@@ -18,6 +18,7 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
     if names.everything:
         return None
     found: set[str] = set()
+    binds = set(names.binds)
     seen: set[int] = set()
     waiting = set(names.loads | names.binds | names.mentions)
     while waiting:
@@ -28,8 +29,9 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
         for code in _code_behind(name, names, namespace, seen):
             if reach_of_all(code, namespace):
                 return None
+            binds |= code.binds
             waiting |= code.loads | code.binds | code.mentions
-    return frozenset(found & namespace.keys() | names.binds)
+    return frozenset(found & namespace.keys() | binds)
 
 
 def _code_behind(

@@ -11,7 +11,7 @@ first been found to be a tree.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from itertools import chain
 from types import EllipsisType, NoneType
 from typing import Any
@@ -25,21 +25,21 @@ MANY_ITEMS = 20_000_000
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
+_TEXTS = frozenset({str, bytes})
 _CONTAINERS = frozenset({list, tuple, dict})
 
 
 def encoded_atom(atom: Any) -> bytes:
-    """The canonical bytes of one atom; the digest stands for a long one."""
-    if type(atom) is bytes and len(atom) > SHORT_BYTES:
-        return _digested(b"bytes", atom)
-    if type(atom) is str and len(atom) > LONG_BYTES:
-        return _digested(b"str", atom.encode("utf-8", "surrogatepass"))
-    return shortened(marshal.dumps(atom, MARSHAL_VERSION))
+    """The canonical bytes of one atom; the digest stands for a long text."""
+    kind = type(atom)
+    if (kind is str or kind is bytes) and len(atom) > SHORT_BYTES:
+        return _digested(b"text", marshal.dumps(atom[:0], MARSHAL_VERSION), _bytes_of(atom))
+    return marshal.dumps(atom, MARSHAL_VERSION)
 
 
-def encoded_atoms(atoms: Sequence[Any], types: Iterable[type]) -> bytes:
+def encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     """The canonical bytes of many atoms in order; `types` are the types among them."""
-    if not {str, bytes}.isdisjoint(types) and _text_length(atoms) > LONG_BYTES:
+    if not types.isdisjoint(_TEXTS) and _text_length(atoms, types) > LONG_BYTES:
         return _encoded_apart(atoms)
     return shortened(marshal.dumps(list(atoms), MARSHAL_VERSION))
 
@@ -90,8 +90,14 @@ def _children(level: list[Any]) -> list[Any]:
     ]
 
 
-def _text_length(atoms: Sequence[Any]) -> int:
-    return sum(len(a) for a in atoms if type(a) is str or type(a) is bytes)
+def _text_length(atoms: Sequence[Any], types: Set[type]) -> int:
+    if types <= _TEXTS:
+        return sum(map(len, atoms))
+    return sum(len(a) for a in atoms if type(a) in _TEXTS)
+
+
+def _bytes_of(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
 
 
 def _encoded_apart(atoms: Sequence[Any]) -> bytes:
@@ -102,5 +108,8 @@ def _encoded_apart(atoms: Sequence[Any]) -> bytes:
     return b"\x01apart" + hasher.digest()
 
 
-def _digested(kind: bytes, data: bytes) -> bytes:
-    return b"\x01" + kind + len(data).to_bytes(8, "little") + blake3(data).digest()
+def _digested(kind: bytes, *parts: bytes) -> bytes:
+    hasher = blake3()
+    for part in parts:
+        hasher.update(part)
+    return b"\x01" + kind + hasher.digest()
