@@ -127,11 +127,11 @@ class Timeline:
 
     def _keep(self, branch: str, tip: str) -> None:
         """Let an overtaken tip keep a name: the one its line has already, or a new one."""
+        if any(self.is_ancestor(tip, kept) for kept in self._overtaken.values()):
+            return
         for name, kept in self._overtaken.items():
             if _base(name) == branch and self.is_ancestor(kept, tip):
                 self._overtaken[name] = tip
-                return
-            if self.is_ancestor(tip, kept):
                 return
         n = 1
         while f"{branch}.{n}" in self._overtaken or f"{branch}.{n}" in self._heads:

@@ -145,6 +145,21 @@ def test_a_kept_tip_that_is_left_behind_keeps_a_name_again() -> None:
     assert timeline.branches == {"main": "0000a", "main.1": "c", "main.1.1": "0001b"}
 
 
+def test_a_tip_that_two_branches_left_keeps_one_name() -> None:
+    timeline = timeline_of(
+        *line("a", "b"),
+        head("other", "0001b"),
+        head("main", "0000a"),
+        record("c", "0001b"),
+        head("other", "c"),
+        head("main", "c"),
+        head("other", "0000a"),
+        head("main", "0000a"),
+    )
+
+    assert timeline.branches == {"main": "0000a", "other": "0000a", "other.1": "c"}
+
+
 def test_a_head_may_come_before_its_checkpoint() -> None:
     timeline = timeline_of(head("main", "b"), head("other", "never"), record("b", "a"))
     before = timeline.branches
