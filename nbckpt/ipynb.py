@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from nbckpt.errors import StoreError, UsageError
 from nbckpt.storage.disk import create_beside
 
 ID_LENGTH = 8
+WRITE_SHARE = 0.05
+"""Of the time of a run, what writing the notebook after a cell may take."""
 
 
 def read(path: Path) -> Any:
@@ -67,6 +70,48 @@ def write(notebook: Any, path: Path) -> None:
     except OSError as error:
         message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise StoreError(message) from error
+
+
+class Out:
+    """An executed notebook that is written again and again while it grows.
+
+    Parameters
+    ----------
+    document
+        The notebook; others change it.
+    path
+        Where it goes.
+    """
+
+    def __init__(self, document: Any, path: Path) -> None:
+        self.document = document
+        self.path = path
+        self._is_new = False
+        self._written_at = 0.0
+        self._cost_s = 0.0
+
+    def changed(self) -> None:
+        """Write it soon."""
+        self._is_new = True
+        self.write_if_due()
+
+    def write_if_due(self) -> None:
+        """Write what is new in it, unless that took long the last time and was not long ago."""
+        if self._is_new and self._cost_s <= WRITE_SHARE * (time.monotonic() - self._written_at):
+            self.write()
+
+    def write(self) -> None:
+        """Write it now.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses.
+        """
+        began = time.monotonic()
+        write(self.document, self.path)
+        self._is_new, self._written_at = False, time.monotonic()
+        self._cost_s = self._written_at - began
 
 
 def _has_ids(text: str) -> bool:

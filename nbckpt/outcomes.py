@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from nbckpt.model import Record
@@ -13,6 +13,9 @@ from nbckpt.tabular import Column, table_text
 
 Ending: TypeAlias = Literal["done", "failed", "died", "interrupted", "waiting"]
 Way: TypeAlias = Literal["ran", "restored", "continued"]
+
+FINAL = frozenset({"ran", "failed", "restored"})
+"""The events that end a step."""
 
 _RANDOM_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{6,}|\d+")
 _AUTOMATIC = "cell-"
@@ -36,6 +39,8 @@ class Outcome:
         Whether it ran from its beginning.
     done, total
         Items of its loop that were finished when it went on, and of how many; -1: unknown.
+    began_at
+        Seconds since the epoch; 0 if it did not begin.
     saved_s
         What it would have taken longer without its checkpoints.
     """
@@ -45,6 +50,7 @@ class Outcome:
     cell_id: str
     ending: Ending = "waiting"
     way: Way = "ran"
+    began_at: float = 0.0
     took_s: float = 0.0
     saved_s: float = 0.0
     done: int = 0
@@ -66,26 +72,21 @@ class Outcome:
         return f"went on at item {self.done + 1}{of}"
 
 
-def outcome_of(
-    waiting: Outcome, events: Iterable[Record], ending: Ending, took_s: float
-) -> Outcome:
-    """What became of the cell `waiting`.
+def told(outcome: Outcome, events: Iterable[Record]) -> Outcome:
+    """`outcome` with what the events of its time tell: how it began, and what that saved.
 
     Parameters
     ----------
     events
         Of the session, while the cell ran; oldest first. A cell may hold steps of its own.
     """
-    events = [e for e in events if e["event"] in ("ran", "failed", "restored", "continued")]
+    events = [e for e in events if e["event"] in FINAL or e["event"] == "continued"]
     helped = [e for e in events if e["event"] in ("restored", "continued")]
     went_on = next((e for e in reversed(helped) if e["event"] == "continued"), None)
-    return Outcome(
-        number=waiting.number,
-        label=_name(events, waiting.cell_id) or waiting.label,
-        cell_id=waiting.cell_id,
-        ending=ending,
-        way="continued" if went_on else _way(events, waiting.cell_id),
-        took_s=took_s,
+    return replace(
+        outcome,
+        label=_name(events, outcome.cell_id) or outcome.label,
+        way="continued" if went_on else _way(events, outcome.cell_id),
         saved_s=sum(max(0.0, e.get("saved_s", 0.0)) for e in helped),
         done=went_on["done"] if went_on else 0,
         total=went_on["total"] if went_on else -1,

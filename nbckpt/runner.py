@@ -1,59 +1,28 @@
 """Run a notebook unattended; started again after any death, go on where it was.
 
 The work is the kernel's: it restores each cell or runs it and keeps what it did. The runner sends
-the cells, writes the executed notebook after each, and tells what became of them from the events
+the cells, writes the executed notebook as they end, and tells what became of them from the events
 in the store.
 """
 
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from nbckpt import ipynb, parameters
 from nbckpt.config import STORE_VARIABLE, Settings, settings_from
-from nbckpt.errors import NotebookError, UsageError
-from nbckpt.kernel import CellError, Kernel, KernelDiedError
-from nbckpt.model import Record
-from nbckpt.outcomes import Ending, Outcome, label_of, outcome_of
+from nbckpt.errors import UsageError
+from nbckpt.execution import Execution, Watcher
+from nbckpt.ipynb import Out
+from nbckpt.kernel import Kernel
+from nbckpt.outcomes import Ending, Outcome
 from nbckpt.storage.store import Store
-
-LOAD = "__import__('nbckpt').load_ipython_extension(get_ipython())\n"
-"""Not ``%load_ext``, after which the notebook's own would say that it was loaded already."""
-SKIP = "get_ipython().run_line_magic('nbckpt', 'auto skip --sync')"
-FRESH = "get_ipython().run_line_magic('nbckpt', 'auto on --sync')"
-SESSION = "__import__('nbckpt.current', fromlist=['session']).session().id"
-WAIT = "__import__('nbckpt').wait()"
-
-LOOK_S = 0.5
-PATIENCE_S = 0.05
-WRITE_SHARE = 0.05
-"""Of the time of a run, what writing the notebook after a cell may take."""
-
-
-class Watcher(Protocol):
-    """What is told of a run while it goes on."""
-
-    def warn(self, text: str) -> None:
-        """Something may not be as it was meant."""
-
-    def start(self, n_cells: int) -> None:
-        """The kernel is there, and the first cell is about to run."""
-
-    def begin(self, outcome: Outcome) -> None:
-        """A cell begins."""
-
-    def progress(self, done: int, total: int) -> None:
-        """A loop of the cell has finished some of its items; `total` is -1 if it is unknown."""
-
-    def end(self, outcome: Outcome) -> None:
-        """The cell ended."""
+from nbckpt.watchers import SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +44,7 @@ class Run:
     unknown
         Parameters that the notebook has no default for.
     took_s
-        Seconds from the first cell to the last.
+        Seconds, the kernel's start and end among them.
     """
 
     notebook: Path
@@ -100,7 +69,7 @@ def run(
     values: Mapping[str, object] | None = None,
     fresh: bool = False,
     store: Path | None = None,
-    watcher: Watcher | None = None,
+    watcher: Watcher = SILENT,
 ) -> Run:
     """What a run of `notebook` did; cells that an earlier one finished are restored.
 
@@ -108,9 +77,11 @@ def run(
     ----------
     out
         Where the executed notebook goes; by default beside `notebook`, as ``NAME.out.ipynb``.
-        It is written after each cell, so that it is there after any death.
+        It is written as cells end, so that it is there after any death.
     values
         Parameters to set, by name.
+    watcher
+        Is told what goes on.
     fresh
         Run every cell, whatever was kept; what they do is kept all the same.
     store
@@ -129,14 +100,23 @@ def run(
     out = _out_of(notebook, out)
     document = ipynb.without_outputs(ipynb.read(notebook))
     unknown = parameters.inject(document, values) if values else ()
-    if unknown and watcher:
+    if unknown:
         names = ", ".join(map(repr, unknown))
         watcher.warn(f"set, but without a default in a cell tagged 'parameters': {names}")
     place = _store_of(notebook, store)
     begun = Run(notebook, out, place, unknown=unknown)
     with _opened(place) as opened:
-        runner = _Runner(begun, document, opened, watcher)
-        return asyncio.run(runner.run(FRESH if fresh else SKIP))
+        kernel = Kernel(document, notebook.parent, _environment(notebook, place))
+        execution = Execution(kernel, Out(document, out), opened, watcher)
+        began = time.perf_counter()
+        ending, problem = asyncio.run(execution.run(fresh=fresh))
+        return replace(
+            begun,
+            cells=tuple(execution.outcomes),
+            ending=ending,
+            problem=problem,
+            took_s=time.perf_counter() - began,
+        )
 
 
 def _out_of(notebook: Path, out: Path | None) -> Path:
@@ -157,6 +137,11 @@ def _store_of(notebook: Path, store: Path | None) -> Path:
     return notebook.with_name(chosen.name) if chosen == Settings().store else chosen.absolute()
 
 
+def _environment(notebook: Path, store: Path) -> dict[str, str]:
+    """What the kernel is told by its environment, as a notebook server would tell it."""
+    return {STORE_VARIABLE: str(store), "JPY_SESSION_NAME": str(notebook)}
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[Store]:
     store = Store.open(path)
@@ -164,179 +149,3 @@ def _opened(path: Path) -> Iterator[Store]:
         yield store
     finally:
         store.close()
-
-
-@dataclass
-class _Runner:
-    """One run, from the kernel's start to its end."""
-
-    run_: Run
-    document: Any
-    store: Store
-    watcher: Watcher | None
-    kernel: Kernel = field(init=False)
-    session: str = ""
-    outcomes: list[Outcome] = field(default_factory=list)
-    interrupts: int = 0
-    _written_at: float = 0.0
-    _write_cost_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        run = self.run_
-        environment = {STORE_VARIABLE: str(run.store), "JPY_SESSION_NAME": str(run.notebook)}
-        self.kernel = Kernel(self.document, run.notebook.parent, environment)
-        cells = [c for c in self.document.cells if _has_code(c)]
-        self.outcomes = [
-            Outcome(i, label_of(cell.source, cell.id), cell.id) for i, cell in enumerate(cells, 1)
-        ]
-
-    async def run(self, mode: str) -> Run:
-        began = time.perf_counter()
-        self._listen_for_signals()
-        try:
-            await self._prepare(mode)
-            ending, problem = await self._run_cells()
-            if ending not in ("died", "interrupted"):
-                problem = problem or await self._wait_for_store()
-        finally:
-            await self.kernel.stop(now=self.interrupts > 1)
-        self._write()
-        return replace(
-            self.run_,
-            cells=tuple(self.outcomes),
-            ending=ending if ending != "done" or not problem else "failed",
-            problem=problem,
-            took_s=time.perf_counter() - began,
-        )
-
-    async def _prepare(self, mode: str) -> None:
-        await self.kernel.start()
-        self.store.refresh()
-        try:
-            self.session = str(await self.kernel.ask(LOAD + mode, SESSION))
-        except NotebookError as error:
-            message = (
-                f"nbckpt cannot be loaded in the notebook's kernel: {error}; "
-                "is it installed in the environment of that kernel?"
-            )
-            raise NotebookError(message) from error
-
-    async def _wait_for_store(self) -> str:
-        """What of the run could not be written; empty if all was."""
-        try:
-            await self.kernel.ask("", WAIT)
-        except NotebookError as error:
-            return f"not all could be kept: {error}"
-        return ""
-
-    # -- cells
-
-    async def _run_cells(self) -> tuple[Ending, str]:
-        if self.watcher:
-            self.watcher.start(len(self.outcomes))
-        code = (i for i, cell in enumerate(self.document.cells) if _has_code(cell))
-        for number, index in enumerate(code):
-            if self.interrupts:
-                return "interrupted", self._sentence(number, "interrupted")
-            ending, problem = await self._run_cell(number, index)
-            self._write_if_due()
-            if ending != "done":
-                return ending, problem
-        return "done", ""
-
-    async def _run_cell(self, number: int, index: int) -> tuple[Ending, str]:
-        waiting = self.outcomes[number]
-        if self.watcher:
-            self.watcher.begin(waiting)
-        following = asyncio.ensure_future(self._follow_loops())
-        began_at, began = time.time(), time.perf_counter()
-        ending: Ending = "done"
-        problem = ""
-        try:
-            await self.kernel.execute(self.document.cells[index], index)
-        except CellError as error:
-            ending = "interrupted" if self.interrupts else "failed"
-            problem = str(error)
-        except KernelDiedError as error:
-            ending = "interrupted" if self.interrupts else "died"
-            problem = str(error)
-        took_s = time.perf_counter() - began
-        following.cancel()
-        outcome = outcome_of(waiting, await self._events(began_at), ending, took_s)
-        self.outcomes[number] = outcome
-        if self.watcher:
-            self.watcher.end(outcome)
-        return ending, self._sentence(number, ending, problem)
-
-    def _sentence(self, number: int, ending: Ending, problem: str = "") -> str:
-        cell = self.outcomes[number]
-        where = f"cell {cell.number} of {len(self.outcomes)} ({cell.label!r})"
-        again = "run the same command again, and it goes on there"
-        match ending:
-            case "failed":
-                return f"{where} failed: {problem}"
-            case "died":
-                return f"the kernel {problem} in {where}; {again}"
-            case "interrupted":
-                return f"interrupted in {where}; {again}"
-        return ""
-
-    async def _events(self, since: float) -> list[Record]:
-        """What the session noted since then; its last note may come a moment after its answer."""
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            self.store.refresh()
-            found = [
-                e
-                for e in self.store.records("event")
-                if e.get("session") == self.session and e["at"] >= since
-            ]
-            if any(e["event"] != "continued" for e in found) or time.monotonic() > deadline:
-                return found
-            await asyncio.sleep(PATIENCE_S / 10)
-
-    async def _follow_loops(self) -> None:
-        """Tell the watcher how far the loops of the running cell came."""
-        while self.watcher:
-            await asyncio.sleep(LOOK_S)
-            for record in self.store.refresh():
-                if record.get("session") == self.session and record.get("progress"):
-                    _, done, total = record["progress"]
-                    self.watcher.progress(done, total)
-
-    # -- the executed notebook
-
-    def _write_if_due(self) -> None:
-        """Write it, unless that took long the last time and was not long ago."""
-        since = time.monotonic() - self._written_at
-        if self._write_cost_s <= WRITE_SHARE * since:
-            self._write()
-
-    def _write(self) -> None:
-        began = time.monotonic()
-        ipynb.write(self.document, self.run_.out)
-        self._written_at = time.monotonic()
-        self._write_cost_s = self._written_at - began
-
-    # -- signals
-
-    def _listen_for_signals(self) -> None:
-        """Let Ctrl-C, and what ends a batch job, interrupt the cell instead of the runner."""
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            # Not there on Windows, nor outside of the main thread.
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(name, self._interrupted)
-
-    def _interrupted(self) -> None:
-        self.interrupts += 1
-        stopping = self.kernel.interrupt() if self.interrupts == 1 else self.kernel.kill()
-        self._stopping = asyncio.ensure_future(stopping)
-
-
-def _has_code(cell: Any) -> bool:
-    return (
-        cell.cell_type == "code"
-        and bool(cell.source.strip())
-        and "skip-execution" not in cell.metadata.get("tags", [])
-    )

@@ -36,6 +36,28 @@ def watching(stream: TextIO) -> Iterator[Lines | Bar]:
         yield Bar(progress)
 
 
+class Silent:
+    """Nothing is shown."""
+
+    def warn(self, text: str) -> None:
+        """Say nothing."""
+
+    def start(self, n_cells: int) -> None:
+        """Say nothing."""
+
+    def begin(self, outcome: Outcome) -> None:
+        """Say nothing."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Say nothing."""
+
+    def end(self, outcome: Outcome) -> None:
+        """Say nothing."""
+
+
+SILENT = Silent()
+
+
 class Lines:
     """A line for each cell when it has ended."""
 
