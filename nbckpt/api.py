@@ -20,7 +20,7 @@ def open(  # noqa: A001  # nbckpt.open, as gzip.open
     namespace: dict[str, object] | None = None,
     notebook: str = "",
     *,
-    branch: str = "main",
+    branch: str | None = None,
 ) -> Session:
     """A session on the store at `path`; the other calls of this module are about it.
 
@@ -33,6 +33,8 @@ def open(  # noqa: A001  # nbckpt.open, as gzip.open
         The variables to keep; by default the caller's globals.
     notebook
         Its name in the history.
+    branch
+        By default the one that this notebook was on last; at first `main`.
 
     Raises
     ------

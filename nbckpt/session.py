@@ -51,6 +51,8 @@ class Session:
         The variables; in a notebook its globals.
     notebook
         Name of the notebook, for the history.
+    branch
+        By default the one that this notebook was on last.
     hidden
         Names in the namespace that are not the user's.
     """
@@ -63,7 +65,7 @@ class Session:
         namespace: dict[str, object],
         *,
         notebook: str = "",
-        branch: str = MAIN,
+        branch: str | None = None,
         hidden: Container[str] = frozenset(),
         settings: Settings | None = None,
     ) -> None:
@@ -71,7 +73,7 @@ class Session:
         self.store = store
         self.namespace = namespace
         self.notebook = notebook
-        self.branch = branch
+        self.branch = branch or MAIN
         self.settings = settings or settings_from()
         self.timeline = Timeline()
         self.capturer = Capturer(store, namespace, hidden)
@@ -86,6 +88,8 @@ class Session:
         self._begun = False
         self._tables = TableKeeper(store)
         self.refresh()
+        if branch is None:
+            self.branch = usual_branch(self.timeline, notebook)
 
     # -- the history ------------------------------------------------------------------------
 
@@ -139,7 +143,10 @@ class Session:
     # -- what code ran ----------------------------------------------------------------------
 
     def ran(self, tree: ast.Module | None) -> None:
-        """Note that code ran in the namespace; None if it is not known which."""
+        """Note that code ran in the namespace; None if it is not known which.
+
+        A shell says so of each cell. Without one, every call here asks for a look at everything.
+        """
         if tree is None:
             self.capturer.touched(None)
             return
@@ -184,6 +191,7 @@ class Session:
         """
         selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
         self.require_names(selection)
+        self.ran(self.running)
         began = time.time()
         captured = self.capture(selection)
         draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
@@ -273,6 +281,7 @@ class Session:
         StoreError
             If what is there now cannot be written: nothing was changed.
         """
+        self.ran(self.running)
         return moves.rewind(self, ref)
 
     def resume(self, branch: str | None = None) -> Moved:
@@ -283,6 +292,7 @@ class Session:
         CheckpointNotFoundError
             If there is no such branch, or nothing on it yet.
         """
+        self.ran(self.running)
         return moves.resume(self, branch)
 
     def variable(self, name: str) -> Variable | None:
@@ -295,7 +305,7 @@ def open_session(
     namespace: dict[str, object],
     notebook: str = "",
     *,
-    branch: str = MAIN,
+    branch: str | None = None,
     hidden: Container[str] = frozenset(),
 ) -> Session:
     """A session on the store at `path`, which is made if it is not there.
@@ -317,6 +327,19 @@ def open_session(
     return Session(
         store, namespace, notebook=notebook, branch=branch, hidden=hidden, settings=settings
     )
+
+
+def usual_branch(timeline: Timeline, notebook: str) -> str:
+    """The branch that a notebook works on: where it was last, else `main`, if that is free.
+
+    Several notebooks of one folder share a store. The first has `main`; another's branch has its
+    name, so that `%resume` never brings one notebook's variables into another.
+    """
+    if own := timeline.last_branch_of(notebook):
+        return own
+    head = timeline.head(MAIN)
+    is_free = head is None or not head.notebook or not notebook
+    return MAIN if is_free else notebook
 
 
 def new_id() -> str:

@@ -243,6 +243,16 @@ class Timeline:
         ids = sorted(self._by_name.get(name, ()), key=lambda i: _age(self._records[i]))
         return [self.checkpoints[i] for i in reversed(ids)]
 
+    def last_branch_of(self, notebook: str) -> str | None:
+        """The branch of a notebook's newest finished checkpoint; None if it has none."""
+        own = [
+            record
+            for record in self._records.values()
+            if record.get("notebook", "") == notebook and _state(record) == "done"
+        ]
+        own = [r for r in own if r.get("branch", "main") in self.branches]
+        return max(own, key=_age).get("branch", "main") if own else None
+
     # -- references
 
     def resolve(

@@ -92,6 +92,7 @@ class Cells:
         """Decide what to do with a parsed cell; what is left of it is run."""
         if self._info is None or self._tree is not None:
             self.session.ran(tree)  # a hidden request, or a cell that runs a cell
+            self.session.running = self.session.running or tree
             return tree
         line = _marked(tree)
         if line is not None:

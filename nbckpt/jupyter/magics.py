@@ -53,7 +53,6 @@ class CheckpointMagics(Magics):
             self._cells.run_marked(line, cell)
             return
         request = options.parse(line, default_name=None)
-        self._session.ran(self._session.running)
         checkpoint = self._session.checkpoint(
             request.name,
             vars=request.selection.vars,
@@ -69,14 +68,12 @@ class CheckpointMagics(Magics):
     @_told
     def rewind(self, line: str) -> None:
         """Make the namespace that of a checkpoint: ``%rewind REF``; ``%rewind -`` undoes it."""
-        self._session.ran(self._session.running)
         self._show(self._session.rewind(_one(line, "%rewind REF")), "rewound to")
 
     @line_magic
     @_told
     def resume(self, line: str) -> None:
         """Bring back the newest checkpoint: ``%resume [BRANCH]``, after a restart."""
-        self._session.ran(self._session.running)
         branch = _one(line, "%resume [BRANCH]") if line.strip() else None
         self._show(self._session.resume(branch), "resumed at")
 

@@ -1,0 +1,98 @@
+"""A namespace bound to a branch of a store, without a shell."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+
+
+def test_two_notebooks_on_one_store_have_a_branch_each(store: Store) -> None:
+    one = Session(store, {"x": 1}, notebook="one")
+    one.checkpoint("start")
+    two = Session(Store.open(store.path), {"y": 2}, notebook="two")
+
+    two.checkpoint("start")
+
+    assert (one.branch, two.branch) == ("main", "two")
+    assert Session(Store.open(store.path), {}, notebook="one").branch == "main"
+    again = Session(Store.open(store.path), {}, notebook="two")
+    assert again.resume().came_back == ("y",)
+
+
+def test_resume_brings_back_the_newest_checkpoint(store: Store) -> None:
+    first = Session(store, {"x": [1]})
+    first.checkpoint("a")
+    first.namespace["y"] = first.namespace["x"]
+    first.checkpoint("b")
+
+    second = Session(Store.open(store.path), {})
+    moved = second.resume()
+
+    assert moved.checkpoint.name == "b"
+    assert second.namespace["y"] is second.namespace["x"]
+
+
+def test_rewind_restores_only_what_differs(session: Session) -> None:
+    session.namespace.update(a=[1], b=[2])
+    session.checkpoint("here")
+    kept = session.namespace["b"]
+    session.namespace["a"] = [9]
+
+    moved = session.rewind("here")
+
+    assert moved.came_back == ("a",)
+    assert session.namespace["a"] == [1]
+    assert session.namespace["b"] is kept
+
+
+def test_a_rewind_can_be_undone(session: Session) -> None:
+    session.namespace["a"] = 1
+    session.checkpoint("here")
+    session.namespace["a"] = 2
+
+    session.rewind("here")
+    session.rewind("-")
+
+    assert session.namespace["a"] == 2
+
+
+def test_a_line_that_was_rewound_from_stays_reachable(session: Session) -> None:
+    session.namespace["a"] = 1
+    session.checkpoint("one")
+    session.namespace["a"] = 2
+    session.checkpoint("two")
+    session.rewind("one")
+    session.namespace["a"] = 3
+
+    session.checkpoint("three")
+
+    assert session.timeline.branches.keys() == {"main", "main.1"}
+    tip = session.timeline.head("main.1")
+    assert tip is not None
+    assert session.timeline.manifest(tip.id)["a"].preview == "2"
+
+
+def test_resume_on_an_empty_store_says_what_to_do(session: Session) -> None:
+    with pytest.raises(CheckpointNotFoundError, match="nothing to resume: branch 'main'"):
+        session.resume()
+
+
+def test_an_unknown_variable_is_named(session: Session) -> None:
+    session.namespace["weights"] = 1
+
+    with pytest.raises(VariableNotFoundError, match="no variable 'weight'.*'weights'"):
+        session.checkpoint("a", vars=["weight"])
+
+
+def test_checkpoints_add_only_what_changed(session: Session) -> None:
+    session.namespace.update(a=list(range(1000)), b=1)
+    session.checkpoint("one")
+    session.namespace["b"] = 2
+
+    second = session.checkpoint("two")
+
+    assert set(second.changed) == {"b"}
+    assert set(session.timeline.manifest(second.id)) >= {"a", "b"}
