@@ -124,11 +124,12 @@ class Session:
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
         """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
-        from nbckpt.storage.query import relation
+        from nbckpt.storage.query import Place, relation
 
         self.wait()
         self.refresh()
-        return relation(self.store, self.timeline, query)
+        place = Place(self.branch, self.position, self.before)
+        return relation(self.store, self.timeline, query, place=place)
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything so far is durable.
