@@ -1,8 +1,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import re
+import textwrap
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nbckpt.analysis import (
     Names,
@@ -96,6 +102,9 @@ def test_names_of_inner_scopes_are_their_own(cell: str, reads: str) -> None:
         ("def f():\n    return g()\ndef g():\n    return x\nf()", "x"),
         ("def f():\n    return f() + x\nf()", "x"),
         ("def f():\n    return x\nh = f", "x"),
+        ("def f():\n    return x\nf()\ndef f():\n    return y\nf()", "x y"),
+        ("def f():\n    return g()\nf()\ndef g():\n    return x\nf()", "g x"),
+        ("for i in s:\n    f()\n    def f():\n        return x", "f s x"),
         ("@memo\ndef f():\n    return x", "memo x"),
         ("def f(a: T) -> U:\n    return a", "T U"),
         (
@@ -376,3 +385,72 @@ def test_a_change_in_a_nested_function_changes_the_digest_of_code() -> None:
     other = function_code("def f():\n    return lambda: [x for x in (1, 3)]")
 
     assert digest_of_code(one) != digest_of_code(other)  # type: ignore[arg-type]
+
+
+# Programs by the hundred: what really is read, against what is said to be
+
+VARIABLES, FUNCTIONS = "abcd", "fgh"
+EXPRESSIONS = ("{v}", "{f}()", "({v} or {f}())", "sum([{v} for {v} in (0, 1)])")
+EXPRESSIONS += ("({v} := 2)", "({v} and ({v} := 2))", "(lambda {v}: {f}())(1)", "[{f}][0]()")
+SIMPLE = ("{v} = {e}", "{v} += {e}", "{v}, {v} = {e}, {e}", "{e}", "raise ValueError", "del {v}")
+SIMPLE += ("{f} = lambda: {e}", "{f} = {f}")
+COMPOUND = (
+    "if {e}:\n{b}\nelse:\n{b}",
+    "for {v} in range({n}):\n{b}\nelse:\n{b}",
+    "while {v}:\n{b}\n    break",
+    "try:\n{b}\nexcept ValueError as {v}:\n{b}\nelse:\n{b}\nfinally:\n{b}",
+    "def {f}(x={e}):\n    return {e}",
+    "class K:\n{b}\n    def m(self):\n        return {e}\n{f} = K().m",
+    "match {n}:\n    case 0 | 1 as {v}:\n    {b}\n    case {v}:\n    {b}",
+    "with contextlib.suppress(ValueError):\n{b}",
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn, depth: int = 3) -> str:
+    """A program over a few names, all of which it may read, bind, delete and call."""
+
+    def filled(template: str) -> str:
+        return re.sub(r"( *)\{(\w)\}", lambda match: match[1] + part(match[2], match[1]), template)
+
+    def part(kind: str, margin: str) -> str:
+        if kind == "b":
+            block = draw(programs(depth - 1)) or "pass"
+            return textwrap.indent(block, "    " + margin).removeprefix(margin)
+        if kind == "e":
+            return filled(draw(st.sampled_from(EXPRESSIONS)))
+        return draw(st.sampled_from({"v": VARIABLES, "f": FUNCTIONS, "n": "012"}[kind]))
+
+    templates = SIMPLE + COMPOUND if depth else SIMPLE
+    drawn = draw(st.lists(st.sampled_from(templates), max_size=4))
+    return "\n".join(map(filled, drawn))
+
+
+class Watched(dict[str, Any]):
+    """A namespace that notes which of the names that it began with are read."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(VARIABLES, 1) | {name: lambda: 0 for name in FUNCTIONS})
+        self.untouched = set(self)
+        self["contextlib"] = contextlib
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.untouched:
+            self.read.add(name)
+        return super().__getitem__(name)
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self.untouched.discard(name)
+        super().__setitem__(name, value)
+
+
+@given(programs())
+def test_no_program_reads_a_name_that_was_not_said(program: str) -> None:
+    space = Watched()
+    said = names(program).reads
+
+    with contextlib.suppress(Exception):
+        exec(compile(program, "<cell>", "exec"), space)
+
+    assert space.read <= said

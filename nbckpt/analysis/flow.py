@@ -22,7 +22,8 @@ class Flow:
     """What is known at one point of a cell, while it is walked in the order in which it runs.
 
     `bound` holds what is certainly bound at this point; `in_class` is true directly inside a
-    class body, whose names are its own.
+    class body, whose names are its own. `ran` holds, for each function of the cell that may have
+    run, what was bound then.
     """
 
     def __init__(self, defined: frozenset[str]) -> None:
@@ -37,23 +38,28 @@ class Flow:
         self.outer: set[str] = set()
         self.in_class = False
         self.methods: list[Names] = []
+        self.ran: dict[str, frozenset[str]] = {}
+        self.n_loops = 0
         self.reason = ""
 
     def load(self, name: str, *, from_function: bool = False) -> None:
         """`name` is looked up at this point."""
         self.loads.add(name)
         bound = self.outer if from_function and self.in_class else self.bound
-        known = self.before.get(name)
         now = frozenset(self.outer if self.in_class else self.bound)
-        is_news = known is None or not known <= now
-        self.before[name] = now if known is None else known & now
-        if name in self.deferred and is_news:
+        self.before[name] = self.before.get(name, now) & now
+        if name in self.deferred and not self.has_run(name, now):
+            self.ran[name] = self.ran.get(name, now) & now
             self.run_later(self.deferred[name])
         if name in bound:
             return
         self.reads.add(name)
         if name in TOUCHES_ALL and name not in self.defined and name not in self.deferred:
             self.touch_all(name if name == "__main__" else f"{name}()")
+
+    def has_run(self, name: str, bound: frozenset[str]) -> bool:
+        """Whether a function of the cell has run when no more than `bound` was bound."""
+        return name in self.ran and self.ran[name] <= bound
 
     def bind(self, name: str) -> None:
         """`name` is certainly bound from here on."""
@@ -75,10 +81,14 @@ class Flow:
             self.touch_all(reason)
 
     def define(self, name: str, names: Names, *, escapes: bool) -> None:
-        """A function or class `name` is defined; it `escapes` when others may call it at once."""
+        """A function or class `name` is defined; it `escapes` when others may call it at once.
+
+        In a loop, what stands before it in the text runs after it too.
+        """
         self.loads |= names.loads
         self.binds |= names.binds
-        if escapes:
+        self.ran.clear()  # what ran already may call this one when it runs again
+        if escapes or self.n_loops:
             self.run_later(names)
         if self.in_class:
             self.methods.append(names)

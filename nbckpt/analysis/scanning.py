@@ -105,12 +105,16 @@ class _Scan(Flow, ast.NodeVisitor):
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.visit(node.iter)
+        self.n_loops += 1
         self.perhaps(node.target, *node.body)
+        self.n_loops -= 1
         self.perhaps(*node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         self.visit(node.test)
+        self.n_loops += 1
         self.perhaps(*node.body)
+        self.n_loops -= 1
         self.perhaps(*node.orelse)
 
     def visit_Try(self, node: ast.Try) -> None:
