@@ -151,7 +151,7 @@ def _takes_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from nbckpt import parameters
+    from nbckpt import as_json, parameters
     from nbckpt.runner import run
     from nbckpt.watchers import watching
 
@@ -166,7 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
             watcher=watcher,
         )
     if arguments.json:
-        _print_json(_run_json(done))
+        _print_json(as_json.of_run(done))
     else:
         _print_run(done)
     if done.problem:
@@ -183,39 +183,29 @@ def _print_run(done: Run) -> None:
     print(f"{summary_text(done.cells)} · {_shown(done.out)}")
 
 
-def _run_json(done: Run) -> dict[str, object]:
-    import dataclasses
-
-    return {
-        **dataclasses.asdict(done),
-        "saved_s": done.saved_s,
-        **{name: str(getattr(done, name)) for name in ("notebook", "out", "store")},
-    }
-
-
 def _log(arguments: argparse.Namespace) -> int:
-    from nbckpt import report
+    from nbckpt import as_json, report
 
     session = _session(arguments)
     branch = None if arguments.all else session.branch
     if arguments.json:
         shown = report.listed(session.timeline, branch)
-        _print_json([report.checkpoint_json(session.timeline, c) for c in shown])
+        _print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])
         return DONE
     print(report.log_text(session.timeline, branch, None, width=_width()))
     return DONE
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from nbckpt import report
+    from nbckpt import as_json, report
 
     session = _session(arguments)
     checkpoint = session.get(arguments.ref)
     digest = checkpoint.outputs
     outputs = json.loads(bytes(session.store.get_blob(digest)[0])) if digest else []
     if arguments.json:
-        found = report.checkpoint_json(session.timeline, checkpoint)
-        variables = report.variables_json(session.timeline, checkpoint)
+        found = as_json.of_checkpoint(session.timeline, checkpoint)
+        variables = as_json.of_variables(session.timeline, checkpoint)
         _print_json({**found, "variables": variables, "outputs": outputs})
         return DONE
     print(report.show_text(session.timeline, checkpoint, outputs=outputs, width=_width()))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import NotebookError, StoreError, UsageError
+from nbckpt.figures import count_text, duration_text
 from nbckpt.outcomes import Outcome
-from nbckpt.report import count_text, duration_text
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from nbckpt.figures import count_text, duration_text
 from nbckpt.model import Record
-from nbckpt.report import count_text, duration_text
 from nbckpt.tabular import Column, table_text
 
 Ending: TypeAlias = Literal["done", "failed", "died", "interrupted", "waiting"]

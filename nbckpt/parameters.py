@@ -7,11 +7,14 @@ after it, tagged ``injected-parameters``, which replaces the one of an earlier r
 from __future__ import annotations
 
 import ast
+import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import nbformat
+
+from nbckpt.errors import UsageError
 
 DEFAULTS = "parameters"
 INJECTED = "injected-parameters"
@@ -51,13 +54,26 @@ def inject(notebook: Any, parameters: Mapping[str, object]) -> tuple[str, ...]:
     -------
     tuple of str
         Those that the cell tagged ``parameters`` does not bind; all of them if there is none.
+
+    Raises
+    ------
+    UsageError
+        If a name is none that a variable can have.
     """
+    _require_names(parameters)
     cells = [cell for cell in notebook.cells if INJECTED not in _tags(cell)]
     at = next((i for i, cell in enumerate(cells) if DEFAULTS in _tags(cell)), None)
     known = set() if at is None else _bound(cells[at].source)
     cells.insert(0 if at is None else at + 1, _injected(parameters))
     notebook.cells = cells
     return tuple(name for name in parameters if name not in known)
+
+
+def _require_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            message = f"{name!r} is no name that a variable can have: write -p NAME VALUE"
+            raise UsageError(message)
 
 
 def _injected(parameters: Mapping[str, object]) -> Any:

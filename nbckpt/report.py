@@ -1,4 +1,4 @@
-"""Facts as text for people: sizes, durations, ages, and what a store holds.
+"""What a store holds, as text for people.
 
 The command line prints what this gives; so do the notebook's magics.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import lanes, randomness
+from nbckpt.figures import age_text, bytes_text, count_text, duration_text
 from nbckpt.model import Checkpoint, Variable
 from nbckpt.tabular import Column, facts_text, indented, table_text
 from nbckpt.timeline import Timeline
@@ -20,82 +21,20 @@ if TYPE_CHECKING:
     from nbckpt.storage.check import Report
     from nbckpt.storage.store import Store
 
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-
-
-def bytes_text(size_bytes: float) -> str:
-    """A size in decimal units, with three digits where it is not whole.
-
-    Examples
-    --------
-    >>> [bytes_text(n) for n in (0, 999, 1500, 44_000_000, 1_234_000_000)]
-    ['0 B', '999 B', '1.5 kB', '44 MB', '1.23 GB']
-    """
-    unit = 0
-    size = float(size_bytes)
-    while size >= 999.5 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:.3g} {_UNITS[unit]}"
-
-
-def duration_text(seconds: float) -> str:
-    """A duration as one would say it: two digits of what is short, two units of what is long.
-
-    Examples
-    --------
-    >>> [duration_text(s) for s in (0, 0.0042, 0.31, 4.2, 59.96, 126, 3660, 200_000)]
-    ['0 ms', '4.2 ms', '0.31 s', '4.2 s', '1 min', '2 min 6 s', '1 h 1 min', '2 d 7 h']
-    """
-    if seconds < 0:
-        return f"-{duration_text(-seconds)}"
-    if seconds < 0.0995:
-        return f"{seconds * 1000:.2g} ms"
-    if seconds < 59.95:
-        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.3g} s"
-    whole = round(seconds)
-    for unit, parts in ((_DAY, ("d", "h", _HOUR)), (_HOUR, ("h", "min", _MINUTE))):
-        if whole >= unit:
-            return _two_units(whole, unit, *parts)
-    return _two_units(whole, _MINUTE, "min", "s", 1)
-
-
-def _two_units(whole: int, unit: int, name: str, smaller: str, part: int) -> str:
-    rest = whole % unit // part
-    return f"{whole // unit} {name}" + (f" {rest} {smaller}" if rest else "")
-
-
-def age_text(seconds: float) -> str:
-    """How long ago something was, in one unit.
-
-    Examples
-    --------
-    >>> [age_text(s) for s in (1, 40, 150, 3 * 3600, 2 * 86400, 90 * 86400)]
-    ['just now', '40 s ago', '2 min ago', '3 h ago', '2 days ago', '90 days ago']
-    """
-    if seconds < 2:
-        return "just now"
-    if seconds < _MINUTE:
-        return f"{seconds:.0f} s ago"
-    if seconds < _HOUR:
-        return f"{seconds // _MINUTE:.0f} min ago"
-    if seconds < 2 * _DAY:
-        return f"{seconds // _HOUR:.0f} h ago"
-    return f"{seconds // _DAY:.0f} days ago"
-
-
-def count_text(count: int, one: str, many: str = "") -> str:
-    """A number and its noun.
-
-    Examples
-    --------
-    >>> count_text(1, "branch", "branches"), count_text(12, "checkpoint")
-    ('1 branch', '12 checkpoints')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-# -- what a store holds
+__all__ = [
+    "bytes_text",
+    "check_text",
+    "duration_text",
+    "greeting",
+    "listed",
+    "log_text",
+    "outputs_text",
+    "show_text",
+    "state_text",
+    "status_text",
+    "summary_of",
+    "user_names",
+]
 
 CHECKPOINTS = (
     Column(""),
@@ -133,7 +72,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
 
 def summary_of(checkpoint: Checkpoint) -> str:
     """What a checkpoint added, in a few words."""
-    names = _user_names(checkpoint.changed)
+    names = user_names(checkpoint.changed)
     size = sum(checkpoint.changed[name].size_bytes for name in names)
     kept = f"{count_text(len(names), 'variable')} new or changed, {bytes_text(size)}"
     if not checkpoint.refused:
@@ -213,7 +152,7 @@ def _mark(checkpoint: Checkpoint, here: str | None) -> str:
 
 
 def _log_row(checkpoint: Checkpoint, branches: str, now: float) -> tuple[str, ...]:
-    names = _user_names(checkpoint.changed)
+    names = user_names(checkpoint.changed)
     size = sum(checkpoint.changed[name].size_bytes for name in names)
     return (
         checkpoint.name,
@@ -228,7 +167,7 @@ def _log_row(checkpoint: Checkpoint, branches: str, now: float) -> tuple[str, ..
 
 
 def _changes(checkpoint: Checkpoint) -> str:
-    names = [*_user_names(checkpoint.changed), *(f"-{name}" for name in checkpoint.removed)]
+    names = [*user_names(checkpoint.changed), *(f"-{name}" for name in checkpoint.removed)]
     more = f" and {len(names) - FEW} more" if len(names) > FEW + 1 else ""
     return ", ".join(names[:FEW] if more else names) + more
 
@@ -274,7 +213,7 @@ def show_text(
     manifest = timeline.manifest(checkpoint.id)
     rows = [
         _variable_row(manifest[name], changed=name in checkpoint.changed)
-        for name in _user_names(manifest)
+        for name in user_names(manifest)
     ]
     sections = {
         "code": indented(checkpoint.cell.source.rstrip()),
@@ -375,54 +314,8 @@ def check_text(report: Report) -> str:
     return "\n".join([f"{verdict}: {looked_at}", *problems])
 
 
-def checkpoint_json(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, object]:
-    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes."""
-    names = _user_names(checkpoint.changed)
-    made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
-    return {
-        "id": checkpoint.id,
-        "name": checkpoint.name,
-        "parent": checkpoint.parent,
-        "branch": checkpoint.branch,
-        "heads": [b for b, head in timeline.branches.items() if head == checkpoint.id],
-        "state": checkpoint.state,
-        "created_at": made.isoformat(),
-        "duration_s": checkpoint.duration_s,
-        "size_bytes": sum(checkpoint.changed[name].size_bytes for name in names),
-        "changed": names,
-        "removed": list(checkpoint.removed),
-        "refused": [str(refusal) for refusal in checkpoint.refused],
-        "omitted": list(checkpoint.omitted),
-        "notebook": checkpoint.notebook,
-        "session": checkpoint.session,
-        "source": checkpoint.cell.source,
-        "execution_count": checkpoint.cell.execution_count,
-        "cell_id": checkpoint.cell.cell_id,
-        "progress": list(checkpoint.progress) if checkpoint.progress else None,
-        "error": checkpoint.error,
-        "tags": list(checkpoint.tags),
-        "note": checkpoint.note,
-    }
-
-
-def variables_json(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, object]]:
-    """What is known of each variable at a checkpoint, for programs."""
-    manifest = timeline.manifest(checkpoint.id)
-    return [
-        {
-            "name": name,
-            "type_name": manifest[name].type_name,
-            "shape": manifest[name].shape,
-            "size_bytes": manifest[name].size_bytes,
-            "changed": name in checkpoint.changed,
-            "recipe": manifest[name].recipe,
-            "preview": manifest[name].preview,
-        }
-        for name in _user_names(manifest)
-    ]
-
-
-def _user_names(names: Iterable[str]) -> list[str]:
+def user_names(names: Iterable[str]) -> list[str]:
+    """Those of `names` that are variables of the user's, sorted."""
     return sorted(name for name in names if name not in randomness.NAMES)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from nbckpt.figures import duration_text
 from nbckpt.outcomes import WORTH_TELLING_S, Outcome
-from nbckpt.report import duration_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -152,6 +152,7 @@ def test_a_newer_store_is_refused_with_the_next_move(
         (["sql", "selec"], "syntax error"),
         (["log", "--store", "nowhere"], "no store at"),
         (["run", "nowhere.ipynb"], "nowhere.ipynb cannot be read"),
+        (["show", "~9"], "before the first checkpoint"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_exit_status_2(
@@ -260,3 +261,31 @@ def test_a_run_prints_a_table_and_for_a_failed_cell_why(
     assert status == 1
     assert [c["way"] for c in found["cells"]] == ["restored", "ran", "restored", "ran"]
     assert found["out"] == str(tmp_path / "b.ipynb")
+
+
+def test_on_a_terminal_a_run_shows_a_bar_instead_of_lines(tmp_path: Path) -> None:
+    loop = """
+with nbckpt.checkpoint("read") as step:
+    for i in step.track(range(12)):
+        time.sleep(0.1)
+"""
+    write_notebook(tmp_path / "a.ipynb", {"tools": "import time, nbckpt", "loop": loop})
+    code = (
+        "import os, pty, sys; os.chdir(sys.argv[1]);"
+        "sys.exit(pty.spawn([sys.executable, '-m', 'nbckpt', 'run', 'a.ipynb']))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**environment(), "TERM": "xterm", "COLUMNS": "60", "LINES": "20"},
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert "starting the kernel" in done.stdout
+    assert " of 12" in done.stdout
+    assert "0/2" in done.stdout
+    assert "restored 0 of 2 cells" in done.stdout
+    assert "[2/2]" not in done.stdout

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from nbckpt import ipynb, parameters
+from nbckpt.errors import UsageError
 from nbckpt.outcomes import Ending, Outcome, label_of, summary_text, table, told
 
 
@@ -127,6 +128,16 @@ def test_without_a_cell_of_defaults_parameters_come_first() -> None:
 
     assert notebook.cells[0].source == "# Parameters\nn = 'two'"
     assert unknown == ("n",)
+
+
+@pytest.mark.parametrize("name", ["two words", "1st", "class", ""])
+def test_what_no_variable_can_be_called_is_no_parameter(name: str) -> None:
+    notebook = notebook_of("a = 1")
+
+    with pytest.raises(UsageError, match="no name that a variable can have"):
+        parameters.inject(notebook, {name: 1})
+
+    assert len(notebook.cells) == 1
 
 
 def test_cells_of_an_old_notebook_have_the_same_ids_each_time(tmp_path: Any) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt import report
+from nbckpt.figures import duration_text
 from nbckpt.lanes import drawn
 from nbckpt.model import Cell, Checkpoint, Refusal, Variable, checkpoint_record
 from nbckpt.tabular import Column, cut, facts_text, table_text, width_of
@@ -43,13 +44,13 @@ FRAME = Variable("df", "blob2", "value2", "pandas.DataFrame", 44_000_000, shape=
 
 @given(st.floats(0, 1e9))
 def test_durations_are_short_and_never_empty(seconds: float) -> None:
-    assert 3 <= len(report.duration_text(seconds)) <= 12
+    assert 3 <= len(duration_text(seconds)) <= 12
 
 
 @given(st.floats(0.001, 1e8))
 def test_a_duration_says_nearly_what_it_was(seconds: float) -> None:
     units = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
-    words = report.duration_text(seconds).split()
+    words = duration_text(seconds).split()
 
     said = sum(float(n) * units[u] for n, u in zip(words[::2], words[1::2], strict=True))
 

@@ -1,0 +1,70 @@
+"""What the command line prints with ``--json``: plain values, times in UTC, sizes in bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from nbckpt import report
+from nbckpt.model import Checkpoint
+from nbckpt.timeline import Timeline
+
+if TYPE_CHECKING:
+    from nbckpt.runner import Run
+
+
+def of_checkpoint(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, object]:
+    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes."""
+    names = report.user_names(checkpoint.changed)
+    made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
+    return {
+        "id": checkpoint.id,
+        "name": checkpoint.name,
+        "parent": checkpoint.parent,
+        "branch": checkpoint.branch,
+        "heads": [b for b, head in timeline.branches.items() if head == checkpoint.id],
+        "state": checkpoint.state,
+        "created_at": made.isoformat(),
+        "duration_s": checkpoint.duration_s,
+        "size_bytes": sum(checkpoint.changed[name].size_bytes for name in names),
+        "changed": names,
+        "removed": list(checkpoint.removed),
+        "refused": [str(refusal) for refusal in checkpoint.refused],
+        "omitted": list(checkpoint.omitted),
+        "notebook": checkpoint.notebook,
+        "session": checkpoint.session,
+        "source": checkpoint.cell.source,
+        "execution_count": checkpoint.cell.execution_count,
+        "cell_id": checkpoint.cell.cell_id,
+        "progress": list(checkpoint.progress) if checkpoint.progress else None,
+        "error": checkpoint.error,
+        "tags": list(checkpoint.tags),
+        "note": checkpoint.note,
+    }
+
+
+def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, object]]:
+    """What is known of each variable at a checkpoint, for programs."""
+    manifest = timeline.manifest(checkpoint.id)
+    return [
+        {
+            "name": name,
+            "type_name": manifest[name].type_name,
+            "shape": manifest[name].shape,
+            "size_bytes": manifest[name].size_bytes,
+            "changed": name in checkpoint.changed,
+            "recipe": manifest[name].recipe,
+            "preview": manifest[name].preview,
+        }
+        for name in report.user_names(manifest)
+    ]
+
+
+def of_run(run: Run) -> dict[str, object]:
+    """What a run did, for programs."""
+    return {
+        **dataclasses.asdict(run),
+        "saved_s": run.saved_s,
+        **{name: str(getattr(run, name)) for name in ("notebook", "out", "store")},
+    }
