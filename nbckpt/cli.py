@@ -26,7 +26,17 @@ DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 
 
 _EXIT_STATUS = """\
 exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done,
-3 the store is damaged or of a newer nbckpt"""
+3 the store is damaged or of a newer nbckpt, 130 interrupted"""
+
+_RUN_AGAIN = """\
+The kernel may die, or the machine: type the same command again, and every cell that was
+finished is restored, and a loop in `step.track` goes on at the item that was not finished.
+
+  nbckpt run train.ipynb -p epochs 20 -p model small"""
+
+_QUERIES = """\
+  nbckpt sql "select name, duration_s from checkpoints order by duration_s desc"
+  nbckpt sql "select * from variable('df', 'load') limit 5" --json"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_run(verbs: Any) -> None:
-    run = _verb(verbs, "run", _run, "run a notebook; started again, go on where it was")
+    run = _verb(verbs, "run", _run, "run a notebook; started again, go on where it was", _RUN_AGAIN)
     run.add_argument("notebook", metavar="NOTEBOOK", type=Path)
     run.add_argument(
         "-o",
@@ -102,7 +112,8 @@ def _add_run(verbs: Any) -> None:
         nargs=2,
         action="append",
         default=[],
-        help="set NAME after the cell tagged `parameters`: True, False, None, a number, or text",
+        help="set NAME after the cell tagged `parameters`: True, False, None, a number, or text; "
+        "may be given again",
     )
     run.add_argument("--fresh", action="store_true", help="run every cell, whatever was kept")
     _takes_store(run, "by default NBCKPT_STORE, or .nbckpt beside NOTEBOOK")
@@ -116,7 +127,7 @@ def _add_looks(verbs: Any) -> None:
     show.add_argument(
         "ref", metavar="REF", help="a name, NAME@2, the beginning of an id, a branch, or ~2"
     )
-    sql = _verb(verbs, "sql", _sql, "ask the store in SQL")
+    sql = _verb(verbs, "sql", _sql, "ask the store in SQL", _QUERIES)
     sql.add_argument(
         "query",
         metavar="QUERY",
@@ -130,10 +141,19 @@ def _add_looks(verbs: Any) -> None:
 
 
 def _verb(
-    verbs: Any, name: str, function: Callable[[argparse.Namespace], int], told: str
+    verbs: Any,
+    name: str,
+    function: Callable[[argparse.Namespace], int],
+    told: str,
+    more: str = "",
 ) -> argparse.ArgumentParser:
     verb: argparse.ArgumentParser = verbs.add_parser(
-        name, help=told, description=f"{told[0].upper()}{told[1:]}.", allow_abbrev=False
+        name,
+        help=told,
+        description=f"{told[0].upper()}{told[1:]}.",
+        epilog=more,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     verb.set_defaults(verb=function)
     return verb

@@ -166,7 +166,8 @@ class Execution:
 
     def _told(self, number: int) -> Outcome:
         """The outcome of a cell, with what the events of its time tell."""
-        return told(self.outcomes[number], self._events(number))
+        outcome = self.outcomes[number]
+        return told(outcome, self._events(number)) if outcome.began_at else outcome
 
     def _events(self, number: int) -> list[Record]:
         began_at = self.outcomes[number].began_at

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from nbckpt.model import Checkpoint
 
 
-def drawn(checkpoints: Sequence[Checkpoint], marks: Sequence[str]) -> list[str]:
+def drawn(
+    checkpoints: Sequence[Checkpoint], marks: Sequence[str], *, trunk: str | None = None
+) -> list[str]:
     """One piece of the graph for each checkpoint, all of the same width.
 
     A child stands in its parent's lane; every further child of the same parent has a lane of its
@@ -19,15 +21,20 @@ def drawn(checkpoints: Sequence[Checkpoint], marks: Sequence[str]) -> list[str]:
         Newest first; a parent stands after its children.
     marks
         One character for each checkpoint.
+    trunk
+        Id of the checkpoint that stands in the first lane, whatever stands above it.
     """
-    lanes: list[str | None] = []  # the checkpoint that each lane leads down to
-    rows = []
     present = {c.id for c in checkpoints}
+    # The checkpoint that each lane leads down to.
+    lanes: list[str | None] = [trunk] if trunk in present else []
+    rows = []
+    unbegun = trunk
     for checkpoint, mark in zip(checkpoints, marks, strict=True):
         mine = [i for i, expected in enumerate(lanes) if expected == checkpoint.id]
         if not mine:
             mine = [_free(lanes)]
-        rows.append(_row(lanes, mine, mark))
+        unbegun = None if checkpoint.id == unbegun else unbegun
+        rows.append(_row([i if i != unbegun else None for i in lanes], mine, mark))
         for i in mine:
             lanes[i] = None
         lanes[mine[0]] = checkpoint.parent if checkpoint.parent in present else None

@@ -83,23 +83,22 @@ def summary_of(checkpoint: Checkpoint) -> str:
 def listed(timeline: Timeline, branch: str | None) -> list[Checkpoint]:
     """The checkpoints that a log of `branch` shows, newest first; None means of all branches.
 
-    With the finished ones of the branch stand the latest that failed or did not finish, as long
-    as no later one of the same name did.
+    With the finished ones stand those that failed or did not finish, as long as they are the
+    newest of their name.
     """
+    every = timeline.checkpoints.values()
     if branch is None:
-        shown = list(timeline.checkpoints.values())
-        return sorted(shown, key=lambda c: c.created_at, reverse=True)
-    head = timeline.head(branch)
-    line = timeline.ancestry(head.id) if head else []
-    unfinished: dict[str, Checkpoint] = {}
-    for checkpoint in timeline.checkpoints.values():
-        if checkpoint.branch != branch or checkpoint in line:
-            continue
-        if all(c.id != checkpoint.id for c in timeline.named(checkpoint.name)[:1]):
-            continue
-        if checkpoint.state != "done":
-            unfinished[checkpoint.name] = checkpoint
-    return sorted([*line, *unfinished.values()], key=lambda c: c.created_at, reverse=True)
+        done = [c for c in every if c.state == "done"]
+    else:
+        head = timeline.head(branch)
+        done = timeline.ancestry(head.id) if head else []
+    names = {c.name for c in every if c.state != "done" and branch in (None, c.branch)}
+    newest = [timeline.named(name)[0] for name in names]
+    return sorted(
+        {c.id: c for c in [*done, *(c for c in newest if c.state != "done")]}.values(),
+        key=lambda c: c.created_at,
+        reverse=True,
+    )
 
 
 def log_text(
@@ -127,7 +126,7 @@ def log_text(
         return f"no checkpoints{where} yet"
     heads = _heads(timeline)
     here = position or next(iter(heads), None)
-    graph = lanes.drawn(shown, [_mark(c, here) for c in shown])
+    graph = lanes.drawn(shown, [_mark(c, here) for c in shown], trunk=here)
     at = time.time() if now is None else now
     rows = [
         (drawn, *_log_row(c, heads.get(c.id, ""), at))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +35,8 @@ def validated(notebook: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """What nbval says of a copy of `notebook` in `folder`."""
     folder.mkdir(exist_ok=True)
     (folder / "conftest.py").write_text(GUARD)
-    shutil.copy(notebook, folder)
+    quick = notebook.read_text("utf-8").replace("seconds_per_call = 0.2", "seconds_per_call = 0.01")
+    (folder / notebook.name).write_text(quick, "utf-8")
     command = "-m pytest --nbval --nbval-current-env -p no:cacheprovider -q --rootdir ."
     return subprocess.run(
         [sys.executable, *command.split(), notebook.name],

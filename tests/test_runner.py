@@ -140,6 +140,7 @@ def test_a_cells_own_error_is_named_and_written_with_its_traceback(tmp_path: Pat
     done = run(notebook)
 
     assert done.ending == "failed"
+    assert [c.saved_s for c in done.cells] == [0.0] * 3
     assert done.problem == "cell 2 of 3 ('bad') failed: ZeroDivisionError: division by zero"
     assert [c.ending for c in done.cells] == ["done", "failed", "waiting"]
     assert texts_of(done.out) == {
