@@ -66,16 +66,15 @@ def demo(keep: Path | None, say: Say) -> None:
     with _folder(keep) as folder:
         shutil.copy(notebook_path(), folder / NOTEBOOK)
         say(f"$ nbckpt run {NOTEBOOK}")
-        running = _start(folder)
-        death = _kill_in_loop(running, folder / ".nbckpt")
-        say(
-            f"$ kill -9 {death.pid}          "
-            f"# its kernel, with {death.done} of {death.total} documents read"
-        )
-        first = _end(running, expected=1)
+        with _start(folder) as running:
+            death = _kill_in_loop(running, folder / ".nbckpt")
+            read = f"{death.done} of {death.total} documents read"
+            say(f"$ kill -9 {death.pid}          # its kernel, with {read}")
+            first = _end(running, expected=1)
         say("")
         say(f"$ nbckpt run {NOTEBOOK}     # the same again")
-        second = _end(_start(folder), expected=0)
+        with _start(folder) as running:
+            second = _end(running, expected=0)
         say("")
         say(comparison(first, second))
         say("")
