@@ -155,9 +155,15 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
         return reduced
     make, arguments, *rest = reduced
-    if make not in (cloudpickle._make_skeleton_class, cloudpickle._make_skeleton_enum):  # noqa: SLF001
+    if make is cloudpickle._make_skeleton_enum:  # noqa: SLF001
+        return make, (*arguments[:-2], None, None), *rest
+    if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
         return reduced
-    return make, (*arguments[:-2], None, None), *rest
+    kind, name, bases, members, *_ = arguments
+    if "__slots__" in cls.__dict__:
+        # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
+        members = {**members, "__slots__": cls.__dict__["__slots__"]}
+    return make, (kind, name, bases, members, None, None), *rest
 
 
 def is_notebook_function(value: object, namespace: object) -> bool:

@@ -212,7 +212,10 @@ def test_loading_a_class_leaves_the_live_one_alone() -> None:
         "class M(type):\n    pass\nclass T(metaclass=M):\n    pass\nx = T()\n"
         "ok = lambda x: type(type(x)).__name__ == 'M'",
         "class T:\n    @property\n    def a(self):\n        return 7\nx = T()\nok = lambda x: x.a == 7",
-        "class T:\n    __slots__ = ('a',)\nx = T()\nx.a = 4\nok = lambda x: x.a == 4",
+        "class T:\n    __slots__ = ('a',)\nx = T()\nx.a = 4\n"
+        "ok = lambda x: x.a == 4 and not hasattr(x, '__dict__')",
+        "from dataclasses import dataclass\n@dataclass(slots=True)\nclass T:\n    a: int = 3\n"
+        "x = T()\nok = lambda x: x.a == 3 and not hasattr(x, '__dict__') and x == type(x)(3)",
         "import queue\nx = queue.Queue()\nx.put(5)\nok = lambda x: x.get() == 5",
         "import threading\nx = {'lock': threading.Lock(), 'r': threading.RLock()}\n"
         "ok = lambda x: x['lock'].acquire(False) and x['r'].acquire(False)",
