@@ -160,7 +160,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
         return reduced
     kind, name, bases, members, *_ = arguments
-    if "__slots__" in cls.__dict__:
+    if "__slots__" in cls.__dict__ and not issubclass(cls, tuple):  # NamedTuple makes its own
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     return make, (kind, name, bases, members, None, None), *rest
