@@ -117,7 +117,8 @@ def kill_until_done(folder: Path, chance: random.Random, span_s: float) -> tuple
     folder.mkdir()
     run = Run(folder)
     while True:
-        state = run.attempt(chance.uniform(0, span_s))
+        # Longer from death to death: on a machine that has become slower it must end as well.
+        state = run.attempt(chance.uniform(0, span_s * (1 + run.kills / 5)))
         run.check()
         if state is not None:
             return state, run.kills
