@@ -106,8 +106,9 @@ class Encoder:
         return [n for n, v in self._namespace.items() if v is obj and is_user_name(n)]
 
     def _can_keep(self, recipe: Recipe) -> bool:
+        scope = Scope(self._namespace, self._homes)
         try:
-            encode(recipe.values, Scope(self._namespace, self._homes), with_shares=False)
+            encode({"recipe": recipe.reduced()}, scope, with_shares=False)
         except EncodeError:
             return False
         return True

@@ -24,11 +24,12 @@ from nbckpt.analysis import names_of_tree
 
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
-     "webbrowser", "os", "signal", "ctypes", "http", "xmlrpc", "logging"}
+     "webbrowser", "os", "signal", "ctypes", "http", "xmlrpc", "logging", "smtplib", "ftplib",
+     "imaplib", "poplib", "selenium", "ray", "distributed", "wandb", "mlflow"}
 )  # fmt: skip
 """Classes and functions of these do more than build a value when they are called."""
 
-_EFFECTFUL_CLASSES = frozenset({"Thread", "Timer", "Process", "Popen", "ExcelWriter"})
+_EFFECTFUL_CLASSES = re.compile(r".*(Thread|Timer|Process|Popen|Writer|Server|PdfPages)")
 
 _WRITING_MODE = re.compile(r"(?=.*[wax+])[rwaxbtU+]{1,4}")
 
@@ -85,7 +86,8 @@ class Recipe:
     values
         What the statement reads, as it was when the statement ran.
     after
-        What to do to the new value: ``("seek", position)`` or ``("close",)``.
+        What to do to the new value: ``("seek", position)``, ``("close",)``, or
+        ``("set", attributes)``.
     """
 
     name: str
@@ -108,6 +110,9 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
             value.seek(position)
         case ("close",):
             value.close()
+        case ("set", members):
+            for member, is_set_to in members.items():
+                setattr(value, member, is_set_to)
     return value
 
 
@@ -124,7 +129,7 @@ def recipe_for(
         return f"and `{source}` does more than build a value"
     if not _builds(call, value, namespace):
         return f"and running `{source}` again might do more than build a value: run it yourself"
-    if reason := _lost_state(value, call):
+    if reason := _lost_state(value):
         return reason
     names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {name}
     values = {n: namespace[n] for n in sorted(names) if n in namespace}
@@ -157,7 +162,7 @@ def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
 def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> bool:
     if isinstance(value, types.GeneratorType):
         return _is_fresh_generator(call, value, namespace)
-    if _has_writing_mode(call):
+    if _is_writable(value) or _may_write(call, namespace):
         return False
     function = _resolve(call.func, namespace)
     if isinstance(function, type):
@@ -178,21 +183,48 @@ def _is_fresh_generator(
 def _is_harmless(cls: type) -> bool:
     for base in cls.__mro__:
         module = base.__module__.split(".")[0]
-        if module in _EFFECTFUL_MODULES or base.__name__ in _EFFECTFUL_CLASSES:
+        if module in _EFFECTFUL_MODULES or _EFFECTFUL_CLASSES.fullmatch(base.__name__):
             return False
     home = sys.modules.get(cls.__module__)
     return cls.__module__ != "__main__" and hasattr(home, "__name__")
 
 
-def _has_writing_mode(call: ast.Call) -> bool:
-    modes = [a for a in call.args[1:2] if isinstance(a, ast.Constant)]
-    modes += [
-        k.value for k in call.keywords if k.arg == "mode" and isinstance(k.value, ast.Constant)
-    ]
-    named = [k for k in call.keywords if k.arg == "mode" and not isinstance(k.value, ast.Constant)]
-    return bool(named) or any(
-        isinstance(m.value, str) and _WRITING_MODE.fullmatch(m.value) for m in modes
-    )
+def _is_writable(value: object) -> bool:
+    """Whether a file was opened to be written: opening it again might empty it."""
+    if isinstance(value, io.IOBase) and not value.closed:
+        return value.writable()
+    return _is_writing_mode(getattr(value, "mode", None))
+
+
+def _may_write(call: ast.Call, namespace: Mapping[str, object]) -> bool:
+    """Whether an argument is, or may be, the mode of a file that is to be written."""
+    if any(isinstance(a, ast.Starred) for a in call.args):
+        return True
+    if any(not _is_mapping_without_mode(s, namespace) for s in _spread(call)):
+        return True
+    modes = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "mode")]
+    return any(_may_be_writing_mode(mode, namespace) for mode in modes)
+
+
+def _spread(call: ast.Call) -> list[ast.expr]:
+    return [k.value for k in call.keywords if k.arg is None]
+
+
+def _is_mapping_without_mode(node: ast.expr, namespace: Mapping[str, object]) -> bool:
+    value = namespace.get(node.id) if isinstance(node, ast.Name) else None
+    return isinstance(value, Mapping) and "mode" not in value
+
+
+def _may_be_writing_mode(node: ast.expr, namespace: Mapping[str, object]) -> bool:
+    if isinstance(node, ast.Constant):
+        return _is_writing_mode(node.value)
+    if isinstance(node, ast.Name):
+        return _is_writing_mode(namespace.get(node.id))
+    return not isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Attribute)
+
+
+def _is_writing_mode(value: object) -> bool:
+    return isinstance(value, str) and _WRITING_MODE.fullmatch(value) is not None
 
 
 def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
@@ -212,20 +244,39 @@ def _qualified(function: object) -> str:
     return name if module in ("builtins", "io", "_io") else f"{module.lstrip('_')}.{name}"
 
 
-def _lost_state(value: object, call: ast.Call) -> str | None:
+def _lost_state(value: object) -> str | None:
     """What of `value` the statement would not bring back, if it matters."""
-    arguments = [a.value for a in call.args if isinstance(a, ast.Constant)]
     if isinstance(value, sqlite3.Connection):
-        if ":memory:" in arguments or "" in arguments:
-            return "and its rows are in memory only: keep them in a file"
-        return "in an open transaction: commit it first" if value.in_transaction else None
-    if type(value).__name__ == "DuckDBPyConnection" and (not arguments or ":memory:" in arguments):
+        return _lost_of_sqlite(value)
+    if type(value).__name__ == "DuckDBPyConnection" and not _has_duckdb_file(value):
         return "and its tables are in memory only: keep them in a file"
     if isinstance(value, socket.socket) and _is_connected(value):
         return "and it is connected: connect again after going back"
     if isinstance(value, io.IOBase) and not value.closed and not value.seekable():
         return "and what was read from it cannot be read again"
     return None
+
+
+def _lost_of_sqlite(connection: sqlite3.Connection) -> str | None:
+    if connection.in_transaction:
+        return "in an open transaction: commit it first"
+    try:
+        cursor = connection.cursor()
+        cursor.row_factory = None
+        rows = cursor.execute("pragma database_list").fetchall()
+    except sqlite3.Error as error:
+        return f"and what it is connected to cannot be told ({error})"
+    if any(name == "main" and not file for _, name, file in rows):
+        return "and its rows are in memory only: keep them in a file"
+    return None
+
+
+def _has_duckdb_file(connection: Any) -> bool:
+    try:  # on a cursor, which is a connection of its own: a result that is being read stays
+        found = connection.cursor().sql("select path from duckdb_databases() where not internal")
+        return all(path for (path,) in found.fetchall())
+    except Exception:  # a closed or broken connection raises what it likes
+        return False
 
 
 def _is_connected(sock: socket.socket) -> bool:
@@ -237,6 +288,8 @@ def _is_connected(sock: socket.socket) -> bool:
 
 
 def _afterwards(value: object) -> tuple[Any, ...]:
+    if isinstance(value, sqlite3.Connection):
+        return ("set", {"row_factory": value.row_factory, "text_factory": value.text_factory})
     if not isinstance(value, io.IOBase):
         return ()
     return ("close",) if value.closed else ("seek", value.tell())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +281,27 @@ def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
 
     assert current.session().steps["a"].todo
     assert [c.name for c in current.session().history()] == ["a", "a"]
+
+
+# -- what it costs
+
+
+@pytest.mark.parametrize("made", ["np.arange(9000.)", "np.arange(9.)", "Holder(np.arange(9000.))"])
+def test_a_value_that_the_notebook_lets_go_of_is_freed_at_once(
+    open_session: Session, made: str
+) -> None:
+    definition = "import numpy as np\nclass Holder:\n    def __init__(self, a):\n        self.a = a"
+    step(open_session, "one", f"{definition}\nbig = {made}")
+    freed: list[int] = []
+    weakref.finalize(open_session.namespace["big"], freed.append, 1)
+    enabled = gc.isenabled()
+    gc.disable()
+
+    try:
+        step(open_session, "two", "big = None")
+        freed_then = list(freed)
+    finally:
+        if enabled:
+            gc.enable()
+
+    assert freed_then == [1]

@@ -70,7 +70,7 @@ def _as_buffer(array: np.ndarray) -> Any:
         order, flat = "F", array.T.reshape(-1)
     else:
         order, flat = "C", np.ascontiguousarray(array).reshape(-1)
-    data = pickle.PickleBuffer(flat.view(np.uint8).data)
+    data = pickle.PickleBuffer(flat.view(np.uint8))  # type: ignore[arg-type]  # it is a buffer
     return array_from, (data, array.dtype, array.shape, order, array.flags.writeable)
 
 

@@ -1,13 +1,14 @@
 """Closed files: what ``with open(…) as file:`` leaves behind in a notebook.
 
 An open file has a position, a lock and a meaning outside; that is for a recipe. A closed one is
-only a name.
+only a name. cloudpickle would write an open text file as a copy of its text in memory.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,11 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
 
 
 def _reduce_file(_: object, file: Any) -> Any:
-    if not file.closed:
+    if file is sys.stdout or file is sys.stderr:
         return NotImplemented
+    if not file.closed:
+        message = "it is an open file"
+        raise TypeError(message)
     is_text = isinstance(file, io.TextIOWrapper)
     buffer = file.buffer if is_text else file
     name = file.name if isinstance(file.name, str | int) else os.fspath(file.name)

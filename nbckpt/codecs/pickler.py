@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from nbckpt.codecs import arrays, files, functions, locks, tensors
+from nbckpt.codecs import alive, arrays, files, functions, locks, tensors
 from nbckpt.codecs.loading import HEADER, MAGIC, from_namespace
 from nbckpt.codecs.sharing import shareable_ids
 
@@ -141,7 +141,10 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         own: frozenset[str],
         linked: frozenset[int],
     ) -> None:
-        super().__init__(writer, protocol=5, buffer_callback=self._take_buffer)
+        # Not a method of its own: a pickler that held itself would be garbage for the collector,
+        # with the user's values in its memo, and Python < 3.12.4 crashes on memoryviews in it
+        # (https://github.com/python/cpython/issues/77894).
+        super().__init__(writer, protocol=5, buffer_callback=_taking_large(buffers))
         self.scope = scope
         self.own = own
         self.linked = linked
@@ -152,20 +155,12 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.sources: dict[str, functions.Source] = {}
         self.private: set[int] = set()
         self.latest: object = None
-        self._buffers = buffers
         self._reducers: dict[type, Reducer | None] = {}
         self._keepalive: list[object] = []
 
     def keep(self, temporary: object) -> None:
         """Keep a temporary alive while the stream is written, so that its id stays its own."""
         self._keepalive.append(temporary)
-
-    def _take_buffer(self, buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes < OUT_OF_BAND_BYTES:
-            return True
-        self._buffers.append(raw)
-        return False
 
     def reducer_override(self, obj: object) -> Reduced:
         """How to write `obj`; NotImplemented leaves it to its own `__reduce_ex__`."""
@@ -183,6 +178,19 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         return super().reducer_override(obj)
 
 
+def _taking_large(buffers: list[Buffer]) -> Callable[[pickle.PickleBuffer], bool]:
+    """A callback that takes large buffers out of the stream."""
+
+    def stays_in_stream(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < OUT_OF_BAND_BYTES:
+            return True
+        buffers.append(raw)
+        return False
+
+    return stays_in_stream
+
+
 def _reducer_for(kind: type) -> Reducer | None:
     if issubclass(kind, type):
         return _reduce_class
@@ -198,6 +206,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or tensors.reducer_for(kind)
         or locks.reducer_for(kind)
         or files.reducer_for(kind)
+        or alive.reducer_for(kind)
     )
 
 

@@ -7,6 +7,7 @@ twenty times as long, so it is asked for the single object only.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import io
 import itertools
 import socket
@@ -25,7 +26,7 @@ MAX_VISITED = 200_000
 
 _NEVER_BY_DILL = (
     io.IOBase, socket.socket, sqlite3.Connection, sqlite3.Cursor, subprocess.Popen,
-    threading.Thread, asyncio.Future, asyncio.AbstractEventLoop,
+    threading.Thread, concurrent.futures.Future, asyncio.Future, asyncio.AbstractEventLoop,
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
     types.ModuleType, types.FrameType, types.TracebackType,
 )  # fmt: skip
