@@ -87,7 +87,7 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         node = _with_at(frame)
         if not _is_guarded(node) and not session.guards_blocks:
             _warn_unguarded(self._request.name)
-            self._request = replace(self._request, rerun=True)
+            self._request = replace(self._request, is_skippable=False)
         session.ran(session.running)
         source = "\n".join(ast.unparse(statement) for statement in node.body)
         self._step = Step.begin(session, self._request, Cell(source), _body_of(node))

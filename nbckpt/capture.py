@@ -106,10 +106,11 @@ class Capturer:
         for name in removed:
             self._forget(name)
 
-    def recall(self) -> None:
-        """Let the next look keep what was left out before."""
-        self.touched(self._omitted)
-        self._omitted = {}
+    def recall(self, names: Iterable[str] | None = None) -> None:
+        """Let the next look keep what was left out before, of all or of these names."""
+        recalled = self._omitted.keys() & (self._omitted if names is None else names)
+        self.touched(recalled)
+        self._omitted = {n: i for n, i in self._omitted.items() if n not in recalled}
 
     def settled(self) -> dict[str, Variable]:
         """What is kept and still as it was: the names that no code can have changed since."""

@@ -20,7 +20,7 @@ from nbckpt.storage.store import Store
 LOAD = "__import__('nbckpt').load_ipython_extension(get_ipython())\n"
 """Not ``%load_ext``, after which the notebook's own would say that it was loaded already."""
 SKIP = "get_ipython().run_line_magic('nbckpt', 'auto skip --sync')"
-FRESH = "get_ipython().run_line_magic('nbckpt', 'auto on --sync')"
+FRESH = "get_ipython().run_line_magic('nbckpt', 'auto on --sync --rerun')"
 SESSION = "__import__('nbckpt.current', fromlist=['session']).session().id"
 WAIT = "__import__('nbckpt').wait()"
 

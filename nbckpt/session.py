@@ -84,6 +84,7 @@ class Session:
         self.steps: dict[str, Step] = {}
         self.running: ast.Module | None = None
         self.guards_blocks = False
+        self.reruns = False
         self.seeded: set[str] = set()
         self._begun = False
         self._tables = TableKeeper(store)

@@ -40,7 +40,9 @@ class Request:
     deps
         Files that it depends on.
     rerun
-        Run even if it could be restored.
+        Run from the beginning even if it could be restored.
+    is_skippable
+        False for a block whose body runs in any case; its loops still go on where they were.
     sync
         Wait for the disk however long it takes.
     """
@@ -52,6 +54,7 @@ class Request:
     note: str = ""
     rerun: bool = False
     sync: bool = False
+    is_skippable: bool = True
 
 
 @dataclass(eq=False)
@@ -83,6 +86,7 @@ class Step:
     _before: dict[str, str] = field(default_factory=dict)
     _began: float = 0.0
     skipped_items: int = 0
+    _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _random_before: dict[str, str] = field(default_factory=dict)
     _partial: Checkpoint | None = None
     _loops: int = 0
@@ -104,10 +108,12 @@ class Step:
         if not names.everything:
             known = {*session.capturer.user_names(), *names.binds}
             session.require_names(request.selection, known)
+        if session.reruns:
+            request = replace(request, rerun=True)
         session.refresh()
         key = session.key_of(tree, request.selection, request.deps)
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
-        if not request.rerun and step._restore():
+        if request.is_skippable and not request.rerun and step._restore():
             return step
         step._start()
         return step
@@ -172,7 +178,8 @@ class Step:
         self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
-        self._partial = session.timeline.partial(self.request.name, self.key.digest)
+        if not self.request.rerun:
+            self._partial = session.timeline.partial(self.request.name, self.key.digest)
         self._began = time.perf_counter()
 
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
@@ -185,7 +192,7 @@ class Step:
         """
         duration = time.perf_counter() - self._began
         self.session.ran(self.tree)
-        draft = self._draft(duration, "done")
+        draft = self._draft(self._spent_s + duration, "done")
         if outputs:
             text = json.dumps(outputs).encode()
             draft = replace(draft, outputs=self.session.store.put_blob([text]))
@@ -224,6 +231,8 @@ class Step:
 
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
+        # A block inside this step may have left out what this step itself made.
+        session.capturer.recall(self.tree_binds)
         captured = session.capture(request.selection)
         now = {n: v.blob for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
@@ -287,6 +296,7 @@ class Step:
         if loop > self._loops:
             return sys.maxsize
         self._partial = None
+        self._spent_s = partial.duration_s
         self.skipped_items = done
         saved = partial.duration_s
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
@@ -295,7 +305,7 @@ class Step:
     def _keep_progress(self, progress: tuple[int, int, int]) -> None:
         self.session.ran(self.tree)
         duration = time.perf_counter() - self._began
-        partial = replace(self._draft(duration, "partial"), progress=progress)
+        partial = replace(self._draft(self._spent_s + duration, "partial"), progress=progress)
         self.session.commit(partial)
 
     def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:

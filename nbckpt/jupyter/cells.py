@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import traceback
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ from nbckpt.session import Session
 from nbckpt.steps import Request, Step
 
 _MARKER = "%%checkpoint"
+
+_RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
 
 class CellRejected(InputRejected):
@@ -152,7 +156,7 @@ class Cells:
     def _default_name(self) -> str:
         cell_id = getattr(self._info, "cell_id", None)
         if cell_id:
-            return f"cell-{cell_id[:8]}".rstrip("-.")
+            return f"cell-{_short(cell_id)}"
         assert self._tree is not None
         return f"cell-{analysis.digest_of_tree(self._tree)[:8]}"
 
@@ -267,6 +271,13 @@ def _marked(tree: ast.Module) -> str | None:
         case ["checkpoint", str(line), ""]:
             return line
     return None
+
+
+def _short(cell_id: str) -> str:
+    """A cell id as part of a name: random ones cut to what tells them apart, others whole."""
+    if _RANDOM.fullmatch(cell_id):
+        return cell_id[:8]
+    return re.sub(r"[^\w.+-]", "-", cell_id)
 
 
 _OURS = frozenset({"nbckpt", "resume", "rewind", "checkpoint", "load_ext", "unload_ext"})

@@ -100,7 +100,8 @@ class CheckpointMagics(Magics):
     def _auto(self, line: str) -> None:
         words = line.split()
         sync = "--sync" in words
-        match [w for w in words if w != "--sync"]:
+        self._session.reruns = "--rerun" in words
+        match [w for w in words if w not in ("--sync", "--rerun")]:
             case ["on"]:
                 self._cells.auto = Auto(keeps=True, sync=sync)
             case ["skip"]:
@@ -108,7 +109,7 @@ class CheckpointMagics(Magics):
             case ["off"]:
                 self._cells.auto = Auto()
             case _:
-                message = f"%nbckpt auto {line}: it is on, off or skip, and then --sync or not"
+                message = f"%nbckpt auto {line}: it is on, off or skip, and then --sync and --rerun or not"
                 raise UsageError(message)
 
     def _log(self, line: str) -> None:
@@ -179,7 +180,9 @@ def _moved_lines(moved: Moved, did: str) -> list[str]:
     lines += [f"not restored: {refusal}" for refusal in moved.failed]
     if moved.left:
         refused = {r.variable: r for r in moved.checkpoint.refused}
-        texts = [str(refused.get(n, f"{n}: was left out by choice")) for n in moved.left]
+        left_out = [name for name in moved.left if name not in refused]
+        texts = [str(refused[name]) for name in moved.left if name in refused]
+        texts += [f"{', '.join(left_out)} (left out by --vars or --exclude)"] * bool(left_out)
         lines += [f"not kept there, and left as it is: {text}" for text in texts]
     return lines
 

@@ -293,8 +293,8 @@ class Store:
         """
         if self._closed:
             return
+        self._jobs.close()  # their records are still taken
         self._closed = True
-        self._jobs.close()
         self._ended()
         self._raise_failure(list(self._open))
 

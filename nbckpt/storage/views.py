@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.model import Record
+from nbckpt import randomness
+from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.storage.store import Store
 from nbckpt.timeline import Timeline
 
@@ -127,7 +128,7 @@ def _fit(value: Any, kind: str) -> object:
 
 def _checkpoints(_store: Store, timeline: Timeline) -> Rows:
     for checkpoint in timeline.checkpoints.values():
-        changed = checkpoint.changed.values()
+        changed = _users(checkpoint)
         yield {
             "id": checkpoint.id,
             "parent": checkpoint.parent,
@@ -152,12 +153,17 @@ def _checkpoints(_store: Store, timeline: Timeline) -> Rows:
 
 def _variables(_store: Store, timeline: Timeline) -> Rows:
     for checkpoint in timeline.checkpoints.values():
-        for variable in checkpoint.changed.values():
+        for variable in _users(checkpoint):
             yield {
                 "checkpoint": checkpoint.id,
                 "checkpoint_name": checkpoint.name,
                 **{name: getattr(variable, name) for name in _OF_A_VARIABLE},
             }
+
+
+def _users(checkpoint: Checkpoint) -> list[Variable]:
+    """The variables that it changed, without the states of random generators."""
+    return [v for name, v in checkpoint.changed.items() if name not in randomness.NAMES]
 
 
 _OF_A_VARIABLE = tuple(COLUMNS["variables"])[2:]

@@ -74,7 +74,7 @@ def _library_folders() -> tuple[Path, ...]:
     # Not `sys.prefix` itself: with Python in /usr, a project in /usr/src is still the user's.
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = [Path(sysconfig.get_path(kind)) for kind in kinds]
-    return (*folders, *(f.resolve() for f in folders), Path(__file__).parent)
+    return (*folders, *(f.resolve() for f in folders), Path(__file__).parent.parent)
 
 
 def _source_of(module: str) -> _Source | None:

@@ -76,8 +76,10 @@ def test_a_restored_cell_shows_its_outputs_again(
 def test_a_cell_runs_again_when_what_it_reads_has_changed(
     shell: Any, capsys: pytest.CaptureFixture[str], before: str, after: str, reason: str
 ) -> None:
-    cell = "%%checkpoint y\ny = (f() if 'f' in globals() else 0) + x\nf" if "def" in before else (
-        "%%checkpoint y\ny = x + 1"
+    cell = (
+        "%%checkpoint y\ny = (f() if 'f' in globals() else 0) + x\nf"
+        if "def" in before
+        else ("%%checkpoint y\ny = x + 1")
     )
     run(shell, before)
     run(shell, cell)
@@ -303,3 +305,34 @@ def test_an_error_of_the_disk_does_not_cost_the_cell(
     os.chmod(store, 0o700)  # noqa: PTH101
     assert result.success
     assert shell.user_ns["y"] == list(range(1000))
+
+
+def test_a_block_that_keeps_little_does_not_cost_the_cell_around_it(shell: Any) -> None:
+    cell = (
+        "a = [1]; b = 2; out = []\n"
+        "with nbckpt.checkpoint('read', vars=['out']) as step:\n"
+        "    for d in step.track(range(3)):\n        out.append(d)\n"
+        "c = 3"
+    )
+    run(shell, "%nbckpt auto skip")
+    run(shell, "import nbckpt", cell_id="one")
+    run(shell, cell, cell_id="two")
+    restart(shell)
+    run(shell, "%nbckpt auto skip")
+    run(shell, "import nbckpt", cell_id="one")
+
+    run(shell, cell, cell_id="two")
+
+    assert not current.session().steps["cell-two"].todo
+    assert {n: shell.user_ns[n] for n in ("a", "b", "c", "out", "d")} == {
+        "a": [1], "b": 2, "c": 3, "out": [0, 1, 2], "d": 2,
+    }  # fmt: skip
+
+
+def test_rerun_runs_cells_and_loops_from_their_beginning(shell: Any) -> None:
+    run(shell, "%%checkpoint a\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')")
+
+    run(shell, "%nbckpt auto on --rerun")
+    run(shell, "%%checkpoint a\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')")
+
+    assert Path("ran.txt").read_text() == "xx"
