@@ -83,7 +83,7 @@ def test_resume_on_an_empty_store_says_what_to_do(session: Session) -> None:
 def test_an_unknown_variable_is_named(session: Session) -> None:
     session.namespace["weights"] = 1
 
-    with pytest.raises(VariableNotFoundError, match="no variable 'weight'.*'weights'"):
+    with pytest.raises(VariableNotFoundError, match=r"no variable 'weight'.*'weights'"):
         session.checkpoint("a", vars=["weight"])
 
 

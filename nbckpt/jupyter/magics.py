@@ -109,7 +109,7 @@ class CheckpointMagics(Magics):
             case ["off"]:
                 self._cells.auto = Auto()
             case _:
-                message = f"%nbckpt auto {line}: it is on, off or skip, and then --sync and --rerun or not"
+                message = f"%nbckpt auto {line}: it is on, off or skip [--sync] [--rerun]"
                 raise UsageError(message)
 
     def _log(self, line: str) -> None:

@@ -276,11 +276,18 @@ def test_the_object_that_refuses_is_named() -> None:
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
-    lambda inner: st.lists(inner)
-    | st.dictionaries(st.text(), inner)
-    | st.tuples(inner, inner)
-    | st.frozensets(st.integers()),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text(), inner)
+        | st.tuples(inner, inner)
+        | st.frozensets(st.integers())
+    ),
     max_leaves=30,
 )
 

@@ -55,9 +55,7 @@ def test_a_generator_goes_on_where_it_was() -> None:
 
     back = round_trip(namespace, "g")
 
-    assert torch.equal(
-        torch.rand(3, generator=back["g"]), torch.rand(3, generator=namespace["g"])
-    )
+    assert torch.equal(torch.rand(3, generator=back["g"]), torch.rand(3, generator=namespace["g"]))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +68,10 @@ def _run(folder: Path, phase: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What came of every case, in the process that made it and in the next one."""
     folder = tmp_path_factory.mktemp("going-back")
-    yield {phase: _run(folder, phase) for phase in ("warm", "cold")}
+    return {phase: _run(folder, phase) for phase in ("warm", "cold")}
 
 
 @pytest.mark.parametrize("phase", ["warm", "cold"])
