@@ -67,7 +67,6 @@ class Capturer:
     _kept: dict[str, Variable] = field(default_factory=dict)
     _ids: dict[str, int] = field(default_factory=dict)
     _refusals: dict[str, Refusal] = field(default_factory=dict)
-    _omitted: dict[str, int] = field(default_factory=dict)
     _pending: set[str] | None = None  # None: any name may have changed
 
     def __post_init__(self) -> None:
@@ -100,17 +99,10 @@ class Capturer:
             self._kept[name] = variable
             self._ids[name] = id(self.namespace.get(name))
             self._refusals.pop(name, None)
-            self._omitted.pop(name, None)
             if self._pending is not None:
                 self._pending.discard(name)
         for name in removed:
             self._forget(name)
-
-    def recall(self, names: Iterable[str] | None = None) -> None:
-        """Let the next look keep what was left out before, of all or of these names."""
-        recalled = self._omitted.keys() & (self._omitted if names is None else names)
-        self.touched(recalled)
-        self._omitted = {n: i for n, i in self._omitted.items() if n not in recalled}
 
     def settled(self) -> dict[str, Variable]:
         """What is kept and still as it was: the names that no code can have changed since."""
@@ -132,7 +124,7 @@ class Capturer:
         Parameters
         ----------
         selection
-            What is to be kept. What is not stays out until it is bound anew, or until `recall`.
+            What is to be kept. What is not stays to be looked at by the next call.
         only
             Look at no other names than these; the others stay to be looked at.
         base
@@ -151,17 +143,20 @@ class Capturer:
         if only is not None:
             self.touched(looked_at)
             looked_at = self._closed({n for n in looked_at if n in only}, set(names))
-        for name in sorted(looked_at):
-            if not selection.follows(name, name in self._kept or name in base):
-                self._omit(name)
-                looked_at.discard(name)
+        left_out = {
+            n for n in looked_at if not selection.follows(n, n in self._kept or n in base)
+        }
+        looked_at -= left_out
+        for name in left_out:
+            self._kept.pop(name, None)
+            self._refusals.pop(name, None)
         changed = self._keep(sorted(looked_at), names) if looked_at else set()
         changed |= self.capture_random_states()
         for name in removed:
             self._forget(name)
         pending = present if self._pending is None else self._pending
-        self._pending = (pending - looked_at - removed) & present
-        omitted = tuple(n for n in names if n in self._omitted)
+        self._pending = ((pending - looked_at - removed) & present) | left_out
+        omitted = tuple(n for n in names if n in left_out)
         refusals = tuple(self._refusals.values())
         return Captured(self.manifest(), frozenset(changed), frozenset(removed), refusals, omitted)
 
@@ -169,9 +164,8 @@ class Capturer:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
         rebound = {n for n in names if self._ids.get(n) != id(self.namespace[n])}
-        stale = {n for n in names if n in self._omitted and self._omitted[n] == self._ids.get(n)}
         found = present if self._pending is None else present & (self._pending | affected)
-        found = (found | rebound) - (stale - rebound)
+        found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now.
         if rebound:
             found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
@@ -188,13 +182,8 @@ class Capturer:
                     queue.append(mate)
         return found
 
-    def _omit(self, name: str) -> None:
-        self._kept.pop(name, None)
-        self._refusals.pop(name, None)
-        self._omitted[name] = self._ids[name] = id(self.namespace[name])
-
     def _forget(self, name: str) -> None:
-        for table in (self._kept, self._ids, self._refusals, self._omitted):
+        for table in (self._kept, self._ids, self._refusals):
             table.pop(name, None)
 
     def _keep(self, looked_at: list[str], names: list[str]) -> set[str]:
@@ -209,7 +198,6 @@ class Capturer:
         return changed
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
-        self._omitted = {n: i for n, i in self._omitted.items() if n not in outcome.names}
         for name in outcome.names:
             self._ids[name] = id(self.namespace[name])
         if outcome.encoded is None:

@@ -76,7 +76,6 @@ def resume(session: Session, branch: str | None) -> Moved:
 
 def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
-    session.capturer.recall()
     captured = session.capturer.capture()
     draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
     if set(draft.changed) <= randomness.NAMES and not draft.removed:

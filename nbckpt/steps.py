@@ -231,8 +231,6 @@ class Step:
 
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
-        # A block inside this step may have left out what this step itself made.
-        session.capturer.recall(self.tree_binds)
         captured = session.capture(request.selection)
         now = {n: v.blob for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
