@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from nbckpt import randomness
 from nbckpt.codecs.pickler import Scope, encode, homes_of
 from nbckpt.describe import preview_of, shape_of, type_name_of
-from nbckpt.digests import digest_of
-from nbckpt.grouping import Encoder, Group
+from nbckpt.grouping import ATOMS, Encoder, Group
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
 from nbckpt.progress import Bar
@@ -143,9 +142,7 @@ class Capturer:
         if only is not None:
             self.touched(looked_at)
             looked_at = self._closed({n for n in looked_at if n in only}, set(names))
-        left_out = {
-            n for n in looked_at if not selection.follows(n, n in self._kept or n in base)
-        }
+        left_out = {n for n in looked_at if not selection.follows(n, n in self._kept or n in base)}
         looked_at -= left_out
         for name in left_out:
             self._kept.pop(name, None)
@@ -216,7 +213,7 @@ class Capturer:
             self._kept[name] = Variable(
                 name=name,
                 blob=blob,
-                value=blob if len(outcome.names) == 1 else digest_of(blob, name),
+                value=outcome.values.get(name, blob),
                 type_name=type_name_of(value),
                 size_bytes=size,
                 shape=shape_of(value),
@@ -235,6 +232,14 @@ class Capturer:
                 changed.add(name)
             self._refusals[name] = refusal
         return changed
+
+    def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
+        """Which of `names` share objects that can change, in groups; nothing is stored."""
+        homes = homes_of(self.namespace, self.user_names())
+        mutable = [n for n in names if type(self.namespace[n]) not in ATOMS]
+        if len(mutable) < 2:
+            return []
+        return Encoder(self.namespace, self.bindings, homes).sharing(mutable)
 
     def capture_random_states(self) -> set[str]:
         """Look at the random generators alone; names of those that have moved on."""

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbckpt.codecs import refused
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
 from nbckpt.describe import type_name_of
+from nbckpt.digests import Digest
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
+from nbckpt.storage.blobs import digest_of_parts
 
-_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None)})
+ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None)})
+"""Types whose values cannot be shared in a way that shows."""
 
 MAX_SUBSTITUTES = 50
 """Objects inside one variable that are kept by recipe or dill before it is given up."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Group:
-    """A group of variables as one blob, or why it has none."""
+    """A group of variables as one blob, or why it has none.
+
+    Attributes
+    ----------
+    values
+        Of several variables: the digest that each one's blob would have alone.
+    """
 
     names: tuple[str, ...]
     encoded: Encoded | None
     refusals: tuple[Refusal, ...] = ()
     recipes: frozenset[str] = frozenset()
+    values: Mapping[str, Digest] = field(default_factory=dict)
 
 
 class Encoder:
@@ -51,13 +61,13 @@ class Encoder:
             {n: e.shares for n, e in encoded.items()},
             _mutual({n: e.needs for n, e in encoded.items()}),
         )
-        together = [good[g[0]] if len(g) == 1 else self._encode(g) for g in groups]
+        together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
 
     def _encode(self, names: tuple[str, ...], *, with_shares: bool = True) -> Group:
         values = {name: self._namespace[name] for name in names}
         if len(names) == 1 and (
-            type(values[names[0]]) in _ATOMS or is_by_reference(values[names[0]])
+            type(values[names[0]]) in ATOMS or is_by_reference(values[names[0]])
         ):
             with_shares = False
         while True:
@@ -70,6 +80,16 @@ class Encoder:
                     return Group(names, None, refusals)
                 continue
             return Group(names, encoded, recipes=frozenset(self._recipes.intersection(names)))
+
+    def _together(self, names: tuple[str, ...], alone: Mapping[str, Encoded]) -> Group:
+        values = {name: digest_of_parts(alone[name].parts) for name in names}
+        return replace(self._encode(names), values=values)
+
+    def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
+        """Which of `names` share objects: groups of two or more; nothing is stored."""
+        single = {name: self._encode((name,)) for name in names}
+        shares = {n: group.encoded.shares for n, group in single.items() if group.encoded}
+        return [group for group in _groups(shares) if len(group) > 1]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]

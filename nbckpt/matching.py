@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from nbckpt import keys
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
@@ -20,6 +22,12 @@ def key_before(interrupted: Interrupted, key: Key) -> Key:
     return was if same and own else key
 
 
+def deleted_names(tree: ast.Module) -> set[str]:
+    """Names that the code deletes at its top level."""
+    deletions = (node for node in ast.walk(tree) if isinstance(node, ast.Delete))
+    return {t.id for node in deletions for t in node.targets if isinstance(t, ast.Name)}
+
+
 def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     """What differs from the newest checkpoint of this name; why it cannot stand for this run."""
     named = [c for c in session.timeline.named(name) if c.key is not None]
@@ -29,4 +37,10 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     if newest.state != "done":
         return [f"the last run of {name!r} did not end well"]
     assert newest.key is not None
-    return keys.difference(newest.key, key)
+    return [*keys.difference(newest.key, key), *_sharing_changes(newest.key, key)]
+
+
+def _sharing_changes(old: Key, new: Key) -> list[str]:
+    ended = [f"{group} do not share an object any more" for group in old.shares]
+    begun = [f"{group} share an object now" for group in new.shares]
+    return [*ended, *begun] if old.shares != new.shares else []

@@ -97,6 +97,8 @@ class Key:
         Path of each file named in ``--deps`` → digest of its bytes.
     options
         Of the options that change what is kept.
+    shares
+        Inputs that share an object with each other, each group as `a, b`.
     """
 
     code: Digest
@@ -104,6 +106,7 @@ class Key:
     functions: Mapping[str, Digest] = field(default_factory=dict)
     files: Mapping[str, Digest] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    shares: tuple[str, ...] = ()
 
     @property
     def digest(self) -> Digest:
@@ -127,6 +130,8 @@ class Checkpoint:
         Names of the parent's manifest that are gone.
     bound
         Names that the cell itself bound, changed or deleted: what a restored cell brings back.
+    in_place
+        Of these, the ones whose object was there before and was changed where it stood.
     refused
         What could not be kept.
     omitted
@@ -134,8 +139,10 @@ class Checkpoint:
     outputs
         Blob of what the cell printed and showed; None when it showed nothing.
     random_in
-        Name of each random generator that the cell drew from after it was seeded → digest of
-        its state before.
+        Name of each random generator that the cell drew from → digest of its state before, or
+        nothing if it had not been seeded.
+    seeded
+        Random generators that had been seeded by the end of the cell.
     progress
         Of a partial checkpoint: which loop of the step, items of it that are done, and of how
         many (-1: unknown).
@@ -157,10 +164,12 @@ class Checkpoint:
     changed: Mapping[str, Variable] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     bound: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     random_in: Mapping[str, Digest] = field(default_factory=dict)
+    seeded: tuple[str, ...] = ()
     progress: tuple[int, int, int] | None = None
     error: str | None = None
     tags: tuple[str, ...] = ()
@@ -190,10 +199,10 @@ def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
     members["cell"] = Cell(**members["cell"])
     members["parent"] = members.get("parent")
     if key := members.get("key"):
-        members["key"] = Key(**key)
+        members["key"] = Key(**{**key, "shares": tuple(key.get("shares", ()))})
     members["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
     members["refused"] = tuple(Refusal(**r) for r in members.get("refused", ()))
-    for name in ("removed", "bound", "omitted", "tags"):
+    for name in ("removed", "bound", "in_place", "omitted", "seeded", "tags"):
         members[name] = tuple(members.get(name, ()))
     if progress := members.get("progress"):
         members["progress"] = (progress[0], progress[1], progress[2])

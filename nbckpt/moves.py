@@ -90,9 +90,9 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
+    # So that what is there and has not changed is not built anew beside those who hold it.
     needed = {need for v in wanted.values() for need in v.needs}
-    if needed:
-        session.capturer.capture(only=needed)
+    session.capturer.capture(only={*wanted, *needed})
     return restore.load(
         wanted,
         store=session.store,
@@ -112,7 +112,13 @@ def take(
     loaded.bind(session.namespace, manifest)
     session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
     session.position = checkpoint.id
-    session.seeded.update(set(loaded.values) & randomness.NAMES)
+    note_seeds(session, checkpoint, loaded)
+
+
+def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded) -> None:
+    """Take note which of the restored random generators stand where somebody put them."""
+    states = set(loaded.values) & randomness.NAMES
+    session.seeded = (session.seeded - states) | (states & set(checkpoint.seeded))
 
 
 def _move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:

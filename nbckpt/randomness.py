@@ -6,8 +6,10 @@ checkpoint draws the same numbers.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 
@@ -37,8 +39,14 @@ _GENERATORS = (
 NAMES = frozenset(g.name for g in _GENERATORS)
 """The names under which manifests hold the states; a dot keeps them apart from variables."""
 
-SEEDING = frozenset({"seed", "manual_seed", "set_state", "setstate", "set_rng_state", "seed_all"})
+_SEEDING = frozenset(
+    {"seed", "manual_seed", "set_state", "setstate", "set_rng_state", "seed_all", "set_seed",
+     "seed_everything", "set_random_seed"}
+)  # fmt: skip
 """Names of functions after which a generator's numbers are the user's choice, not chance."""
+
+_DEPTH = 4
+"""Calls followed from a cell to find one of them."""
 
 
 def states() -> dict[str, object]:
@@ -62,3 +70,34 @@ def _loaded(name: str) -> Any:
         if module is not None and (name != "torch" or hasattr(module, "get_rng_state"))
         else None
     )
+
+
+def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell may seed a generator, itself or through the functions that it names."""
+    named = {ast.unparse(n): n for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}
+    if any(_last(text) in _SEEDING for text in named):
+        return True
+    return any(_leads_to_seed(_resolve(node, namespace), _DEPTH) for node in named.values())
+
+
+def _last(text: str) -> str:
+    return text.rpartition(".")[2]
+
+
+def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
+    if isinstance(node, ast.Name):
+        return namespace.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = _resolve(node.value, namespace)
+        return getattr(owner, node.attr, None) if isinstance(owner, ModuleType) else None
+    return None
+
+
+def _leads_to_seed(function: object, depth: int) -> bool:
+    if not isinstance(function, FunctionType) or depth == 0:
+        return False
+    names = function.__code__.co_names
+    if not _SEEDING.isdisjoint(names):
+        return True
+    called = (function.__globals__.get(name) for name in names)
+    return any(_leads_to_seed(other, depth - 1) for other in called)

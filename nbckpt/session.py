@@ -155,14 +155,14 @@ class Session:
         names = analysis.names_of_tree(tree)
         self.capturer.touched(keys.touched(names, self.namespace))
         self.capturer.bindings.ran(tree)
-        called = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-        called |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-        if called & randomness.SEEDING:
+        if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
 
     def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
         """What a step with this code depends on, here and now."""
-        return keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+        key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+        groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
+        return replace(key, shares=tuple(", ".join(group) for group in groups))
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
@@ -234,6 +234,7 @@ class Session:
             removed=tuple(sorted(set(base) - set(captured.manifest))),
             refused=captured.refused,
             omitted=captured.omitted,
+            seeded=tuple(sorted(self.seeded)),
         )
 
     def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
-from nbckpt import analysis, moves, randomness
+from nbckpt import analysis, effects, randomness
 from nbckpt.digests import Json
-from nbckpt.matching import key_before, why_not_restored
-from nbckpt.model import Cell, Checkpoint, Key, Refusal, State
+from nbckpt.matching import deleted_names, key_before, why_not_restored
+from nbckpt.model import Cell, Checkpoint, Key, State
 from nbckpt.progress import loop_bar
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session, new_id
@@ -87,6 +87,7 @@ class Step:
     _began: float = 0.0
     skipped_items: int = 0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
+    _objects_before: dict[str, int] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
     _partial: Checkpoint | None = None
     _loops: int = 0
@@ -133,9 +134,10 @@ class Step:
             if why := self._differs(checkpoint):
                 self.why = (why,)
                 continue
-            if failed := self._take(checkpoint):
-                self.why = tuple(map(str, failed))
+            if reasons := effects.reproduce(session, checkpoint):
+                self.why = reasons
                 continue
+            session.position = checkpoint.id
             self.todo, self.restored = False, checkpoint
             self.took_s = time.perf_counter() - began
             saved = checkpoint.duration_s - self.took_s
@@ -150,37 +152,36 @@ class Step:
             return None
         now = self.session.random_states()
         for name, state in checkpoint.random_in.items():
-            if now.get(name) != state:
+            if now.get(name, "") != state:
                 return f"it draws random numbers, and {name} is not where it was"
         return None
-
-    def _take(self, checkpoint: Checkpoint, *, moves_on: bool = True) -> tuple[Refusal, ...]:
-        session = self.session
-        position = session.position
-        loaded = moves.bring_back(session, checkpoint, checkpoint.bound)
-        if loaded.failed:
-            return loaded.failed
-        manifest = session.timeline.manifest(checkpoint.id)
-        lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
-        gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
-        moves.take(session, checkpoint, loaded, gone)
-        if not moves_on:
-            session.position = position
-        return ()
 
     # -- run --------------------------------------------------------------------------------
 
     def _start(self) -> None:
         session, selection = self.session, self.request.selection
-        if (interrupted := session.interrupted.get(self.request.name)) is not None:
-            self.key = key_before(interrupted, self.key)
         session.capturer.capture(selection, only=selection.vars)
-        self._before = {n: v.blob for n, v in session.capturer.manifest().items()}
+        self._before = {n: v.value for n, v in session.capturer.manifest().items()}
+        self._objects_before = {
+            n: id(session.namespace[n]) for n in self._before if n in session.namespace
+        }
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
-            self._partial = session.timeline.partial(self.request.name, self.key.digest)
+            self._partial = self._unfinished()
         self._began = time.perf_counter()
+
+    def _unfinished(self) -> Checkpoint | None:
+        """How far an earlier run of this step's loops came; its key is then this step's."""
+        name, find = self.request.name, self.session.timeline.partial
+        if found := find(name, self.key.digest):
+            return found
+        if (interrupted := self.session.interrupted.get(name)) is None:
+            return None
+        key = key_before(interrupted, self.key)
+        if found := find(name, key.digest):
+            self.key = key
+        return found
 
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
@@ -232,23 +233,31 @@ class Step:
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
         captured = session.capture(request.selection)
-        now = {n: v.blob for n, v in captured.manifest.items()}
+        now = {n: v.value for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
         assigned = analysis.names_of_tree(self.tree).binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
+        bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
         bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
         draft = session.draft(
             request.name, captured, cell=self.cell, duration_s=duration_s, state=state
         )
-        drawn = {n: d for n, d in self._random_before.items() if now.get(n) != d}
+        drawn = {
+            n: self._random_before.get(n, "") for n in randomness.NAMES & differing if n in now
+        }
         return replace(
             draft,
             key=self.key,
             bound=tuple(sorted(bound)),
+            in_place=tuple(sorted(n for n in bound & differing if self._is_same_object(n))),
             random_in=drawn,
             tags=request.tags,
             note=request.note,
         )
+
+    def _is_same_object(self, name: str) -> bool:
+        before = self._objects_before.get(name)
+        return before is not None and before == id(self.session.namespace.get(name))
 
     # -- loops ------------------------------------------------------------------------------
 
@@ -287,9 +296,9 @@ class Step:
         if loop < self._loops:
             return 0
         self.session.ran(self.tree)
-        if failed := self._take(partial, moves_on=False):
+        if reasons := effects.reproduce(self.session, partial):
             self._partial = None
-            self.why = tuple(map(str, failed))
+            self.why = reasons
             return 0
         if loop > self._loops:
             return sys.maxsize

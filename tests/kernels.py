@@ -52,9 +52,7 @@ class Kernel:
         self.client: BlockingKernelClient
 
     def __enter__(self) -> Kernel:
-        self._manager.start_kernel(
-            cwd=str(self._folder), env=self._env, stderr=subprocess.DEVNULL
-        )
+        self._manager.start_kernel(cwd=str(self._folder), env=self._env, stderr=subprocess.DEVNULL)
         self.client = self._manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)

@@ -7,6 +7,7 @@ same definition gives the same bytes in every process.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import types
 from dataclasses import dataclass
@@ -160,10 +161,31 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
         return reduced
     kind, name, bases, members, *_ = arguments
+    # Put there by the first instance that is pickled; no part of the definition.
+    rest[0][0].pop("__slotnames__", None)
     if "__slots__" in cls.__dict__ and not issubclass(cls, tuple):  # NamedTuple makes its own
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     return make, (kind, name, bases, members, None, None), *rest
+
+
+def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:
+    """A function of the notebook under `functools.lru_cache`; what it remembered is not kept."""
+    if cached.__wrapped__.__globals__ is not pickler.scope.namespace:
+        return NotImplemented
+    parameters = cached.cache_parameters()
+    members = {k: v for k, v in vars(cached).items() if k != "__wrapped__"}
+    return make_cached, (cached.__wrapped__, parameters["maxsize"], parameters["typed"], members)
+
+
+def make_cached(function: Any, maxsize: int | None, typed: bool, members: dict[str, Any]) -> Any:
+    """`function` with an empty cache."""
+    cached = functools.lru_cache(maxsize, typed)(function)
+    vars(cached).update(members)
+    return cached
+
+
+CACHED = type(functools.lru_cache(lambda: None))
 
 
 def is_notebook_function(value: object, namespace: object) -> bool:

@@ -198,6 +198,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         FunctionType: _reduce_function,
         CodeType: functions.reduce_code,
         CellType: functions.reduce_cell,
+        functions.CACHED: functions.reduce_cached,
     }
     if kind in exact:
         return exact[kind]

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, NamedTuple
 
+from blake3 import blake3
+
+from nbckpt.digests import Digest, digest_of
 from nbckpt.storage.packs import CHUNK_BYTES, Name
 
 if TYPE_CHECKING:
@@ -60,6 +63,16 @@ def encode_tree(parts: Sequence[Part]) -> bytes:
         pieces.append(PART.pack(part.size, READONLY if part.readonly else 0))
         pieces.extend(part.names)
     return b"".join(pieces)
+
+
+def digest_of_parts(parts: Sequence[Buffer]) -> Digest:
+    """The digest that a blob of these parts has, without storing it."""
+    tree = []
+    for part in parts:
+        view = flat(part)
+        names = tuple(blake3(chunk).digest() for chunk in cut(view))
+        tree.append(Part(len(view), view.readonly, names))
+    return digest_of(encode_tree(tree))
 
 
 def decode_tree(tree: bytes | memoryview) -> list[Part] | None:

@@ -1,0 +1,117 @@
+"""What one step did, brought back into a namespace that others have gone on shaping.
+
+A rewind makes the whole namespace that of a checkpoint. A restored cell must change what the cell
+changed and nothing else, and leave every other variable that shares an object with it sharing it.
+Where that cannot be had, the cell runs instead, and the reason is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbckpt import moves, restore
+from nbckpt.model import Checkpoint, Manifest
+from nbckpt.randomness import NAMES
+from nbckpt.values import ValueDigester
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+
+def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
+    manifest = session.timeline.manifest(checkpoint.id)
+    bound = {n for n in checkpoint.bound if n in manifest}
+    mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
+    present = {n for n in mates if n in session.namespace}
+    in_place = {n for n in checkpoint.in_place if n in session.namespace}
+    if in_place or present:
+        session.capturer.capture()  # to learn who else holds the objects that are replaced
+    loaded = moves.bring_back(session, checkpoint, checkpoint.bound)
+    if loaded.failed:
+        return tuple(map(str, loaded.failed))
+    aliases = _aliases(loaded, manifest, bound, present)
+    replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
+    reasons = [
+        *_changed_mates(session, loaded, manifest, present),
+        *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
+    ]
+    if reasons:
+        return tuple(reasons)
+    _bind(session, checkpoint, loaded, {n for n in bound if n not in aliases} | replaced, aliases)
+    return ()
+
+
+def _aliases(
+    loaded: restore.Loaded,
+    manifest: Manifest,
+    bound: set[str],
+    present: set[str],
+) -> dict[str, str]:
+    """Bound names that are nothing but another name of a live variable → that variable."""
+    aliases: dict[str, str] = {}
+    for name in sorted(bound & set(loaded.values)):
+        group = manifest[name].group
+        same = (m for m in group if m in present and _is_same(loaded, name, m))
+        if mate := next(same, None):
+            aliases[name] = mate
+    # Only where a whole group is: else the rest of it must be replaced together.
+    whole = {n for n in aliases if bound.intersection(manifest[n].group) <= aliases.keys()}
+    return {n: m for n, m in aliases.items() if n in whole}
+
+
+def _is_same(loaded: restore.Loaded, name: str, mate: str) -> bool:
+    return mate in loaded.values and loaded.values[mate] is loaded.values[name]
+
+
+def _only_aliased(aliases: Mapping[str, str], manifest: Manifest) -> set[str]:
+    return {mate for name in aliases for mate in manifest[name].group}
+
+
+def _changed_mates(
+    session: Session, loaded: restore.Loaded, manifest: Manifest, present: set[str]
+) -> list[str]:
+    """Reasons: variables that hold something of the step's, and are not as they were."""
+    live = session.capturer.settled()
+    reasons = []
+    for mate in sorted(present & set(loaded.values)):
+        if mate in live and live[mate].value == manifest[mate].value:
+            continue
+        digester = ValueDigester(session.namespace)
+        if digester.digest(session.namespace[mate]) != digester.digest(loaded.values[mate]):
+            reasons.append(f"{mate!r} shared an object with it then, and has another value now")
+    return reasons
+
+
+def _other_holders(session: Session, replaced: Iterable[str], together: set[str]) -> list[str]:
+    """Reasons: variables that hold an object which would be replaced for others only."""
+    live = session.capturer.settled()
+    reasons = []
+    for name in sorted(replaced):
+        others = [m for m in live[name].group if m not in together] if name in live else []
+        if others:
+            reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
+    return reasons
+
+
+def _bind(
+    session: Session,
+    checkpoint: Checkpoint,
+    loaded: restore.Loaded,
+    names: set[str],
+    aliases: Mapping[str, str],
+) -> None:
+    manifest = session.timeline.manifest(checkpoint.id)
+    lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
+    gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
+    for name in gone:
+        session.namespace.pop(name, None)
+    values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
+    replace(loaded, values=values).bind(session.namespace, manifest)
+    session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
+    whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
+    session.capturer.adopt({n: manifest[n] for n in whole}, gone)
+    session.capturer.touched({*aliases, *(values.keys() - whole)})
+    moves.note_seeds(session, checkpoint, loaded)

@@ -1,0 +1,188 @@
+"""A restored cell changes what the cell changed, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt import current
+from tests.jupyter.test_cells import restart, run
+
+
+def run_all(shell: Any, *cells: str) -> None:
+    for cell in cells:
+        run(shell, cell).raise_error()
+
+
+def was_restored(name: str) -> bool:
+    return not current.session().steps[name].todo
+
+
+def test_variables_that_only_share_are_left_alone(shell: Any) -> None:
+    prep = "%%checkpoint prep\nprep = data"
+    run_all(shell, "data = [1, 2]", "cache = {'data': data}", prep)
+    restart(shell)
+
+    run_all(shell, "data = [1, 2]", "cache = 'mine'", prep)
+
+    assert shell.user_ns["cache"] == "mine"
+    assert shell.user_ns["prep"] is shell.user_ns["data"]
+
+
+def test_what_was_never_made_here_does_not_appear(shell: Any) -> None:
+    prep = "%%checkpoint prep\nprep = [data]"
+    run_all(shell, "data = [1, 2]; other = [data]", prep)
+    restart(shell)
+
+    run_all(shell, "data = [1, 2]", prep)
+
+    assert "other" not in shell.user_ns
+    assert shell.user_ns["prep"][0] is shell.user_ns["data"]
+
+
+def test_an_alias_of_a_live_variable_is_one_again(shell: Any) -> None:
+    prep = "%%checkpoint prep\nprep = data"
+    run_all(shell, "data = [1, 2]; holder = {'d': data}", prep)
+    restart(shell)
+
+    run_all(shell, "data = [1, 2]; holder = {'d': data}", prep)
+
+    assert was_restored("prep")
+    assert shell.user_ns["holder"]["d"] is shell.user_ns["data"] is shell.user_ns["prep"]
+
+
+def test_a_change_in_place_is_seen_by_whoever_holds_the_object_now(shell: Any) -> None:
+    fit = "%%checkpoint fit\nm.append(2)"
+    run_all(shell, "m = [1]", fit)
+    restart(shell)
+
+    run_all(shell, "m = [1]", "held = {'m': m}", fit)
+
+    assert shell.user_ns["m"] == [1, 2]
+    assert shell.user_ns["held"]["m"] is shell.user_ns["m"]
+
+
+def test_a_change_in_place_that_others_held_then_too_is_restored(shell: Any) -> None:
+    fit = "%%checkpoint fit\nm.append(2)"
+    run_all(shell, "m = [1]; held = {'m': m}", fit)
+    restart(shell)
+
+    run_all(shell, "m = [1]; held = {'m': m}", fit)
+
+    assert was_restored("fit")
+    assert shell.user_ns["m"] == [1, 2]
+    assert shell.user_ns["held"]["m"] is shell.user_ns["m"]
+
+
+def test_a_variable_bound_anew_is_restored_beside_the_old_object(shell: Any) -> None:
+    clean = "%%checkpoint clean\nrows = [r for r in rows if r]"
+    run_all(shell, "rows = [0, 1]; raw = rows", clean)
+    restart(shell)
+
+    run_all(shell, "rows = [0, 1]; raw = rows", clean)
+
+    assert was_restored("clean")
+    assert shell.user_ns["rows"] == [1]
+    assert shell.user_ns["raw"] == [0, 1]
+
+
+def test_running_all_twice_keeps_instances_of_their_class(shell: Any) -> None:
+    cells = (
+        "%%checkpoint h\nclass A:\n    k = 1",
+        "%%checkpoint i\na = A()",
+        "%%checkpoint j\nok = isinstance(a, A)",
+    )
+    run_all(shell, *cells, "seen = isinstance(a, A)")
+
+    run_all(shell, *cells, "seen = isinstance(a, A)")
+
+    assert shell.user_ns["ok"]
+    assert shell.user_ns["seen"]
+    assert was_restored("j")
+
+
+def test_inputs_that_share_an_object_are_other_inputs(shell: Any) -> None:
+    cell = "%%checkpoint c\na.append(2); c = len(b)"
+    run_all(shell, "a = [1]; b = a", cell)
+    restart(shell)
+
+    run_all(shell, "a = [1]; b = list(a)", cell)
+
+    assert shell.user_ns["c"] == 1
+    assert any("share an object" in why for why in current.session().steps["c"].why)
+
+
+def test_what_a_cell_deletes_is_deleted_when_it_is_restored(shell: Any) -> None:
+    cell = "%%checkpoint prep\nprep = 1; tmp = 1; del tmp"
+    run_all(shell, cell)
+    restart(shell)
+
+    run_all(shell, "tmp = 5", cell)
+
+    assert was_restored("prep")
+    assert "tmp" not in shell.user_ns
+
+
+def test_unseeded_numbers_are_not_restored_once_there_is_a_seed(shell: Any) -> None:
+    draw = "%%checkpoint draw\nx = random.random()"
+    run_all(shell, "import random", draw)
+    restart(shell)
+
+    run_all(shell, "import random\nrandom.seed(0)", draw)
+
+    assert shell.user_ns["x"] == 0.8444218515250481
+
+
+def test_unseeded_numbers_are_restored_while_there_is_no_seed(shell: Any) -> None:
+    cells = (
+        "import random",
+        "%%checkpoint draw\nx = random.random()",
+        "%%checkpoint again\ny = random.random()",
+    )
+    run_all(shell, *cells)
+    drawn = shell.user_ns["x"], shell.user_ns["y"]
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert (shell.user_ns["x"], shell.user_ns["y"]) == drawn
+
+
+def test_a_seed_in_a_helper_counts(shell: Any) -> None:
+    helper = "import random\ndef prepare(n):\n    set_all(n)\ndef set_all(n):\n    random.seed(n)"
+    draw = "%%checkpoint draw\nx = random.random()"
+    run_all(shell, helper, "prepare(1)", draw)
+    restart(shell)
+
+    run_all(shell, helper, "prepare(2)", draw)
+
+    assert shell.user_ns["x"] == pytest.approx(0.9560342718892494)
+
+
+def test_a_cell_that_failed_and_is_repeated_has_the_inputs_of_its_repetition(shell: Any) -> None:
+    cell = (
+        "%%checkpoint c\nxs.append(1)\nimport os\n"
+        "if os.path.exists('stop'):\n    raise RuntimeError('stop')"
+    )
+    Path("stop").touch()
+    run_all(shell, "xs = []")
+    run(shell, cell)
+    Path("stop").unlink()
+    run_all(shell, cell)
+    restart(shell)
+
+    run_all(shell, "xs = []", cell)
+
+    assert shell.user_ns["xs"] == [1]
+
+
+def test_a_cached_function_of_the_notebook_comes_back_as_it_was(shell: Any) -> None:
+    define = "from functools import lru_cache\n@lru_cache\ndef v(n):\n    return {!r}"
+    run_all(shell, define.format("old"), "%checkpoint a", define.format("new"), "%checkpoint b")
+
+    run_all(shell, "%rewind a", "x = v(1)")
+
+    assert shell.user_ns["x"] == "old"
+    assert shell.user_ns["v"].cache_info().misses == 1
