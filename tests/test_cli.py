@@ -286,6 +286,6 @@ with nbckpt.checkpoint("read") as step:
 
     assert "starting the kernel" in done.stdout
     assert " of 12" in done.stdout
-    assert "0/2" in done.stdout
+    assert "1/2" in done.stdout
     assert "restored 0 of 2 cells" in done.stdout
     assert "[2/2]" not in done.stdout
