@@ -52,7 +52,9 @@ def rewind(session: Session, ref: str) -> Moved:
     keep_unsaved(session, "before-rewind")
     session.before = session.position
     moved = _move(session, target)
-    session.append([head_record(session.branch, target, session.before)])
+    record = head_record(session.branch, target, session.before)
+    session.append([record])
+    session.timeline.apply(record)
     _note(session, "rewound", moved)
     return moved
 

@@ -260,6 +260,16 @@ class Session:
             self.position = checkpoint.id
             self._tables.keep(checkpoint, self.namespace)
 
+    def stand_on(self, checkpoint: Checkpoint) -> None:
+        """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
+        self.position = checkpoint.id
+        head = self.head
+        if head is not None and head.id != checkpoint.id:
+            if self.timeline.is_ancestor(head.id, checkpoint.id):
+                record = head_record(self.branch, checkpoint, head.id)
+                self.append([record], durable=False)
+                self.timeline.apply(record)
+
     def event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
         record: Record = {"kind": "event", "event": kind, "at": time.time(), "session": self.id}

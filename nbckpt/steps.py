@@ -137,7 +137,7 @@ class Step:
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
-            session.position = checkpoint.id
+            session.stand_on(checkpoint)
             self.todo, self.restored = False, checkpoint
             self.took_s = time.perf_counter() - began
             saved = checkpoint.duration_s - self.took_s

@@ -186,3 +186,15 @@ def test_a_cached_function_of_the_notebook_comes_back_as_it_was(shell: Any) -> N
 
     assert shell.user_ns["x"] == "old"
     assert shell.user_ns["v"].cache_info().misses == 1
+
+
+def test_a_branch_that_was_rewound_moves_up_with_restored_cells(shell: Any) -> None:
+    cells = ("%%checkpoint one\nx = 1", "%%checkpoint two\ny = x + 1")
+    run_all(shell, *cells, "%rewind one")
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    head = current.session().head
+    assert head is not None
+    assert head.name == "two"
