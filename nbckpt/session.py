@@ -264,11 +264,12 @@ class Session:
         """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
         self.position = checkpoint.id
         head = self.head
-        if head is not None and head.id != checkpoint.id:
-            if self.timeline.is_ancestor(head.id, checkpoint.id):
-                record = head_record(self.branch, checkpoint, head.id)
-                self.append([record], durable=False)
-                self.timeline.apply(record)
+        if head is None or head.id == checkpoint.id:
+            return
+        if self.timeline.is_ancestor(head.id, checkpoint.id):
+            record = head_record(self.branch, checkpoint, head.id)
+            self.append([record], durable=False)
+            self.timeline.apply(record)
 
     def event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
