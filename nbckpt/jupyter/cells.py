@@ -238,7 +238,16 @@ class Cells:
     # -- a magic calls this -------------------------------------------------------------------
 
     def run_marked(self, line: str, source: str) -> None:
-        """Run `source` as a `%%checkpoint` cell, where code asks for the magic by its name."""
+        """Run `source` as a `%%checkpoint` cell, where code asks for the magic by its name.
+
+        Raises
+        ------
+        UsageError
+            If nothing would turn the line into a marker: the cell would come back here for ever.
+        """
+        if self.transform not in self.shell.input_transformers_cleanup:
+            message = "nbckpt no longer follows this notebook's cells: run `%reload_ext nbckpt`"
+            raise UsageError(message)
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         self._info = self._step = self._tree = self._recorder = None
         try:

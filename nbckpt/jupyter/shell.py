@@ -48,13 +48,22 @@ class Extension:
     def detach(self) -> None:
         """Let go; what was kept stays kept."""
         shell = self._shell
-        shell.input_transformers_cleanup.remove(self.cells.transform)
+        if self.cells.transform in shell.input_transformers_cleanup:
+            shell.input_transformers_cleanup.remove(self.cells.transform)
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
         shell.events.unregister("post_run_cell", self.cells.after)
+        self._forget_magics()
         current.end()
         self.session.store.close()
+
+    def _forget_magics(self) -> None:
+        """Take the magics off, but not what another extension put under one of their names."""
+        for table in self._shell.magics_manager.magics.values():
+            for name, magic in list(table.items()):
+                if getattr(magic, "__self__", None) is self._magics:
+                    del table[name]
 
 
 def load(shell: InteractiveShell) -> None:
