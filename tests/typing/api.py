@@ -14,7 +14,8 @@ def embed(docs: list[str]) -> list[int]:
     with nbckpt.checkpoint("embed", vars=["vectors"], tags=["slow"], sync=True) as step:
         if step.todo:
             for doc in step.track(docs):
-                vectors.append(len(doc.strip()))
+                words = doc.split()
+                vectors.append(len(words))
     return vectors
 
 
@@ -29,5 +30,5 @@ def look() -> float:
     nbckpt.resume("main")
     nbckpt.wait(timeout_s=5)
     nbckpt.sql("select 1").fetchall()
-    assert names is not None and values is not None and moved.checkpoint.name in variables
-    return newest.created_at.timestamp() + newest.duration_s
+    kept = len(variables) + len(values) + len(names) + len(moved.came_back)
+    return newest.created_at.timestamp() + newest.duration_s + kept
