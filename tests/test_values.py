@@ -1,24 +1,32 @@
 from __future__ import annotations
 
 import collections
+import concurrent.futures
+import csv
 import datetime
 import decimal
 import functools
+import hashlib
 import itertools
 import pathlib
 import pickle
 import queue
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 import types
 import uuid
+import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -28,6 +36,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.values import ValueDigester
+
+
+class Some:
+    def __init__(self, n: object) -> None:
+        self.n = n
+
+
+ONE, TWO = Some(1), Some(2)
 
 
 def digest(value: object, namespace: dict[str, Any] | None = None) -> str:
@@ -370,10 +386,18 @@ def test_a_tensor_counts_by_its_values_and_not_its_layout() -> None:
         threading.Lock,
         lambda: (i for i in range(3)),
         lambda: open(__file__, "rb"),  # noqa: PTH123, SIM115
-        lambda: sys._getframe(),
+        lambda: threading.Thread(target=len),
+        lambda: ThreadPoolExecutor(3),
+        lambda: {"a": [1]}.keys(),
+        lambda: hashlib.sha256(b"a"),
+        lambda: done(concurrent.futures.Future(), 3),
+        lambda: ContextVar("name"),
+        threading.local,
     ],
 )
-def test_what_cannot_be_taken_apart_counts_by_its_type(make: Callable[[], Any]) -> None:
+def test_what_pickle_cannot_take_apart_counts_by_what_can_be_told_of_it(
+    make: Callable[[], Any],
+) -> None:
     one, other = make(), make()
 
     digests = {digest({"x": one}), digest({"x": other})}
@@ -382,6 +406,126 @@ def test_what_cannot_be_taken_apart_counts_by_its_type(make: Callable[[], Any]) 
 
     assert len(digests) == 1
     assert digest(threading.Lock()) != digest(threading.RLock())
+
+
+def test_a_queue_counts_by_what_is_in_it() -> None:
+    one, same, other = queue.Queue[int](), queue.Queue[int](), queue.Queue[int]()
+
+    one.put(1), same.put(1), other.put(2)
+
+    assert digest(one) == digest(same)
+    assert digest(one) != digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: (i for i in range(3)), lambda: (i for i in range(30))),
+        (lambda: (i for i in range(3)), lambda: (i + 1 for i in range(3))),
+        (lambda: {1: 2}.keys(), lambda: {1: 2, 3: 4}.keys()),
+        (lambda: {1: 2}.items(), lambda: {1: 3}.items()),
+        (lambda: hashlib.sha256(b"a"), lambda: hashlib.sha256(b"b")),
+        (lambda: hashlib.shake_128(b"a"), lambda: hashlib.shake_128(b"b")),
+        (
+            lambda: done(concurrent.futures.Future(), 1),
+            lambda: done(concurrent.futures.Future(), 2),
+        ),
+        (lambda: ThreadPoolExecutor(1), lambda: ThreadPoolExecutor(2)),
+        (lambda: weakref.ref(ONE), lambda: weakref.ref(TWO)),
+    ],
+)
+def test_what_is_told_of_two_values_differs_if_they_do(
+    one: Callable[[], Any], other: Callable[[], Any]
+) -> None:
+    assert digest([one()]) != digest([other()])
+
+
+def test_a_file_counts_by_its_place_and_content(tmp_path: pathlib.Path) -> None:
+    path, other_path = tmp_path / "a", tmp_path / "b"
+    path.write_text("one two")
+    other_path.write_text("one two")
+
+    with path.open() as one, path.open() as same, path.open() as read, other_path.open() as other:
+        read.read(3)
+        before = digest(one)
+        digests = {before, digest(read), digest(other)}
+        equal = digest(same) == before
+        path.write_text("one too")
+        changed = digest(one)
+
+    assert equal
+    assert len(digests) == 3
+    assert changed != before
+
+
+def test_a_connection_counts_by_what_is_in_its_file(tmp_path: pathlib.Path) -> None:
+    def connected(rows: int) -> Any:
+        connection = sqlite3.connect(tmp_path / f"{rows}.db")
+        connection.execute("create table if not exists t (x)")
+        connection.executemany("insert into t values (?)", [(i,) for i in range(rows)])
+        connection.commit()
+        return connection
+
+    one, other = connected(1), connected(2)
+    same, in_memory = sqlite3.connect(tmp_path / "1.db"), sqlite3.connect(":memory:")
+    before = digest(one)
+
+    found = [digest(v) for v in (same, one.cursor(), other, in_memory, in_memory)]
+    again = digest(one.cursor())
+    one.execute("insert into t values (7)")
+    in_transaction = {digest(one), digest(one)}
+    one.commit()
+    after = digest(one)
+    for connection in (one, other, same, in_memory):
+        connection.close()
+
+    assert found[0] == before
+    assert found[1] == again
+    assert len({before, after, *found[2:], *in_transaction}) == 7
+
+
+def done(future: Any, result: object) -> Any:
+    future.set_result(result)
+    return future
+
+
+def begun() -> Any:
+    numbers = (i for i in range(3))
+    next(numbers)
+    return numbers
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        sys._getframe,
+        begun,
+        lambda: csv.reader(["a"]),
+        lambda: duckdb.sql("select 1"),
+        duckdb.connect,
+        concurrent.futures.Future,
+        queue.SimpleQueue,
+        lambda: Some(duckdb.connect()),
+    ],
+)
+def test_what_a_value_does_next_that_nobody_can_tell_equals_nothing(
+    make: Callable[[], Any],
+) -> None:
+    value = make()
+
+    assert digest([value]) != digest([value])
+
+
+def test_a_used_client_is_the_client_that_it_was() -> None:
+    httpx = pytest.importorskip("httpx")
+    transport = httpx.MockTransport(lambda request: httpx.Response(200))
+    one, used = httpx.Client(base_url="http://a"), httpx.Client(base_url="http://a")
+    used.headers, one.headers = {}, {}
+    used._transport = transport
+
+    used.get("/x")
+
+    assert digest(used) == digest(one)
 
 
 def test_what_stands_beside_a_lock_counts() -> None:
@@ -401,9 +545,10 @@ def test_a_client_of_a_library_counts_by_its_type_and_public_settings() -> None:
 
 
 def test_a_client_s_secrets_do_not_count() -> None:
-    one, other, wide = (queue.Queue(n) for n in (1, 1, 2))
+    urllib3 = pytest.importorskip("urllib3")
+    one, other, wide = (urllib3.PoolManager() for _ in range(3))
 
-    one.api_key, other.api_key = "a", "b"  # type: ignore[attr-defined]
+    one.api_key, other.api_key, wide.width = "a", "b", 2
 
     assert digest(one) == digest(other)
     assert digest(wide) != digest(one)

@@ -105,7 +105,7 @@ class Inputs:
         examined = self.examine(value)
         if id(value) not in self.noted:
             self.noted.add(id(value))
-            self.note(getattr(value, "__qualname__", "?"), examined.digest)
+            self.note(getattr(value, "__qualname__", "?"), _whole(examined))
         self.follow(names_of_definition(value, self.namespace), bound)
         self.reached(examined, bound)
 
@@ -162,14 +162,16 @@ class Inputs:
         """The digest of a variable's value; one that nothing equals if not all of it was seen."""
         if self.digest_of_variable:
             return self.digest_of_variable(name)
-        if examined.exhausted:
-            return digest_of(secrets.token_bytes(16))
-        return examined.digest
+        return _whole(examined)
 
     def note(self, name: str, digest: Digest) -> None:
         """Note the digest of a definition; of several with one name, that of all."""
         known = self.definitions.get(name)
         self.definitions[name] = digest if known is None else digest_of(*sorted([known, digest]))
+
+
+def _whole(examined: Examined) -> Digest:
+    return digest_of(secrets.token_bytes(16)) if examined.exhausted else examined.digest
 
 
 def _name_of(value: object, namespace: Mapping[str, object]) -> str:

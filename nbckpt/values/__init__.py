@@ -49,8 +49,10 @@ class ValueDigester:
     inside the value are one and the same: ``[r, r]`` is not ``[r, r.copy()]``. It does not depend
     on hash seeds, addresses, file names, or on which equal immutable objects are the same.
 
-    What cannot be taken apart (a lock, a connection, a generator) counts by its type alone; and an
-    object of a library that holds such a thing, a client, by its type and its public settings.
+    What cannot be taken apart counts by what can be told of it: an open file by its place and
+    content, a generator that has not begun by its code and arguments, a lock by its type; and an
+    object of a known client's package by its type and its public settings. Anything else of that
+    kind (a cursor with rows to give, a generator that has begun) has a digest that nothing equals.
     The values of the globals that a function reads do not count; the function is in `reached`.
 
     Parameters

@@ -2,22 +2,25 @@
 
 Notes
 -----
-What cannot be taken apart counts by its type alone. A client (an object of a library that holds a
-lock or a connection somewhere inside) is opaque as a whole: its pools, caches and counters change
-with every use and mean nothing. Only its public settings count, without keys and passwords. An
-object of the user's own class is no client: what it holds beside the connection is data.
+What cannot be taken apart counts by what can be told of it, and equals nothing else if that is not
+enough. A client (an object of a package that speaks with the outside, and holds a lock or a
+connection somewhere inside) is opaque as a whole: its pools, caches and counters change with every
+use and mean nothing. Only its public settings count, without keys and passwords. An object of the
+user's own class is no client: what it holds beside the connection is data.
 """
 
 from __future__ import annotations
 
 import copyreg
+import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbckpt.digests import Digest
 from nbckpt.values import plain
 from nbckpt.values.frames import Alone, Parts, memory_of
+from nbckpt.values.opaque import Told, is_bare, is_client
 from nbckpt.values.walking import END, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
@@ -85,7 +88,7 @@ def take_apart(walk: Walk, value: object) -> None:
     try:
         reduced = _reduced(value)
     except Exception:  # whatever is raised here means: cannot be taken apart
-        _put_opaque(walk, value)
+        put_opaque(walk, value)
         return
     if isinstance(reduced, str):
         walk.put(b"global", str(getattr(value, "__module__", "")), reduced)
@@ -138,18 +141,57 @@ def _enter(walk: Walk, instance: object) -> None:
     walk.frames.append(frame)
 
 
-def _put_opaque(walk: Walk, value: object) -> None:
-    """Write the type of what cannot be taken apart, or of the client whose part it is."""
+def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
+    """A value that pickle cannot take apart, but of which all that counts can be told."""
+    if walk.is_strict or client_around(walk, value) is not None:
+        put_opaque(walk, value)
+        return
+    if walk.is_known(value):
+        return
+    try:
+        told = tell(value)
+    except Exception:  # a closed or broken thing raises what it likes
+        told = None
+    if told is None:
+        put_unknown(walk)
+        return
+    walk.put(b"told", f"{type(value).__module__}.{type(value).__qualname__}")
+    walk.put_all(b"parts", told)
+
+
+def walk_bare(walk: Walk, value: object) -> None:
+    """A value that holds no data of the user's."""
+    put_opaque(walk, value)
+
+
+def put_opaque(walk: Walk, value: object) -> None:
+    """Write what counts of what cannot be taken apart, or of the client whose part it is."""
     if walk.is_strict:
         raise Opaque
-    frame = walk.outermost_library_instance()
-    client = frame.instance if frame else value
-    if frame:
-        walk.go_back_to(frame)
-    kind = type(client)
+    client = client_around(walk, value)
+    if client is None and not is_bare(type(value)):
+        put_unknown(walk)
+        return
+    if isinstance(client, Frame):
+        walk.go_back_to(client)
+        value = client.instance
+    kind = type(value)
     walk.put(b"opaque", f"{kind.__module__}.{kind.__qualname__}")
-    for name, digest in _settings_of(walk, client):
-        walk.put(b"setting", name, digest)
+    if client is not None:
+        for name, digest in _settings_of(walk, value):
+            walk.put(b"setting", name, digest)
+
+
+def put_unknown(walk: Walk) -> None:
+    """Make the digest one that nothing equals; what else there is need not be looked at."""
+    walk.put(b"unknown", secrets.token_hex(16))
+    walk.stack.clear()
+
+
+def client_around(walk: Walk, value: object) -> Frame | object | None:
+    """The largest client that this place is a part of, or `value` itself if it is one."""
+    frame = walk.outermost_library_instance(lambda instance: is_client(type(instance)))
+    return frame or (value if is_client(type(value)) else None)
 
 
 def _settings_of(walk: Walk, client: object) -> Iterator[tuple[str, Digest]]:

@@ -9,11 +9,14 @@ from nbckpt.values.frames import Alone, parts_for, parts_of_scalar
 from nbckpt.values.instances import (
     put_parts,
     walk_alone,
+    walk_bare,
     walk_end,
     walk_immutable,
     walk_instance,
     walk_known,
+    walk_told,
 )
+from nbckpt.values.opaque import is_bare, teller_for
 from nbckpt.values.walking import End, Step
 
 IMMUTABLE = frozenset(
@@ -35,6 +38,10 @@ def step_for(kind: type) -> Step:
         return _STEPS[kind]
     if issubclass(kind, type):
         return callables.walk_class
+    if is_bare(kind):
+        return walk_bare
+    if tell := teller_for(kind):
+        return lambda walk, value: walk_told(walk, tell, value)
     if parts := parts_for(kind):
         step = put_parts if parts is parts_of_scalar else walk_known
         return lambda walk, value: step(walk, parts, value)

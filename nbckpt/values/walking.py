@@ -67,7 +67,7 @@ class Found:
         return home is None or self.is_user_module(home.partition(":")[0])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Frame:
     """An instance that is being walked, and how much there was before it.
 
@@ -175,13 +175,13 @@ class Walk:
         strict = self.is_strict or is_strict
         return Walk(self.found, self.step_for, depth=self.depth + 1, is_strict=strict)
 
-    def outermost_library_instance(self) -> Frame | None:
-        """The largest library object around this place that is no part of a user's object."""
+    def outermost_library_instance(self, matches: Callable[[object], bool]) -> Frame | None:
+        """The largest library object around this place that matches, in no user's object."""
         outermost = None
         for frame in reversed(self.frames):
             if frame.is_users:
                 break
-            if frame.instance is not None:
+            if frame.instance is not None and matches(frame.instance):
                 outermost = frame
         return outermost
 

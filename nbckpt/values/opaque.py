@@ -1,0 +1,275 @@
+"""What can be told of values that pickle cannot take apart: files, generators, connections.
+
+Notes
+-----
+What is told must decide what the value does next; if that cannot be had, nothing is told, and the
+value equals no other: a cell that ran once too often is better than a stale result. The bytes of
+a file count, not its times, which a copy of the folder would change.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import io
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from blake3 import blake3
+
+from nbckpt.digests import Digest
+
+WHOLE_BYTES = 1 << 28
+"""Files up to this size count by their bytes; larger ones by size and time of change."""
+
+Told: TypeAlias = "list[object] | None"
+"""Parts that decide what a value does; None if these cannot be had."""
+
+_CLIENT_PACKAGES = """
+    aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google grpc
+    groq h11 hpack httpcore httpx huggingface_hub instructor langchain langchain_anthropic
+    langchain_community langchain_core langchain_google_genai langchain_openai langfuse langsmith
+    litellm llama_index mistralai ollama openai openrouter pinecone redis replicate requests s3fs
+    s3transfer tavily tenacity together urllib3 voyageai websockets xai_sdk
+"""
+_CLIENTS = frozenset(_CLIENT_PACKAGES.split())
+"""Packages whose objects, if they hold a connection, speak with the outside and hold no data."""
+
+_MACHINERY = frozenset({"IPython", "ipykernel", "tornado", "zmq"})
+"""Packages of the notebook itself."""
+
+_ANSWERS = ("Cursor", "Future", "Iterator", "Reader", "Response", "Result", "Stream")
+"""How the names of those objects of a client's package end that hold data after all."""
+
+_EMPTY_HANDED = frozenset(
+    {
+        "_abc._abc_data",
+        "_thread.RLock",
+        "_thread.lock",
+        "ssl.SSLContext",
+        "_ssl._SSLContext",
+        "_asyncio.TaskStepMethWrapper",
+    }
+)
+"""Types whose instances hold no data."""
+
+_HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
+
+_OF_SYSTEM = ("_context", "_handle", "_ident", "_name", "_native_id", "_stderr", "_tstate_lock")
+"""What a thread keeps that is the system's."""
+
+_KEPT_BY_POOLS = ("_max_workers", "_initializer", "_initargs", "_mp_context")
+
+
+def is_client(kind: type) -> bool:
+    """Whether a class is of a package that speaks with the outside, and is no answer from there."""
+    if kind.__module__.partition(".")[0] not in _CLIENTS:
+        return False
+    iterates = hasattr(kind, "__next__") or hasattr(kind, "__anext__")
+    return not iterates and not kind.__name__.endswith(_ANSWERS)
+
+
+def is_bare(kind: type) -> bool:
+    """Whether instances of a class count by their type alone."""
+    if kind.__module__.partition(".")[0] in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
+        return True
+    return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
+
+
+def teller_for(kind: type) -> Callable[[Any], Told] | None:
+    """What tells of values of a type, even if pickle believes that it can take them apart."""
+    for base, teller in _TELLERS:
+        if issubclass(kind, base):
+            return teller
+    home = kind.__module__
+    if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:
+        return _nothing
+    if kind.__name__ in ("Future", "Task") and home in ("_asyncio", "asyncio.futures"):
+        return _of_future
+    if home.startswith(_HASHES) and hasattr(kind, "digest"):
+        return _of_hash
+    return None
+
+
+def _nothing(_: object) -> Told:
+    return None
+
+
+def _of_file(file: Any) -> Told:
+    """Name, mode, position and content of a file on the disk."""
+    if file in (sys.__stdin__, sys.__stdout__, sys.__stderr__):
+        return ["standard", file.name]
+    if file.closed:
+        return ["closed", getattr(file, "name", None), getattr(file, "mode", None)]
+    about = os.fstat(file.fileno())
+    if not stat.S_ISREG(about.st_mode):
+        return None
+    text = [getattr(file, name, None) for name in ("encoding", "errors", "newlines")]
+    position = file.tell()  # before its content is read: it writes what is not yet written
+    if file.writable():
+        file.flush()
+    path = Path(os.fsdecode(file.name))  # raises for a mere number
+    if not os.path.samestat(path.stat(), about):
+        return None
+    return ["open", str(path), file.mode, *text, position, content_of(path)]
+
+
+def content_of(path: Path) -> Digest | str:
+    """What stands for the bytes of a file; empty if there is none.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return ""
+    if about.st_size > WHOLE_BYTES:
+        return f"{about.st_size} {about.st_mtime_ns}"
+    return blake3(path.read_bytes()).hexdigest()
+
+
+def _of_generator(generator: Any) -> Told:
+    """Of one that has not begun, its code and arguments; of one that has ended, nothing more."""
+    prefix = {"generator": "gi", "coroutine": "cr", "async_generator": "ag"}[
+        type(generator).__name__
+    ]
+    frame: Any = getattr(generator, f"{prefix}_frame")
+    if frame is None:
+        return ["ended"]
+    if getattr(generator, f"{prefix}_running") or getattr(generator, f"{prefix}_suspended", True):
+        return None
+    return ["new", generator.__qualname__, code_of(frame), dict(frame.f_locals)]
+
+
+def code_of(frame: types.FrameType) -> types.FunctionType:
+    """A function with the code of a frame that has not begun, and what it closes over."""
+    code = frame.f_code
+    values = frame.f_locals
+    cells = tuple(
+        types.CellType(values[n]) if n in values else types.CellType() for n in code.co_freevars
+    )
+    return types.FunctionType(code, frame.f_globals, code.co_name, None, cells)
+
+
+def _of_view(view: Any) -> Told:
+    """The dict behind a view of its keys, values or items."""
+    import gc
+
+    behind = gc.get_referents(view)
+    return behind if len(behind) == 1 else None
+
+
+def _of_connection(connection: sqlite3.Connection) -> Told:
+    """The files of a connection; nothing of one with rows in memory or not yet committed."""
+    if connection.in_transaction:
+        return None
+    cursor = sqlite3.Cursor(connection)
+    cursor.row_factory = None
+    files = [file for _, _, file in cursor.execute("pragma database_list").fetchall()]
+    if not all(files):
+        return None
+    contents = [content_of(Path(file + tail)) for file in files for tail in ("", "-wal")]
+    how = [connection.isolation_level, connection.row_factory, connection.text_factory]
+    return [*map(_relative, files), *contents, *how]
+
+
+def _relative(path: str) -> str:
+    """A path as it is told in another place of the same project."""
+    return os.path.relpath(path)
+
+
+def _of_cursor(cursor: sqlite3.Cursor) -> Told:
+    """The connection of a cursor that has no rows to give."""
+    if cursor.description is not None:
+        return None
+    return [cursor.connection, cursor.lastrowid, cursor.rowcount, cursor.row_factory]
+
+
+def _of_future(future: Any) -> Told:
+    """The result of one that is done."""
+    state = future._state  # noqa: SLF001  # to ask for `exception()` has an effect
+    if state != "FINISHED":
+        return None
+    return [state, future._result, future._exception]  # noqa: SLF001
+
+
+def _of_thread(thread: threading.Thread) -> Told:
+    """What one does that has not begun, or has ended."""
+    if thread.is_alive():
+        return None
+    members = {k: v for k, v in vars(thread).items() if k not in _OF_SYSTEM}
+    return [thread.ident is None, members]
+
+
+def _of_process(process: Any) -> Told:
+    if process.returncode is None or process.stdout or process.stderr:
+        return None
+    return [process.args, process.returncode]
+
+
+def _of_pool(pool: Any) -> Told:
+    return [getattr(pool, name, None) for name in _KEPT_BY_POOLS]
+
+
+def _of_reference(reference: Any) -> Told:
+    return ["reference", reference()]
+
+
+def _of_proxy(proxy: Any) -> Told:
+    try:
+        return ["proxy", proxy.__repr__.__self__]
+    except ReferenceError:
+        return ["dead"]
+
+
+def _of_local(local: threading.local) -> Told:
+    return [vars(local)]
+
+
+def _of_context_variable(variable: ContextVar[object]) -> Told:
+    return [variable.name, variable.get(None)]
+
+
+def _of_hash(hasher: Any) -> Told:
+    size = hasher.digest_size
+    return [hasher.name, size, hasher.digest() if size else hasher.digest(32)]
+
+
+def _kinds_of_views() -> Iterator[type]:
+    from collections import OrderedDict
+
+    kinds: tuple[dict[str, int], ...] = ({}, OrderedDict())
+    for empty in kinds:
+        yield from (type(empty.keys()), type(empty.values()), type(empty.items()))
+
+
+_TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
+    (
+        (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO),
+        _of_file,
+    ),
+    ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _of_generator),
+    (tuple(_kinds_of_views()), _of_view),
+    (sqlite3.Connection, _of_connection),
+    (sqlite3.Cursor, _of_cursor),
+    (concurrent.futures.Future, _of_future),
+    (concurrent.futures.Executor, _of_pool),
+    (threading.Thread, _of_thread),
+    (threading.local, _of_local),
+    (subprocess.Popen, _of_process),
+    (weakref.ProxyTypes, _of_proxy),
+    (weakref.ref, _of_reference),
+    (ContextVar, _of_context_variable),
+)
