@@ -293,24 +293,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_a_user_s_module_counts_before_and_after_its_import_alike(project: Path) -> None:
+def test_a_user_s_module_counts_with_those_that_it_imports(project: Path) -> None:
     (project / "nbckpt_first.py").write_text("from nbckpt_package import part\ndef f(): pass\n")
     (project / "nbckpt_package").mkdir()
     (project / "nbckpt_package" / "__init__.py").write_text("")
     (project / "nbckpt_package" / "part.py").write_text("from . import other\n")
     (project / "nbckpt_package" / "other.py").write_text("n = 1\n")
     cell = "from nbckpt_first import f\nf()"
-    old = key(cell, {})
+    before = key(cell, {})
 
     space = ran("from nbckpt_first import f")
+    after = key(cell, space)
 
-    assert difference(old, key(cell, space)) == []
-    assert set(old.functions) == {
+    assert set(before.functions) == set(after.functions)
+    assert set(after.functions) == {
         "module nbckpt_first",
         "module nbckpt_package",
         "module nbckpt_package.other",
         "module nbckpt_package.part",
     }
+    assert set(after.inputs) == {"nbckpt_package.other.n"}
 
 
 def test_an_edit_of_a_user_s_module_makes_another_key(project: Path) -> None:
@@ -344,13 +346,73 @@ def test_an_edit_counts_once_the_module_is_loaded_again(project: Path) -> None:
     assert difference(old, after) == ["module 'nbckpt_loaded' changed"]
 
 
+def test_what_is_loaded_counts_when_its_text_was_edited_before_anybody_asked(project: Path) -> None:
+    module = project / "nbckpt_early.py"
+    module.write_text("def f(): return 1\n")
+    space = ran("import nbckpt_early as m")
+    module.write_text("def f(): return 200\n")
+    old = key("x = m.f()", space)
+
+    del sys.modules["nbckpt_early"]
+    new = key("x = m.f()", ran("import nbckpt_early as m"))
+
+    assert difference(old, new) == ["module 'nbckpt_early' changed"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "change"),
+    [
+        ("import nbckpt_patched", "m.f.__code__ = (lambda: 2).__code__"),
+        ("from nbckpt_patched import f", "m.f.__code__ = (lambda: 2).__code__"),
+        ("from nbckpt_patched import g", "m.f = lambda: 2"),
+        ("from nbckpt_patched import A", "m.A.go = lambda self: 2"),
+        ("from nbckpt_patched import A\na = A()", "m.A.go = lambda self: 2"),
+    ],
+)
+def test_code_put_into_a_loaded_module_counts(project: Path, statement: str, change: str) -> None:
+    (project / "nbckpt_patched.py").write_text(
+        "class A:\n    def go(self): return 1\ndef f(): return 1\ndef g(): return f()\n"
+    )
+    space = ran(statement)
+    old = key(f"x = {statement.rsplit(maxsplit=1)[-1]}", space)
+
+    ran(change, {"m": sys.modules["nbckpt_patched"]})
+    new = key(f"x = {statement.rsplit(maxsplit=1)[-1]}", space)
+
+    assert difference(old, new) == ["module 'nbckpt_patched' changed"]
+
+
+def test_a_value_deep_in_a_module_counts_for_functions_that_were_imported_from_it(
+    project: Path,
+) -> None:
+    (project / "nbckpt_deep.py").write_text(
+        "_CONFIG = {'k': [1]}\ndef f(): return _CONFIG\ndef setup(n): _CONFIG['k'][0] = n\n"
+    )
+
+    sentences = why("x = f()", "from nbckpt_deep import f, setup", "setup(2)")
+
+    assert sentences == ["input 'nbckpt_deep._CONFIG' has another value"]
+
+
+def test_what_a_module_holds_that_nobody_can_tell_does_not_make_its_cells_run(
+    project: Path,
+) -> None:
+    (project / "nbckpt_holds.py").write_text(
+        "import sqlite3\ncon = sqlite3.connect(':memory:')\ndef f(con=con): return con\n"
+    )
+    space = ran("import nbckpt_holds as m")
+
+    assert key("m.f()", space) == key("m.f()", space)
+    space["m"].con.close()
+
+
 def test_what_a_notebook_sets_in_a_user_s_module_counts(project: Path) -> None:
     (project / "nbckpt_config.py").write_text("size = 1\n")
     before = "import nbckpt_config as config"
 
     sentences = why("x = config.size", before, "config.size = 2")
 
-    assert sentences == ["input 'config' has another value"]
+    assert sentences == ["input 'nbckpt_config.size' has another value"]
 
 
 def test_a_function_of_a_user_s_module_brings_the_module_along(project: Path) -> None:

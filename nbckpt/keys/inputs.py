@@ -15,7 +15,7 @@ from nbckpt.keys.scope import is_tool, is_users_name
 from nbckpt.values import Examined, ValueDigester
 from nbckpt.values.definitions import functions_of_class
 from nbckpt.values.homes import home_of, home_of_method, is_named
-from nbckpt.values.plain import ATOMS
+from nbckpt.values.modules import loaded
 from nbckpt.values.sources import user_modules
 
 ABSENT = digest_of("absent")
@@ -26,8 +26,6 @@ BUDGET = 5_000_000
 
 MODULE = "module "
 """Stands before the name of a module among definitions."""
-
-_PLAIN = ATOMS | {dict, frozenset, list, set, tuple}
 
 
 class Inputs:
@@ -87,15 +85,10 @@ class Inputs:
         self.reached(examined, bound)
 
     def named(self, name: str, value: object) -> None:
-        """Collect a module, or a library's function or class, by its name.
-
-        What a notebook sets in the user's own module, ``config.size = 3``, is no text of it.
-        """
+        """Collect a module, or a library's function or class, by its name."""
         home = _name_of(value, self.namespace)
-        modules = user_modules(home.partition(":")[0])
-        self.texts(modules)
-        settings = _settings_of(value) if isinstance(value, ModuleType) and modules else {}
-        self.variables[name] = digest_of("named ", home, self.digester.digest(settings))
+        self.modules([home.partition(":")[0]])
+        self.variables[name] = digest_of("named ", home)
 
     def definition(self, value: object, bound: frozenset[str]) -> None:
         """Collect one of the user's functions or classes, and what it reaches."""
@@ -111,7 +104,7 @@ class Inputs:
 
     def reached(self, examined: Examined, bound: frozenset[str]) -> None:
         """Collect the code that was met inside a value; a class stands for its methods."""
-        self.texts(examined.modules)
+        self.contents(examined.modules)
         classes = [d for d in examined.reached if isinstance(d, type)]
         methods = {id(f) for cls in classes for f in functions_of_class(cls)}
         for definition in examined.reached:
@@ -145,11 +138,15 @@ class Inputs:
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
-            self.texts(user_modules(name))
+            self.contents(user_modules(name))
 
-    def texts(self, modules: Mapping[str, Digest]) -> None:
-        """Collect the text of the user's modules."""
-        self.definitions.update({f"{MODULE}{name}": digest for name, digest in modules.items()})
+    def contents(self, modules: Iterable[str]) -> None:
+        """Collect the code and the values of the user's modules."""
+        for name in modules:
+            if f"{MODULE}{name}" not in self.definitions:
+                found = loaded(name)
+                self.definitions[f"{MODULE}{name}"] = found.code
+                self.variables.update(found.values)
 
     def examine(self, value: object) -> Examined:
         """The digest of a value and what is inside it, found once."""
@@ -180,9 +177,3 @@ def _name_of(value: object, namespace: Mapping[str, object]) -> str:
     if isinstance(value, MethodType | BuiltinFunctionType):
         return str(home_of_method(value))
     return str(home_of(value, namespace))
-
-
-def _settings_of(module: ModuleType) -> dict[str, object]:
-    """The plain public members of a module, sorted."""
-    members = sorted(vars(module).items())
-    return {k: v for k, v in members if not k.startswith("_") and type(v) in _PLAIN}

@@ -29,8 +29,7 @@ class Examined:
     reached
         The user's functions and classes inside the value.
     modules
-        Name of each of the user's modules that its functions and classes come from → digest of
-        its text.
+        The user's modules that its functions and classes come from, and those that these import.
     exhausted
         The value has more objects than were looked at. Values that differ only beyond that have
         the same digest.
@@ -38,7 +37,7 @@ class Examined:
 
     digest: Digest
     reached: tuple[object, ...]
-    modules: Mapping[str, Digest]
+    modules: frozenset[str]
     exhausted: bool
 
 
@@ -80,4 +79,4 @@ class ValueDigester:
         found = Found(self.namespace, self.budget)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
-        return Examined(digest, reached, dict(found.modules), found.exhausted)
+        return Examined(digest, reached, frozenset(found.modules), found.exhausted)

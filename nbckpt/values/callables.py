@@ -9,7 +9,6 @@ from typing import Any
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.values.definitions import parts_of_class, parts_of_function
 from nbckpt.values.homes import home_of_method
-from nbckpt.values.sources import user_modules
 from nbckpt.values.walking import Step, Walk
 
 
@@ -19,6 +18,7 @@ def walk_function(walk: Walk, value: FunctionType) -> None:
         walk.put(b"named", home)
     elif not walk.is_known(value):
         walk.found.reached[id(value)] = value
+        walk.found.is_user_module(str(value.__globals__.get("__name__")))
         walk.put_all(b"function", parts_of_function(value, walk.found.namespace))
 
 
@@ -28,15 +28,14 @@ def walk_class(walk: Walk, value: type) -> None:
         walk.put(b"named", home)
     elif not walk.is_known(value):
         walk.found.reached[id(value)] = value
+        walk.found.is_user_module(str(value.__module__))
         walk.put_all(b"class", parts_of_class(value))
 
 
 def walk_module(walk: Walk, value: ModuleType) -> None:
-    """A module by its name, and the user's own by their text too."""
+    """A module by its name; the user's own are noted."""
     walk.put(b"module", value.__name__)
-    if walk.found.is_user_module(value.__name__):
-        for name, digest in user_modules(value.__name__).items():
-            walk.put(b"text", name, digest)
+    walk.found.is_user_module(value.__name__)
 
 
 def walk_code(walk: Walk, value: CodeType) -> None:

@@ -185,6 +185,7 @@ def put_opaque(walk: Walk, value: object) -> None:
 def put_unknown(walk: Walk) -> None:
     """Make the digest one that nothing equals; what else there is need not be looked at."""
     walk.put(b"unknown", secrets.token_hex(16))
+    walk.found.is_unknown = True
     walk.stack.clear()
 
 

@@ -1,6 +1,6 @@
 """The user's own modules: files beside the notebook, which change as the notebook does.
 
-A key follows them by the text of their files, and the files that those import.
+Of a module that is loaded, what is loaded counts (`modules`); of another, the text of its file.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 from nbckpt.analysis.scopes import digest_of_tree
 from nbckpt.digests import Digest, digest_of
@@ -27,25 +28,12 @@ class _Source:
     imports: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Loaded:
-    """What the file of a loaded module said when it was first asked about.
-
-    An edit has no effect until the module is loaded again, which gives it another spec.
-    """
-
-    by_module: dict[str, tuple[ModuleSpec, _Source]] = field(default_factory=dict)
-
-
-_LOADED = _Loaded()
-
-
-def user_modules(name: str) -> Mapping[str, Digest]:
-    """Each of the user's modules that `name` loads, itself included, with the digest of its text.
+def user_modules(name: str) -> tuple[str, ...]:
+    """The user's modules that `name` loads, itself included, sorted.
 
     Empty if `name` is a library's module, or none. Nothing is imported to find out.
     """
-    found: dict[str, Digest] = {}
+    found: set[str] = set()
     waiting = [name]
     seen = set()
     while waiting:
@@ -54,11 +42,18 @@ def user_modules(name: str) -> Mapping[str, Digest]:
             continue
         seen.add(module)
         if source := _source_of(module):
-            found[module] = source.digest
-            waiting.extend(source.imports)
-    return dict(sorted(found.items()))
+            found.add(module)
+            waiting.extend([*source.imports, *_modules_in(module)])
+    return tuple(sorted(found))
 
 
+def text_digest(name: str) -> Digest:
+    """The digest of the text of one of the user's modules, as its file is now."""
+    source = _source_of(name)
+    return source.digest if source else digest_of("gone")
+
+
+@lru_cache(maxsize=4096)
 def is_user_file(path: str | None) -> bool:
     """Whether a module's file is the user's: not of Python, an installed package, or nbckpt."""
     if not path or path.startswith("<"):
@@ -79,17 +74,25 @@ def _library_folders() -> tuple[Path, ...]:
 
 def _source_of(module: str) -> _Source | None:
     spec = _spec_of(module)
-    if spec is None or not is_user_file(spec.origin):
+    if spec is None or spec.origin is None or not is_user_file(spec.origin):
         return None
-    if module not in sys.modules:
-        return _read(module, spec)
-    known = _LOADED.by_module.get(module)
-    if known is None or known[0] is not spec:
-        source = _read(module, spec)
-        if source is None:
-            return None
-        known = _LOADED.by_module[module] = (spec, source)
-    return known[1]
+    is_package = spec.submodule_search_locations is not None
+    package = module if is_package else module.rpartition(".")[0]
+    try:
+        about = Path(spec.origin).stat()
+        return _read(spec.origin, package, (about.st_mtime_ns, about.st_ctime_ns, about.st_size))
+    except OSError:  # it may be loaded all the same
+        return _Source(digest_of("gone"), ()) if module in sys.modules else None
+
+
+def _modules_in(name: str) -> Iterator[str]:
+    """The modules that a loaded one holds, or holds anything of."""
+    module = sys.modules.get(name)
+    for value in list(vars(module).values()) if module else ():
+        if issubclass(type(value), ModuleType):
+            yield value.__name__
+        elif issubclass(type(value), FunctionType | type):
+            yield str(value.__module__)
 
 
 def _spec_of(module: str) -> ModuleSpec | None:
@@ -119,20 +122,17 @@ def _is_user_package(spec: ModuleSpec) -> bool:
     return any(is_user_file(str(Path(folder) / "__init__.py")) for folder in folders)
 
 
-def _read(module: str, spec: ModuleSpec) -> _Source | None:
-    assert spec.origin is not None
-    try:
-        data = Path(spec.origin).read_bytes()
-    except OSError:
-        return None
-    if not spec.origin.endswith(".py"):
+@lru_cache(maxsize=4096)
+def _read(origin: str, package: str, _: tuple[int, ...]) -> _Source:
+    """A file that is as it was at some time and size."""
+    data = Path(origin).read_bytes()
+    if not origin.endswith(".py"):
         return _Source(digest_of(data), ())
     try:
         tree = ast.parse(data)
         digest = digest_of_tree(tree)
     except (SyntaxError, ValueError, RecursionError):
         return _Source(digest_of(data), ())
-    package = module if spec.submodule_search_locations is not None else module.rpartition(".")[0]
     return _Source(digest, tuple(sorted(set(_imports(tree, package)))))
 
 

@@ -38,11 +38,12 @@ class Found:
     namespace: Mapping[str, object]
     budget: int
     reached: dict[int, object] = field(default_factory=dict)
-    modules: dict[str, Digest] = field(default_factory=dict)
+    modules: set[str] = field(default_factory=set)
     homes: dict[int, str | None] = field(default_factory=dict)
     module_owners: dict[str, bool] = field(default_factory=dict)
     keep: list[object] = field(default_factory=list)
     exhausted: bool = False
+    is_unknown: bool = False
 
     def home(self, value: object) -> str | None:
         """`home_of`, asked once; the user's modules among the homes are noted."""

@@ -1,0 +1,80 @@
+"""What is loaded of the user's own modules: their code, and the values that they hold.
+
+Notes
+-----
+Not the text of their files: that of a module which is loaded may have been edited since, or have
+been loaded again in part, as ``%autoreload`` does; and a notebook may set what a module holds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+
+from nbckpt.analysis.bytecode import digest_of_code
+from nbckpt.digests import Digest, digest_of
+from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.kinds import step_for
+from nbckpt.values.sources import is_user_file, text_digest
+from nbckpt.values.walking import Found, Walk
+
+BUDGET = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What decides what the functions of a module do.
+
+    Attributes
+    ----------
+    code
+        Of its functions, classes and imports; of its text, when it is not loaded.
+    values
+        Name of each of its other variables, private ones too, whose value can be told.
+    """
+
+    code: Digest
+    values: Mapping[str, Digest] = field(default_factory=dict)
+
+
+def loaded(name: str) -> Loaded:
+    """What counts of one of the user's modules, as it is in this process."""
+    module = sys.modules.get(name)
+    if not isinstance(module, ModuleType) or not _has_python(module):
+        return Loaded(text_digest(name))
+    code: list[str] = []
+    values = {}
+    for member, value in sorted(vars(module).items()):
+        is_code = issubclass(type(value), FunctionType | type | ModuleType)
+        if member.startswith("__") and not is_code:
+            continue
+        digest = _digest_of(value, vars(module))
+        if digest is None or is_code:
+            code.append(f"{member}={digest or _bare(value)}\n")
+        else:
+            values[f"{name}.{member}"] = digest
+    return Loaded(digest_of(*code), values)
+
+
+def _has_python(module: ModuleType) -> bool:
+    origin = getattr(module, "__file__", None)
+    return origin is None or not is_user_file(origin) or origin.endswith(".py")
+
+
+def _digest_of(value: object, namespace: Mapping[str, object]) -> Digest | None:
+    """The digest of what a module holds; None if it cannot be told."""
+    found = Found(namespace, BUDGET)
+    digest = Walk(found, step_for).digest(value)
+    return None if found.exhausted or found.is_unknown else digest
+
+
+def _bare(value: object) -> Digest:
+    """What is left of a member that cannot be told: its own code, or its type."""
+    kind = type(value)
+    if isinstance(value, FunctionType):
+        return digest_of_code(value.__code__)
+    if isinstance(value, type):
+        return digest_of(*(digest_of_code(f.__code__) for f in functions_of_class(value)))
+    return digest_of(f"{kind.__module__}.{kind.__qualname__}")
