@@ -510,3 +510,97 @@ def test_code_that_reaches_any_name_can_change_all(cell: str, before: str) -> No
     space = ran(before)
 
     assert touched(names_of_tree(ast.parse(cell)), space) is None
+
+
+LOGS = "log = []\ndef mk(*_):\n    log.append(1)\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "before"),
+    [
+        ("next(g)", "def gen():\n    yield mk()\ng = gen()"),
+        ("next(g)", "def gen():\n    yield 1\n    yield mk()\ng = gen(); next(g)"),
+        ("next(g)", "g = (mk() for _ in range(3))"),
+        ("next(m)", "m = map(mk, [1])"),
+        ("next(m)", "m = zip(filter(mk, [1]))"),
+        ("next(m)", "import itertools\nm = itertools.starmap(mk, [(1,)])"),
+        ("d['a']", "from collections import defaultdict\nd = defaultdict(mk)"),
+        (
+            "s.map(lambda o: o.go())",
+            "import pandas as pd\nclass C:\n    def go(self): mk()\ns = pd.Series([C(), C()])",
+        ),
+        (
+            "df.map(str)",
+            "import pandas as pd\nclass C:\n    def __str__(self): mk()\n"
+            "df = pd.DataFrame({'n': [1], 'c': pd.Series([C()])})",
+        ),
+        (
+            "str(xs[0])",
+            "import numpy as np\nclass C:\n    def __str__(self): mk()\n"
+            "xs = np.array([C()], dtype=object)",
+        ),
+        (
+            "a.d",
+            "class D:\n    def __get__(self, o, t): mk()\nclass A:\n    d = D()\na = A()",
+        ),
+        ("A()", "class M(type):\n    def __call__(c): mk()\nclass A(metaclass=M): pass"),
+        (
+            "r().go()",
+            "import weakref\nclass A:\n    def go(self): mk()\na = A()\nr = weakref.ref(a)",
+        ),
+        (
+            "p.go()",
+            "import weakref\nclass A:\n    def go(self): mk()\na = A()\np = weakref.proxy(a)",
+        ),
+    ],
+)
+def test_code_behind_any_value_can_change_what_it_names(cell: str, before: str) -> None:
+    space = ran(LOGS + before)
+
+    found = touched(names_of_tree(ast.parse(cell)), space)
+
+    assert found is None or "log" in found
+
+
+@pytest.mark.parametrize(
+    ("cell", "before"),
+    [
+        ("v[0] = 7", "x = bytearray(3); v = memoryview(x)"),
+        ("v[0] = 7", "import numpy as np\nx = bytearray(3); v = np.frombuffer(x, 'u1')"),
+        ("v[0] = 7", "import numpy as np\nx = np.zeros(3); v = memoryview(x[1:])"),
+        (
+            "v[0, 0] = 7",
+            "import numpy as np, pandas as pd\nv = np.zeros((2, 2))\nx = pd.DataFrame(v, copy=False)",
+        ),
+        (
+            "v[0] = 7",
+            "import numpy as np, pandas as pd\nv = np.zeros(2)\nx = pd.Series(v, copy=False)",
+        ),
+    ],
+)
+def test_what_lies_on_the_memory_of_a_value_can_change_with_it(cell: str, before: str) -> None:
+    space = ran(before + "\nother = [1]")
+
+    found = touched(names_of_tree(ast.parse(cell)), space)
+
+    assert found == {"v", "x"}
+
+
+def test_a_dead_proxy_among_the_variables_is_no_obstacle() -> None:
+    space = ran("import weakref\nclass Q: pass\nq = Q()\np = weakref.proxy(q)\ndel q")
+
+    found = touched(names_of_tree(ast.parse("h = p")), space)
+    one, same = key("h = p", space), key("h = p", space)
+
+    assert found == {"h", "p"}
+    assert difference(one, same) == []
+
+
+def test_what_is_nbckpt_s_own_reaches_nothing_of_the_user_s() -> None:
+    space = ran("class Own:\n    is_nbckpts_own = True\ndef f(): log.append(1)\nlog = []")
+    space["step"] = space["Own"]()
+    space["step"].namespace = space
+
+    found = touched(names_of_tree(ast.parse("step.todo")), space)
+
+    assert found == {"step"}

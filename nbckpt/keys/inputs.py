@@ -6,6 +6,7 @@ import builtins
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.analysis.bytecode import words_of
@@ -70,15 +71,17 @@ class Inputs:
         elif not hasattr(builtins, name):
             self.variables[name] = ABSENT
 
-    def value(self, name: str, value: object, bound: frozenset[str]) -> None:
+    def value(self, name: str, value: Any, bound: frozenset[str]) -> None:
         """Collect the value of a variable, and the user's code inside it."""
         if is_named(value, self.namespace):
             self.named(name, value)
             return
-        if isinstance(value, FunctionType | type) and value.__qualname__ == name:
+        if issubclass(type(value), FunctionType | type) and value.__qualname__ == name:
             self.definition(value, bound)
             return
-        if getattr(value, "__name__", "") == "<lambda>":  # it has no other name than the variable's
+        if (
+            issubclass(type(value), FunctionType) and value.__name__ == "<lambda>"
+        ):  # it has no other name than the variable's
             self.noted.add(id(value))
         examined = self.examine(value)
         self.variables[name] = self.digest_of(name, examined)

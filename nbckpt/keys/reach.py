@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import (
+    AsyncGeneratorType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
+from weakref import ProxyTypes, ReferenceType
 
 from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
-from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.values.homes import home_of
+from nbckpt.values.opaque import code_of
 from nbckpt.values.plain import ATOMS, tree_of
 
 LIMIT = 2_000
@@ -18,6 +27,9 @@ LIMIT = 2_000
 
 MANY = 100
 """From so many elements on it is worth asking whether a container is plain data."""
+
+_IN_C = frozenset({"_operator", "builtins", "collections", "functools", "itertools", "operator"})
+"""Homes of iterators and other types that tell only the garbage collector what they hold."""
 
 _BULK = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch"})
 
@@ -37,7 +49,7 @@ def definitions_in(
         if is_definition(item, namespace):
             found.append(item)
             waiting.extend(_inside_definition(item))
-        elif not isinstance(item, FunctionType | type | ModuleType):
+        elif not _is_a(item, FunctionType | type | ModuleType):
             waiting.extend(_inside(item))
         if len(seen) + len(waiting) > limit:
             return None
@@ -68,7 +80,12 @@ def _lives_in(function: FunctionType, namespace: Mapping[str, object]) -> bool:
 
 def is_definition(value: object, namespace: Mapping[str, object]) -> bool:
     """Whether `value` is a function or class of the user's."""
-    return isinstance(value, FunctionType | type) and home_of(value, namespace) is None
+    return _is_a(value, FunctionType | type) and home_of(value, namespace) is None
+
+
+def _is_a(value: object, kinds: Any) -> bool:
+    """`isinstance`, without asking the value itself: a dead weak proxy would raise."""
+    return issubclass(type(value), kinds)
 
 
 def _inside_definition(definition: object) -> Iterator[object]:
@@ -76,6 +93,8 @@ def _inside_definition(definition: object) -> Iterator[object]:
     if isinstance(definition, type):
         yield from definition.__bases__
         yield from functions_of_class(definition)
+        yield type(definition)
+        yield from (v for n, v in list(vars(definition).items()) if n not in BOOKKEEPING)
     if isinstance(definition, FunctionType):
         yield from (cell.cell_contents for cell in definition.__closure__ or () if _is_full(cell))
         yield from definition.__defaults__ or ()
@@ -86,18 +105,55 @@ def _inside_definition(definition: object) -> Iterator[object]:
 def _inside(value: Any) -> Iterator[object]:
     """What hangs directly on a value: elements, attributes, its class."""
     kind = type(value)
+    if getattr(kind, "is_nbckpts_own", False):
+        return
     if kind.__module__.partition(".")[0] in _BULK:
+        yield from _elements(value, _objects_in(value))
+        return
+    if issubclass(kind, ReferenceType) or kind in ProxyTypes:
+        yield from _referred(value)
         return
     yield kind
     if isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
-    elif isinstance(value, partial):
-        yield from (value.func, *value.args, *value.keywords.values())
+    elif isinstance(value, GeneratorType | CoroutineType | AsyncGeneratorType):
+        yield from _inside_generator(value)
     elif isinstance(value, dict):
         yield from _elements(value, value.values())
+        yield getattr(value, "default_factory", None)
     elif isinstance(value, list | tuple | set | frozenset | deque):
         yield from _elements(value, value)
+    elif kind.__module__ in _IN_C:
+        yield from gc.get_referents(value)
     yield from _attributes(value)
+
+
+def _referred(reference: Any) -> Iterator[object]:
+    """What a weak reference or proxy refers to, if it is alive."""
+    try:
+        yield reference() if isinstance(reference, ReferenceType) else reference.__repr__.__self__
+    except (ReferenceError, AttributeError):
+        return
+
+
+def _inside_generator(generator: Any) -> Iterator[object]:
+    """The code of a generator or coroutine that has not ended, and its variables."""
+    prefix = {GeneratorType: "gi", CoroutineType: "cr"}.get(type(generator), "ag")
+    if frame := getattr(generator, f"{prefix}_frame"):
+        yield code_of(frame)
+        yield from list(frame.f_locals.values())
+
+
+def _objects_in(table: Any) -> list[object]:
+    """The objects that an array holds, or the columns of a table."""
+    try:
+        if hasattr(table, "items") and hasattr(table, "columns"):
+            kinds = enumerate(table.dtypes)
+            return [table.iloc[:, i] for i, kind in kinds if str(kind) == "object"]
+        is_held = getattr(getattr(table, "dtype", None), "hasobject", False)
+        return list(table.reshape(-1) if hasattr(table, "reshape") else table) if is_held else []
+    except Exception:  # a shape that the package itself cannot show
+        return []
 
 
 def _elements(container: object, elements: Iterable[object]) -> list[object]:

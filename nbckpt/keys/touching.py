@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nbckpt.analysis import Names, reach_of_all
+from nbckpt.keys.memory import on_same_memory
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.keys.scope import is_tool
 
@@ -31,7 +32,8 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
                 return None
             binds |= code.binds
             waiting |= code.loads | code.binds | code.mentions
-    return frozenset(found & namespace.keys() | binds)
+    found = found & namespace.keys() | binds
+    return frozenset(found | on_same_memory(found, namespace))
 
 
 def _code_behind(

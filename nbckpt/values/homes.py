@@ -42,11 +42,12 @@ def home_of_method(method: object) -> str | None:
 
 def is_named(value: object, namespace: Mapping[str, object]) -> bool:
     """Whether `value` is known by its name: a module, or a library's function or class."""
-    if isinstance(value, ModuleType):
+    kind = type(value)  # and not `isinstance`: a dead weak proxy would raise
+    if issubclass(kind, ModuleType):
         return True
-    if isinstance(value, MethodType | BuiltinFunctionType):
+    if issubclass(kind, MethodType | BuiltinFunctionType):
         return home_of_method(value) is not None
-    if isinstance(value, FunctionType | type):
+    if issubclass(kind, FunctionType | type):
         return home_of(value, namespace) is not None
     return False
 
