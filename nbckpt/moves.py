@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness, restore
-from nbckpt.errors import CheckpointNotFoundError
+from nbckpt.errors import CheckpointNotFoundError, StoreError
 from nbckpt.model import Cell, Checkpoint, Refusal
 from nbckpt.records import head_record
 
@@ -94,7 +95,8 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
     # So that what is there and has not changed is not built anew beside those who hold it.
     needed = {need for v in wanted.values() for need in v.needs}
-    session.capturer.capture(only={*wanted, *needed})
+    with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
+        session.capturer.capture(only={*wanted, *needed})
     return restore.load(
         wanted,
         store=session.store,

@@ -260,6 +260,7 @@ def test_on_a_full_disk_the_result_stands_and_later_cells_are_kept(tmp_path: Pat
             full = kernel.run("%%checkpoint big\nimport os\nbig = os.urandom(4_000_000)\nlen(big)")
             kernel.run("%%checkpoint tidy\nbig = len(big)")
             later = kernel.run("%%checkpoint later\nlater = [3]")
+        packs = sum(p.stat().st_size for p in (disk / ".nbckpt" / "packs").iterdir())
         with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
             kernel.run("%load_ext nbckpt")
             resumed = kernel.run("%resume")
@@ -274,6 +275,7 @@ def test_on_a_full_disk_the_result_stands_and_later_cells_are_kept(tmp_path: Pat
     assert "checkpoint 'big' was NOT kept: " in full.stderr
     assert "the disk is full" in full.stderr
     assert later.stderr == ""
+    assert packs < 100_000  # what was refused gave its room back
     assert resumed.ok
     assert values == "(1, 4000000, [3])"
     assert report.ok, report.problems

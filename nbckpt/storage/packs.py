@@ -210,6 +210,16 @@ class PackWriter:
         self.open_chunks[name] = place
         return place
 
+    def cut_back(self, end: int | None) -> list[Name]:
+        """The names of the chunks past `end`, which are gone; None: all since the header."""
+        end = HEADER.size if end is None else end
+        lost = [name for name, place in self.open_chunks.items() if place.offset >= end]
+        for name in lost:
+            del self.open_chunks[name]
+        self.end = end
+        os.ftruncate(self.fd, end)
+        return lost
+
     def seal(self) -> Frame:
         """Write the frame of the chunks since the last one, in the kernel's cache only."""
         offset = align(self.end, ALIGNED_BYTES)

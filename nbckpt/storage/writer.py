@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,12 +83,18 @@ class Writer:
         Raises
         ------
         StoreError
-            If the disk refuses; what was put before stays, and the next put goes on.
+            If the disk refuses; what was put before stays, the room that this blob took is free
+            again, and the next put goes on.
         """
         wanted = sum(memoryview(part).nbytes for part in parts)
         with self._lock, refused(self._folder, wanted):
-            tree = encode_tree([self._put_part(part) for part in parts])
-            return self._put_chunk(memoryview(tree)).hex()
+            ends = {pack.name: pack.end for pack in self._packs}
+            try:
+                tree = encode_tree([self._put_part(part) for part in parts])
+                return self._put_chunk(memoryview(tree)).hex()
+            except OSError:
+                self._cut_back(ends)
+                raise
 
     def find(self, name: Name) -> Place | None:
         """The place of a chunk that was put here and is not durable yet."""
@@ -160,6 +166,13 @@ class Writer:
         if not self._has(name):
             self._write(name, data, after=None, mapped=False)
         return name
+
+    def _cut_back(self, ends: Mapping[str, int]) -> None:
+        """Forget the chunks that lie past these ends, and give their room back to the disk."""
+        for pack in self._packs:
+            for name in pack.cut_back(ends.get(pack.name)):
+                self._pending.pop(name, None)
+                self.verified.discard(name)
 
     def _has(self, name: Name) -> bool:
         return name in self._pending or self._index.find(name) is not None
