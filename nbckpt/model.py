@@ -146,6 +146,9 @@ class Checkpoint:
     progress
         Of a partial checkpoint: which loop of the step, items of it that are done, and of how
         many (-1: unknown).
+    finished
+        Of a partial checkpoint: blobs that hold the digests of that loop's finished items, 16
+        bytes each.
     error
         Of a failed checkpoint: the type and message.
     """
@@ -171,6 +174,7 @@ class Checkpoint:
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
     progress: tuple[int, int, int] | None = None
+    finished: tuple[Digest, ...] = ()
     error: str | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
@@ -202,7 +206,7 @@ def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
         members["key"] = Key(**{**key, "shares": tuple(key.get("shares", ()))})
     members["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
     members["refused"] = tuple(Refusal(**r) for r in members.get("refused", ()))
-    for name in ("removed", "bound", "in_place", "omitted", "seeded", "tags"):
+    for name in ("removed", "bound", "in_place", "omitted", "seeded", "finished", "tags"):
         members[name] = tuple(members.get(name, ()))
     if progress := members.get("progress"):
         members["progress"] = (progress[0], progress[1], progress[2])

@@ -8,19 +8,17 @@ none, `track` keeps how far a loop came.
 from __future__ import annotations
 
 import ast
-import itertools
 import json
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
-from nbckpt import analysis, effects, randomness
-from nbckpt.digests import Json
+from nbckpt import analysis, effects, loops, randomness
+from nbckpt.digests import Digest, Json
+from nbckpt.loops import Loops
 from nbckpt.matching import deleted_names, key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, State
-from nbckpt.progress import loop_bar
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session, new_id
 
@@ -89,8 +87,9 @@ class Step:
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _objects_before: dict[str, int] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
-    _partial: Checkpoint | None = None
-    _loops: int = 0
+
+    def __post_init__(self) -> None:
+        self._loops = Loops(self, None)
 
     @classmethod
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
@@ -99,12 +98,13 @@ class Step:
         Raises
         ------
         UsageError
-            If a file of `deps` is missing.
+            If a file of `deps` is missing, or `track` stands where it could not go on.
         VariableNotFoundError
             If `selection` names what neither exists nor is bound by the code.
         StoreError
             If the disk refuses.
         """
+        loops.require_plain(request.name, tree)
         names = analysis.names_of_tree(tree)
         if not names.everything:
             known = {*session.capturer.user_names(), *names.binds}
@@ -168,7 +168,7 @@ class Step:
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
-            self._partial = self._unfinished()
+            self._loops = Loops(self, self._unfinished())
         self._began = time.perf_counter()
 
     def _unfinished(self) -> Checkpoint | None:
@@ -262,58 +262,40 @@ class Step:
     # -- loops ------------------------------------------------------------------------------
 
     def track(self, iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
-        """The items that are not finished yet, with a progress bar.
+        """The items that are not finished yet, with a progress bar, for a `for` statement.
 
         An item is finished when the loop asks for the next one. What the step keeps is then
         durable, unless that would take more than the settings' `track_share` of the loop's time:
-        of quick items the last few may run again.
+        of quick items the last few may run again. An item is known again by its value, not by its
+        place. A loop inside a tracked one is shown, and begins anew with its item.
 
         Parameters
         ----------
         total
             Number of items, where `iterable` does not tell.
-        """
-        self._loops += 1
-        count = total if total is not None else len(iterable) if isinstance(iterable, Sized) else -1
-        done = self._skip()
-        items = itertools.islice(iter(iterable), done, None)
-        clock = _Clock(self.session.settings.track_share)
-        with loop_bar(self.request.name, count, done) as advance:
-            for item in items:
-                yield item
-                done += 1
-                advance()
-                if clock.is_worth_it():
-                    self._keep_progress((self._loops, done, count))
-                    clock.kept()
 
-    def _skip(self) -> int:
-        """How many items of this loop are finished; brings back what they made."""
-        partial = self._partial
-        if partial is None or partial.progress is None:
-            return 0
-        loop, done, total = partial.progress
-        if loop < self._loops:
-            return 0
-        self.session.ran(self.tree)
-        if reasons := effects.reproduce(self.session, partial):
-            self._partial = None
-            self.why = reasons
-            return 0
-        if loop > self._loops:
-            return sys.maxsize
-        self._partial = None
-        self._spent_s = partial.duration_s
-        self.skipped_items = done
+        Raises
+        ------
+        UsageError
+            If this is inside a function.
+        """
+        loops.require_top_level(self.request.name, loops.caller(), self.session.namespace)
+        return self._loops.track(iterable, total)
+
+    def went_on(self, partial: Checkpoint) -> None:
+        """Note that a loop goes on where `partial` was kept."""
+        assert partial.progress is not None
+        _, done, total = partial.progress
+        self._spent_s, self.skipped_items = partial.duration_s, done
         saved = partial.duration_s
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
-        return done
 
-    def _keep_progress(self, progress: tuple[int, int, int]) -> None:
+    def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
+        """Keep what the step's loops have made so far."""
         self.session.ran(self.tree)
         duration = time.perf_counter() - self._began
-        partial = replace(self._draft(self._spent_s + duration, "partial"), progress=progress)
-        self.session.commit(partial)
+        draft = self._draft(self._spent_s + duration, "partial")
+        self.session.commit(replace(draft, progress=progress, finished=finished))
 
     def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
         self.session.event(
@@ -324,21 +306,3 @@ class Step:
             execution_count=self.cell.execution_count,
             **members,
         )
-
-
-@dataclass
-class _Clock:
-    """Whether keeping a loop's progress is worth its time."""
-
-    share: float
-    cost_s: float = 0.0
-    last: float = field(default_factory=time.perf_counter)
-    _asked: float = 0.0
-
-    def is_worth_it(self) -> bool:
-        self._asked = time.perf_counter()
-        return self.cost_s <= self.share * (self._asked - self.last)
-
-    def kept(self) -> None:
-        self.last = time.perf_counter()
-        self.cost_s = self.last - self._asked

@@ -84,6 +84,8 @@ def blobs_named(record: Record) -> Iterator[tuple[Digest, str]]:
         yield variable["blob"], f"variable {variable['name']!r} of {name}"
     if outputs := record.get("outputs"):
         yield outputs, f"the outputs of {name}"
+    for digest in record.get("finished", ()):
+        yield digest, f"the finished items of {name}"
 
 
 class _Check:
