@@ -604,3 +604,40 @@ def test_what_is_nbckpt_s_own_reaches_nothing_of_the_user_s() -> None:
     found = touched(names_of_tree(ast.parse("step.todo")), space)
 
     assert found == {"step"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "before"),
+    [
+        ("y = run('select x from df')", ""),
+        ("y = run(q)", "q = 'select x from df'"),
+        ("y = outer()", "def outer(): return run('select x from df')"),
+    ],
+)
+def test_a_query_handed_to_a_function_depends_on_what_it_names(cell: str, before: str) -> None:
+    setup = "import duckdb\ndef run(q): return duckdb.sql(q)\ndf = [1]\nother = [1]\n"
+
+    sentences = why(cell, setup + before, "df = [2]; other = [2]")
+
+    assert sentences == ["input 'df' has another value"]
+
+
+def test_a_query_of_what_the_cell_itself_makes_depends_on_no_value_before() -> None:
+    before = "import duckdb\ndef run(q): return duckdb.sql(q)\ndf = [1]"
+
+    assert why("df = [3]\ny = run('select x from df')", before, "df = [2]") == []
+
+
+@pytest.mark.parametrize("line", ["sc.py", "-i sc.py 3", "sc"])
+def test_the_text_of_a_script_that_a_cell_runs_counts(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sc.py").write_text("y = 1")
+    cell = f"get_ipython().run_line_magic('run', {line!r})"
+    old = key(cell, {})
+
+    (tmp_path / "sc.py").write_text("y = 2")
+    new = key(cell, {})
+
+    assert difference(old, new) == ["file 'sc.py' changed"]

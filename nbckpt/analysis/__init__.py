@@ -2,7 +2,7 @@
 
 from nbckpt.analysis.bytecode import Names, digest_of_code, names_of_code, reach_of_all
 from nbckpt.analysis.scanning import names_of_tree
-from nbckpt.analysis.scopes import digest_of_tree
+from nbckpt.analysis.scopes import digest_of_tree, scripts_of
 
 __all__ = [
     "Names",
@@ -11,4 +11,5 @@ __all__ = [
     "names_of_code",
     "names_of_tree",
     "reach_of_all",
+    "scripts_of",
 ]

@@ -52,6 +52,8 @@ class Names:
         It runs queries, which look variables up by the names in their text.
     mentions
         Words inside the strings of code that runs queries; a variable of such a name may be read.
+    words
+        Words inside all of its strings: what it may hand to a function that runs queries.
     imports
         Modules that it imports, by full name; ``from a import b`` gives ``a`` and ``a.b``.
     before
@@ -68,6 +70,7 @@ class Names:
     reason: str = ""
     queries: bool = False
     mentions: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     before: Mapping[str, frozenset[str]] = field(default_factory=dict)
     deferred: Mapping[str, Names] = field(default_factory=dict)
@@ -100,6 +103,7 @@ def names_of_code(code: CodeType) -> Names:
         reason=reason,
         queries=_runs_queries(code),
         mentions=_mentions(code) if _runs_queries(code) else frozenset(),
+        words=_mentions(code),
         imports=frozenset(_imports(code)),
     )
 
@@ -115,6 +119,7 @@ def union(names: Iterable[Names]) -> Names:
         reason=next((n.reason for n in parts if n.reason), ""),
         queries=any(n.queries for n in parts),
         mentions=frozenset().union(*(n.mentions for n in parts)),
+        words=frozenset().union(*(n.words for n in parts)),
         imports=frozenset().union(*(n.imports for n in parts)),
     )
 

@@ -47,6 +47,7 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
     scan = _Scan(frozenset(defined))
     scan.block(tree.body)
     queries = runs_queries(tree)
+    words = mentions_of(tree)
     return Names(
         reads=frozenset(scan.reads),
         binds=frozenset(scan.binds),
@@ -54,7 +55,8 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
         everything=bool(scan.reason),
         reason=scan.reason,
         queries=queries,
-        mentions=mentions_of(tree) if queries else frozenset(),
+        mentions=words if queries else frozenset(),
+        words=words,
         imports=frozenset(scan.imports),
         before=dict(scan.before),
         deferred=dict(scan.deferred),

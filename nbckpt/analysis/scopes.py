@@ -27,6 +27,17 @@ def mentions_of(tree: ast.Module) -> frozenset[str]:
     return frozenset().union(*(words_of(text) for text in constants if isinstance(text, str)))
 
 
+def scripts_of(tree: ast.Module) -> frozenset[str]:
+    """The words of a cell's ``%run`` lines, one of which is the script that it runs."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and last_name(node.func) == "run_line_magic":
+            texts = [a.value for a in node.args if isinstance(a, ast.Constant)]
+            if len(texts) == 2 and texts[0] == "run":
+                found.update(word.strip("'\"") for word in str(texts[1]).split())
+    return frozenset(found)
+
+
 def last_name(node: ast.expr) -> str:
     """`c` of ``a.b.c``, or of ``a.b.c()``."""
     if isinstance(node, ast.Call):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from nbckpt.analysis import digest_of_tree, names_of_tree
+from nbckpt.analysis import digest_of_tree, names_of_tree, scripts_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.keys.difference import difference
@@ -62,9 +62,15 @@ def key_of(
         code=digest_of_tree(tree),
         inputs=dict(sorted(inputs.variables.items())),
         functions=dict(sorted(inputs.definitions.items())),
-        files={fspath(path): _digest_of_file(Path(path)) for path in deps},
+        files={fspath(path): _digest_of_file(Path(path)) for path in [*deps, *_scripts(tree)]},
         options=dict(sorted((options or {}).items())),
     )
+
+
+def _scripts(tree: ast.Module) -> list[str]:
+    """The files that the cell's ``%run`` lines run."""
+    named = (word + tail for word in sorted(scripts_of(tree)) for tail in ("", ".py"))
+    return [path for path in named if Path(path).is_file()]
 
 
 def _digest_of_file(path: Path) -> Digest:

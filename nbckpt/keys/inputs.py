@@ -48,6 +48,8 @@ class Inputs:
         self.noted: set[int] = set()
         self.seen: set[tuple[str | int, frozenset[str]]] = set()
         self.has_all = False
+        self.queries: frozenset[str] | None = None  # what is bound whenever one is run
+        self.words: set[str] = set()
 
     def of_cell(self) -> None:
         """Collect what the cell itself reads."""
@@ -56,6 +58,7 @@ class Inputs:
             self.all_variables()
         for name in sorted(self.names.reads | self.mentioned(self.names)):
             self.variable(name, self.names.before.get(name, frozenset()))
+        self.queried(self.names)
 
     def variable(self, name: str, bound: frozenset[str]) -> None:
         """Collect a variable that code reads after the cell has bound the names `bound`."""
@@ -117,10 +120,13 @@ class Inputs:
     def follow(self, names: Names, bound: frozenset[str]) -> None:
         """Collect the globals that a function reads."""
         self.modules(names.imports)
+        if names.queries:
+            self.queries = bound if self.queries is None else self.queries & bound
         if reach_of_all(names, self.namespace):
             self.all_variables()
         for name in sorted(names.loads | self.mentioned(names)):
             self.variable(name, bound)
+        self.queried(names)
 
     def all_variables(self) -> None:
         """Collect every variable of the user."""
@@ -129,6 +135,16 @@ class Inputs:
         self.has_all = True
         for name in sorted(filter(is_users_name, self.namespace)):
             self.variable(name, frozenset())
+
+    def queried(self, names: Names) -> None:
+        """Collect what may be named in a query that some code hands to a function."""
+        values = (self.namespace.get(name) for name in names.loads)
+        texts = [words_of(value) for value in values if type(value) is str]
+        self.words.update(self.namespace.keys() & names.words.union(*texts))
+        if self.queries is None:
+            return
+        for name in sorted(filter(is_users_name, self.words)):
+            self.variable(name, self.queries)
 
     def mentioned(self, names: Names) -> frozenset[str]:
         """The variables that a query may look up: its text is in the code, or in a variable."""
