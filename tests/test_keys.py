@@ -641,3 +641,17 @@ def test_the_text_of_a_script_that_a_cell_runs_counts(
     new = key(cell, {})
 
     assert difference(old, new) == ["file 'sc.py' changed"]
+
+
+def test_what_a_library_makes_for_a_class_is_no_function_of_the_user_s() -> None:
+    space = ran("""
+        from dataclasses import dataclass
+        @dataclass
+        class P:
+            x: int
+        p = P(1)
+    """)
+
+    found = key("q = p", space)
+
+    assert set(found.functions) == {"P"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -102,7 +103,7 @@ class Inputs:
             return
         self.seen.add((id(value), bound))
         examined = self.examine(value)
-        if id(value) not in self.noted:
+        if id(value) not in self.noted and not _is_made_by_library(value):
             self.noted.add(id(value))
             self.note(getattr(value, "__qualname__", "?"), _whole(examined))
         self.follow(names_of_definition(value, self.namespace), bound)
@@ -184,6 +185,14 @@ class Inputs:
         """Note the digest of a definition; of several with one name, that of all."""
         known = self.definitions.get(name)
         self.definitions[name] = digest if known is None else digest_of(*sorted([known, digest]))
+
+
+def _is_made_by_library(definition: object) -> bool:
+    """Whether nobody wrote it: it counts as a part of what it was reached through."""
+    name = str(getattr(definition, "__qualname__", ""))
+    module = str(getattr(definition, "__module__", ""))
+    is_users = module == "__main__" or bool(user_modules(module)) or module not in sys.modules
+    return "<locals>" in name and (name.startswith("__create_fn__") or not is_users)
 
 
 def _whole(examined: Examined) -> Digest:
