@@ -528,6 +528,19 @@ def test_a_used_client_is_the_client_that_it_was() -> None:
     assert digest(used) == digest(one)
 
 
+def test_to_look_at_a_drawing_does_not_change_its_digest() -> None:
+    figure_module = pytest.importorskip("matplotlib.figure")
+    figure, other = figure_module.Figure(), figure_module.Figure()
+    figure.subplots().plot([1, 2])
+    other.subplots().plot([1, 3])
+    before = digest(figure)
+
+    again = digest(figure)
+
+    assert again == before
+    assert digest(other) != before
+
+
 def test_what_stands_beside_a_lock_counts() -> None:
     lock = threading.Lock()
 

@@ -95,6 +95,8 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
         return _nothing
     if kind.__name__ in ("Future", "Task") and home in ("_asyncio", "asyncio.futures"):
         return _of_future
+    if kind.__name__ == "CallbackRegistry" and home == "matplotlib.cbook":
+        return _of_callbacks
     if home.startswith(_HASHES) and hasattr(kind, "digest"):
         return _of_hash
     return None
@@ -232,6 +234,17 @@ def _of_proxy(proxy: Any) -> Told:
         return ["proxy", proxy.__repr__.__self__]
     except ReferenceError:
         return ["dead"]
+
+
+def _of_callbacks(registry: Any) -> Told:
+    """The callbacks of a drawing that go where it goes; their numbers rise with every look."""
+    kept = registry._pickled_cids  # noqa: SLF001  # its own way to pickle counts on
+    callbacks = {
+        signal: [refer() for number, refer in found.items() if number in kept]
+        for signal, found in registry.callbacks.items()
+    }
+    handler = registry.exception_handler
+    return [handler, {signal: found for signal, found in callbacks.items() if found}]
 
 
 def _of_local(local: threading.local) -> Told:
