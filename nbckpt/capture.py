@@ -148,6 +148,11 @@ class Capturer:
             self._kept.pop(name, None)
             self._refusals.pop(name, None)
         changed = self._keep(sorted(looked_at), names) if looked_at else set()
+        # A value without its class is none: definitions come along whether asked for or not.
+        while needed := self._missing_definitions(present - looked_at):
+            changed |= self._keep(sorted(needed), names)
+            looked_at |= needed
+            left_out -= needed
         changed |= self.capture_random_states()
         for name in removed:
             self._forget(name)
@@ -156,6 +161,11 @@ class Capturer:
         omitted = tuple(n for n in names if n in left_out)
         refusals = tuple(self._refusals.values())
         return Captured(self.manifest(), frozenset(changed), frozenset(removed), refusals, omitted)
+
+    def _missing_definitions(self, candidates: set[str]) -> set[str]:
+        """Of `candidates`, the functions and classes that kept values refer to and are not kept."""
+        needed = {need for variable in self._kept.values() for need in variable.needs}
+        return (needed & candidates) - self._kept.keys()
 
     def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""

@@ -198,3 +198,15 @@ def test_a_branch_that_was_rewound_moves_up_with_restored_cells(shell: Any) -> N
     head = current.session().head
     assert head is not None
     assert head.name == "two"
+
+
+def test_a_value_comes_with_its_class_whether_that_was_asked_for_or_not(shell: Any) -> None:
+    define = "class Base:\n    pass\nclass K(Base):\n    def __init__(self):\n        self.n = 1"
+    run_all(shell, define, "%%checkpoint make --vars k\nk = K(); other = 1")
+    restart(shell)
+
+    run_all(shell, "%resume")
+
+    assert shell.user_ns["k"].n == 1
+    assert isinstance(shell.user_ns["k"], shell.user_ns["Base"])
+    assert "other" not in shell.user_ns
