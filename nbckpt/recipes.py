@@ -16,6 +16,7 @@ import socket
 import sqlite3
 import sys
 import types
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,6 +121,8 @@ def recipe_for(
     name: str, value: object, namespace: Mapping[str, object], bindings: Bindings
 ) -> Recipe | str:
     """The recipe of a variable, or why there is none (the end of a sentence)."""
+    if type(value) in weakref.ProxyTypes:
+        return "and what it refers to may be gone by then"
     binding = bindings.of(name)
     if binding is None or binding.statement is None:
         return "and no single statement made it"

@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
@@ -194,6 +194,8 @@ def _taking_large(buffers: list[Buffer]) -> Callable[[pickle.PickleBuffer], bool
 def _reducer_for(kind: type) -> Reducer | None:
     if issubclass(kind, type):
         return _reduce_class
+    if getattr(kind, "is_nbckpts_own", False):
+        return _reduce_own
     exact: dict[type, Reducer] = {
         FunctionType: _reduce_function,
         CodeType: functions.reduce_code,
@@ -219,6 +221,11 @@ def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
     return _refer(pickler, cls) or functions.reduce_class(pickler, cls)
 
 
+def _reduce_own(_: object, __: object) -> Reduced:
+    """None: a step or session is of this process, and would bring all of its variables along."""
+    return type(None), ()
+
+
 def _refer(pickler: NamespacePickler, obj: object) -> Reduced:
     home = pickler.scope.homes.get(id(obj))
     if home is None or home in pickler.own:
@@ -232,7 +239,7 @@ def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str
     homes: dict[int, str] = {}
     for name in names:
         value = namespace[name]
-        if isinstance(value, FunctionType | type) and not functions.is_importable(value):
+        if _is_named(value) and not functions.is_importable(value):
             own_name = value.__name__
             is_at_home = namespace.get(own_name) is value
             homes.setdefault(id(value), own_name if is_at_home else name)
@@ -241,9 +248,14 @@ def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str
 
 def is_by_reference(value: object) -> bool:
     """Whether a stream holds only the name of `value`: modules and what can be imported."""
-    if isinstance(value, ModuleType):
+    if issubclass(type(value), ModuleType):
         return True
-    return isinstance(value, FunctionType | type) and functions.is_importable(value)
+    return _is_named(value) and functions.is_importable(value)
+
+
+def _is_named(value: object) -> TypeGuard[FunctionType | type]:
+    """Whether `value` is a function or class, by its type: a dead weak proxy has no class."""
+    return issubclass(type(value), FunctionType | type)
 
 
 class _SegmentWriter:

@@ -16,6 +16,7 @@ import subprocess
 import threading
 import types
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -102,7 +103,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 def dilled(obj: object) -> Any:
     """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
-    if isinstance(obj, _NEVER_BY_DILL):
+    if type(obj) in weakref.ProxyTypes or isinstance(obj, _NEVER_BY_DILL):
         return None
     import dill
 

@@ -30,6 +30,9 @@ from nbckpt.steps import Request, Step
 
 _MARKER = "%%checkpoint"
 
+_TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
+"""Cell magics below which any text may stand."""
+
 _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
@@ -79,6 +82,7 @@ class Cells:
 
     def transform(self, lines: list[str]) -> list[str]:
         """The lines of a cell, its `%%checkpoint` line turned into a marker."""
+        lines = _marker_first(lines)
         if not lines or not lines[0].startswith(_MARKER):
             return lines
         rest = lines[0][len(_MARKER) :]
@@ -230,7 +234,8 @@ class Cells:
             notices.say(self.shell, text, refused=[r.variable for r in news])
 
     def _was_marked(self, step: Step) -> bool:
-        return step.cell.source.lstrip().startswith(_MARKER)
+        source = step.cell.source.lstrip().splitlines(keepends=True)
+        return bool(source) and _marker_first(source)[0].startswith(_MARKER)
 
     def _name_of(self, step: Step | None) -> str:
         return "this cell" if step is None else f"checkpoint {step.request.name!r}"
@@ -265,6 +270,18 @@ class Transformer(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """What is left of the cell to run."""
         return self._cells.visit(node) if isinstance(node, ast.Module) else node
+
+
+def _marker_first(lines: list[str]) -> list[str]:
+    """The lines of a cell with ``%%checkpoint`` above another cell magic, if it was below it."""
+    text = [i for i, line in enumerate(lines) if line.strip()][:2]
+    if len(text) < 2 or not lines[text[1]].startswith(_MARKER):
+        return lines
+    first = lines[text[0]]
+    if not first.startswith("%%") or first[2:].split(maxsplit=1)[0] in _TEXTS:
+        return lines
+    rest = [line for i, line in enumerate(lines) if i not in text]
+    return [lines[text[1]], first, *rest]
 
 
 def _marked(tree: ast.Module) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import unicodedata
 from typing import NoReturn
 
 from nbckpt.errors import UsageError
 from nbckpt.selection import Selection
 from nbckpt.steps import Request
 
-_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
+_NAME = re.compile(r"\w[\w.+-]*")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,7 +53,7 @@ def parse(line: str, *, default_name: str | None) -> Request:
         message = f"{line!r} cannot be read: {error}"
         raise UsageError(message) from error
     options = _parser().parse_args(words)
-    name = options.name or default_name
+    name = unicodedata.normalize("NFC", options.name) if options.name else default_name
     if name is None:
         message = "%checkpoint needs a name: `%checkpoint before-training`"
         raise UsageError(message)

@@ -65,7 +65,7 @@ class Recorder:
         """Stop; the outputs as JSON, in the order in which they came."""
         while self._undo:
             self._undo.pop()()
-        return list(self._outputs)
+        return [_joined(output) for output in self._outputs]
 
     def _tee(self, name: str) -> None:
         stream = getattr(sys, name)
@@ -107,9 +107,9 @@ class Recorder:
         if not self._has_room(len(text)):
             return
         if last is not None and last.get("stream") == name:
-            last["text"] += text
+            last["text"].append(text)  # joined in the end: to join each time would be quadratic
         else:
-            self._outputs.append({"stream": name, "text": text})
+            self._outputs.append({"stream": name, "text": [text]})
 
     def _note_display(
         self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
@@ -145,9 +145,13 @@ class Recorder:
         self._size += size
         if self._size > MAX_CHARACTERS:
             text = f"… nbckpt keeps {MAX_CHARACTERS:,} characters of a cell's output\n"
-            self._outputs.append({"stream": "stderr", "text": text})
+            self._outputs.append({"stream": "stderr", "text": [text]})
             return False
         return True
+
+
+def _joined(output: Output) -> Json:
+    return {**output, "text": "".join(output["text"])} if "stream" in output else output
 
 
 def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nbckpt
 from nbckpt import current, randomness
 from nbckpt.jupyter.shell import load, unload
 
@@ -336,3 +339,73 @@ def test_rerun_runs_cells_and_loops_from_their_beginning(shell: Any) -> None:
     run(shell, "%%checkpoint a\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')")
 
     assert Path("ran.txt").read_text() == "xx"
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture shown"])
+def test_a_cell_magic_above_the_checkpoint_line_works_as_well(shell: Any, magic: str) -> None:
+    cell = f"{magic}\n%%checkpoint a\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')\ny = 5"
+    run(shell, cell)
+    restart(shell)
+
+    result = run(shell, cell)
+
+    assert result.success
+    assert shell.user_ns["y"] == 5
+    assert not current.session().steps["a"].todo
+    assert Path("ran.txt").read_text() == "x"
+
+
+def test_a_file_may_begin_with_a_checkpoint_line(shell: Any) -> None:
+    run(shell, "%%writefile cell.txt\n%%checkpoint a\nx = 1")
+
+    assert Path("cell.txt").read_text().splitlines() == ["%%checkpoint a", "x = 1"]
+    assert names_of_history() == []
+
+
+@pytest.mark.parametrize("name", ["ünï", "訓練", "u\u0308ni"])
+def test_a_name_may_have_letters_of_any_script(shell: Any, name: str) -> None:
+    result = run(shell, f"%%checkpoint {name}\nx = 1")
+
+    assert result.success
+    assert names_of_history() == [unicodedata.normalize("NFC", name)]
+
+
+def test_printing_many_short_texts_takes_time_in_proportion(shell: Any) -> None:
+    def seconds(count: int) -> float:
+        began = time.perf_counter()
+        run(shell, f"%%checkpoint c{count} --rerun\nfor _ in range({count}):\n    print('x' * 100)")
+        return time.perf_counter() - began
+
+    seconds(1000)
+    few, many = seconds(5_000), seconds(50_000)
+
+    assert many < 30 * few
+    assert len(current.session().history()) == 3
+
+
+def test_a_dead_proxy_does_not_cost_the_checkpoints_after_it(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "import weakref\nclass Q:\n    pass\nq = Q(); p = weakref.proxy(q); del q")
+    capsys.readouterr()
+
+    run(shell, "%%checkpoint a\nx = [1]")
+
+    assert "NOT kept" not in capsys.readouterr().err
+    assert names_of_history() == ["a"]
+
+
+def test_a_variable_that_holds_a_step_is_kept_without_it(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "import nbckpt")
+    capsys.readouterr()
+
+    run(
+        shell,
+        "%%checkpoint a\nwith nbckpt.checkpoint('inner') as step:\n    x = 1\n"
+        "held = {'step': step, 'x': [x]}",
+    )
+
+    assert "NOT kept" not in capsys.readouterr().err
+    assert nbckpt.get("a").values["held"] == {"step": None, "x": [1]}
