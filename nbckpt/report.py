@@ -62,12 +62,15 @@ FEW = 4
 
 def greeting(timeline: Timeline, branch: str, store: str) -> str:
     """The line that a notebook sees when it opens a store."""
+    loops = timeline.unfinished(branch)[:1]
+    stopped = "".join(f" · {c.name!r} stopped with {state_text(c)}" for c in loops)
     head = timeline.head(branch)
     if head is None:
-        return f"nbckpt: nothing kept yet in {_short_path(store)} · %%checkpoint NAME above a cell"
-    kept = count_text(len(timeline.ancestry(head.id)), "checkpoint")
+        how = stopped or " · %%checkpoint NAME above a cell"
+        return f"nbckpt: nothing kept yet in {_short_path(store)}{how}"
+    count = count_text(len(timeline.ancestry(head.id)), "checkpoint")
     age = age_text(time.time() - head.created_at)
-    return f"nbckpt: {kept} on {branch}, head {head.name!r} {age} · %resume"
+    return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
 
 
 def summary_of(checkpoint: Checkpoint) -> str:

@@ -243,6 +243,18 @@ class Timeline:
         ids = sorted(self._by_name.get(name, ()), key=lambda i: _age(self._records[i]))
         return [self.checkpoints[i] for i in reversed(ids)]
 
+    def unfinished(self, branch: str) -> list[Checkpoint]:
+        """The loops of a branch whose last run did not end, newest first."""
+        newest: dict[str, Record] = {}
+        for record in self._records.values():
+            name = record.get("name", "")
+            if record.get("branch", "main") == branch and _age(record) >= _age(
+                newest.get(name, record)
+            ):
+                newest[name] = record
+        left = (r for r in newest.values() if _state(r) == "partial")
+        return [self.checkpoints[r["id"]] for r in sorted(left, key=_age, reverse=True)]
+
     def last_branch_of(self, notebook: str) -> str | None:
         """The branch of a notebook's newest finished checkpoint; None if it has none."""
         own = [

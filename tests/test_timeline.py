@@ -414,3 +414,16 @@ class Branches(RuleBasedStateMachine):
 
 
 TestBranches = Branches.TestCase
+
+
+def test_loops_that_did_not_end_are_told_newest_first() -> None:
+    timeline = Timeline()
+    states = [("a", "partial"), ("b", "partial"), ("b", "done"), ("c", "partial"), ("c", "partial")]
+    for n, (name, state) in enumerate(states):
+        cell = {"source": ""}
+        record = {"kind": "checkpoint", "id": f"id-{n}", "name": name, "state": state, "cell": cell}
+        timeline.apply(
+            {**record, "created_at": float(n), "duration_s": 0.0, "session": "s", "notebook": ""}
+        )
+
+    assert [c.id for c in timeline.unfinished("main")] == ["id-4", "id-0"]
