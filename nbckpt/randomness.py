@@ -94,7 +94,7 @@ def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
 
 
 def _leads_to_seed(function: object, depth: int) -> bool:
-    if not isinstance(function, FunctionType) or depth == 0:
+    if type(function) is not FunctionType or depth == 0:  # isinstance asks dead proxies too
         return False
     names = function.__code__.co_names
     if not _SEEDING.isdisjoint(names):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from types import (
     AsyncGeneratorType,
@@ -120,7 +120,8 @@ def _inside(value: Any) -> Iterator[object]:
         yield from _inside_generator(value)
     elif isinstance(value, dict):
         yield from _elements(value, value.values())
-        yield getattr(value, "default_factory", None)
+        if isinstance(value, defaultdict):  # asking any other mapping may make an entry
+            yield value.default_factory
     elif isinstance(value, list | tuple | set | frozenset | deque):
         yield from _elements(value, value)
     elif kind.__module__ in _IN_C:
