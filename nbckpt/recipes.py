@@ -128,6 +128,8 @@ def recipe_for(
         return "and no single statement made it"
     statement = binding.statement
     source = ast.unparse(statement)
+    if isinstance(getattr(statement, "value", None), ast.Name):
+        return f"and `{source}` only gives it another name"
     if (call := _sole_call(statement, name)) is None or not _is_plain(call, namespace):
         return f"and `{source}` does more than build a value"
     if not _builds(call, value, namespace):

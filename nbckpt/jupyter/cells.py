@@ -24,7 +24,7 @@ from nbckpt.errors import NbckptError, StoreError, UsageError
 from nbckpt.jupyter import notices, options, outputs
 from nbckpt.jupyter.guards import Guard
 from nbckpt.jupyter.setup import setup_statements
-from nbckpt.model import Cell
+from nbckpt.model import Cell, Checkpoint
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
 
@@ -165,7 +165,10 @@ class Cells:
         return f"cell-{analysis.digest_of_tree(self._tree)[:8]}"
 
     def _claimed(self, request: Request) -> Request:
-        """`request`, if no other cell has its name."""
+        """`request`, if nothing else has its name."""
+        if request.name in self.session.timeline.branches:
+            message = f"{request.name!r} is the name of a branch: give this cell another name"
+            raise UsageError(message)
         cell_id = getattr(self._info, "cell_id", None) or ""
         owner = self._owners.get(request.name)
         if owner is not None and cell_id and owner[0] != cell_id and not request.rerun:
@@ -211,13 +214,20 @@ class Cells:
         checkpoint = step.restored
         assert checkpoint is not None
         if checkpoint.outputs is not None:
-            recorded = bytes(self.session.store.get_blob(checkpoint.outputs)[0])
-            outputs.show(self.shell, json.loads(recorded))
+            self._show_again(checkpoint.outputs)
         text = notices.restored_text(checkpoint.name, step.took_s, checkpoint.duration_s)
         lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
         if lost:
             text += "; not kept then: " + "; ".join(map(str, lost))
         notices.say(self.shell, text, restored=checkpoint.id, name=checkpoint.name)
+
+    def _show_again(self, blob: str) -> None:
+        try:
+            recorded = json.loads(bytes(self.session.store.get_blob(blob)[0]))
+        except NbckptError as problem:
+            notices.warn(f"what this cell showed cannot be shown again: {problem}")
+            return
+        outputs.show(self.shell, recorded)
 
     def _end(self, step: Step, error: BaseException | None, shown: list[Any]) -> None:
         if error is not None:
@@ -225,13 +235,25 @@ class Cells:
             return
         is_auto = self.auto.keeps and not self._was_marked(step)
         patience = 0.0 if is_auto and not step.request.sync else -1.0
+        head = self.session.head
         checkpoint = step.finish(shown, patience_s=patience)
+        if checkpoint.parent is None and head is not None:
+            self._tell_new_line(head)
         news = [
             r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *step.tree_binds}
         ]
         if news:
             text = "not kept: " + "; ".join(map(str, news))
             notices.say(self.shell, text, refused=[r.variable for r in news])
+
+    def _tell_new_line(self, head: Checkpoint) -> None:
+        names = [b for b, tip in self.session.timeline.branches.items() if tip == head.id]
+        if names:
+            text = (
+                f"{self.session.branch!r} begins anew here; what was kept before is on "
+                f"{names[0]!r}: %resume {names[0]} goes on there"
+            )
+            notices.say(self.shell, text, branch=names[0])
 
     def _was_marked(self, step: Step) -> bool:
         source = step.cell.source.lstrip().splitlines(keepends=True)
@@ -269,7 +291,16 @@ class Transformer(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         """What is left of the cell to run."""
-        return self._cells.visit(node) if isinstance(node, ast.Module) else node
+        if not isinstance(node, ast.Module):
+            return node
+        try:
+            return self._cells.visit(node)
+        except InputRejected:
+            raise
+        except Exception:  # a hook's error never breaks the user's cell
+            notices.warn("this cell runs without a checkpoint, by a defect in nbckpt:")
+            traceback.print_exc()
+            return node
 
 
 def _marker_first(lines: list[str]) -> list[str]:

@@ -17,6 +17,9 @@ from nbckpt.jupyter.cells import Auto, Cells
 from nbckpt.matching import why_not_restored
 from nbckpt.moves import Moved
 
+WIDTH = 110
+"""Characters that an output area has room for."""
+
 
 def _told(magic: Callable[..., Any]) -> Callable[..., Any]:
     """`magic`, whose errors reach the user as one line and not as a traceback."""
@@ -114,7 +117,8 @@ class CheckpointMagics(Magics):
 
     def _log(self, line: str) -> None:
         self._session.refresh()
-        print(report.log_text(self._session.timeline, self._branch(line), self._session.position))
+        branch, here = self._branch(line), self._session.position
+        print(report.log_text(self._session.timeline, branch, here, width=WIDTH))
 
     def _branch(self, line: str) -> str | None:
         if line in ("--all", "-a"):

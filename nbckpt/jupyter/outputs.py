@@ -167,6 +167,16 @@ def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:
             hook.write_output_prompt()
             hook.write_format_data(output["result"], output["metadata"])
             hook.finish_displayhook()
+            hook.update_user_ns(NotKept())
+
+
+class NotKept:
+    """What `_` and `Out[n]` are after a restored cell: its result was shown, not kept."""
+
+    is_nbckpts_own = True
+
+    def __repr__(self) -> str:
+        return "<the result of a restored cell: shown again, but not kept; bind it to a name>"
 
 
 def _plain(value: Any) -> Any:

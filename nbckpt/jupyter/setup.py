@@ -43,6 +43,8 @@ def setup_statements(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _sets_up(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If | ast.For | ast.With | ast.Try):
+        return _only_sets_up(statement)
     if isinstance(statement, ast.Assign):
         return all(_TARGETS.fullmatch(ast.unparse(t)) for t in statement.targets)
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
@@ -53,6 +55,18 @@ def _sets_up(statement: ast.stmt) -> bool:
         name = call.args[0]
         return isinstance(name, ast.Constant) and name.value in _MAGICS
     return _CALLS.fullmatch(function) is not None
+
+
+def _only_sets_up(statement: ast.If | ast.For | ast.With | ast.Try) -> bool:
+    """Whether nothing but such statements, and imports for them, is inside."""
+    inside = [s for block in _blocks(statement) for s in block]
+    rest = [s for s in inside if not isinstance(s, ast.Import | ast.ImportFrom | ast.Pass)]
+    return bool(rest) and all(_sets_up(s) for s in rest)
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    return [*blocks, *(handler.body for handler in getattr(statement, "handlers", ()))]
 
 
 def _imports_any(statement: ast.stmt, names: set[str]) -> bool:

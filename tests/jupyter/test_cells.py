@@ -409,3 +409,52 @@ def test_a_variable_that_holds_a_step_is_kept_without_it(
 
     assert "NOT kept" not in capsys.readouterr().err
     assert nbckpt.get("a").values["held"] == {"step": None, "x": [1]}
+
+
+def test_a_line_that_begins_anew_says_where_the_old_one_is(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%%checkpoint a\nx = 1")
+    restart(shell)
+    capsys.readouterr()
+
+    run(shell, "%%checkpoint other\ny = 1")
+
+    assert "%resume main.1" in capsys.readouterr().out
+    run(shell, "%resume main.1")
+    assert shell.user_ns["x"] == 1
+
+
+def test_a_checkpoint_cannot_have_a_branchs_name(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%%checkpoint a\nx = 1")
+
+    result = run(shell, "%%checkpoint main\ny = 1")
+
+    assert not result.success
+    assert "'main' is the name of a branch" in capsys.readouterr().out
+
+
+def test_a_path_that_is_set_under_a_condition_is_set_again(shell: Any) -> None:
+    import sys
+
+    cell = "%%checkpoint a\nimport sys\nif 'beside' not in sys.path:\n    sys.path.append('beside')"
+    run(shell, cell)
+    sys.path.remove("beside")
+    restart(shell)
+
+    run(shell, cell)
+
+    assert "beside" in sys.path
+
+
+def test_the_result_of_a_restored_cell_is_not_that_of_another(shell: Any) -> None:
+    run(shell, "%%checkpoint a\n1 + 3")
+    restart(shell)
+    run(shell, "'before'")
+
+    run(shell, "%%checkpoint a\n1 + 3")
+
+    assert "not kept" in repr(shell.user_ns["_"])
+    assert not run(shell, "_ * 2").success
