@@ -75,7 +75,7 @@ def load(shell: InteractiveShell) -> None:
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
     text = report.greeting(session.timeline, session.branch, str(session.store.path))
-    notices.say(shell, text, store=str(session.store.path))
+    notices.say(shell, text, branch=session.branch)
 
 
 def unload(shell: InteractiveShell) -> None:
