@@ -247,9 +247,13 @@ class Capturer:
         """Which of `names` share objects that can change, in groups; nothing is stored."""
         homes = homes_of(self.namespace, self.user_names())
         mutable = [n for n in names if type(self.namespace[n]) not in ATOMS]
+        mutable = [n for n in mutable if n not in self._refusals and not self._is_made_again(n)]
         if len(mutable) < 2:
             return []
         return Encoder(self.namespace, self.bindings, homes).sharing(mutable)
+
+    def _is_made_again(self, name: str) -> bool:
+        return name in self._kept and self._kept[name].recipe
 
     def capture_random_states(self) -> set[str]:
         """Look at the random generators alone; names of those that have moved on."""
