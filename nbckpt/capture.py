@@ -159,8 +159,9 @@ class Capturer:
         pending = present if self._pending is None else self._pending
         self._pending = ((pending - looked_at - removed) & present) | left_out
         omitted = tuple(n for n in names if n in left_out)
-        refusals = tuple(self._refusals.values())
-        return Captured(self.manifest(), frozenset(changed), frozenset(removed), refusals, omitted)
+        return Captured(
+            self.manifest(), frozenset(changed), frozenset(removed), self.refusals(), omitted
+        )
 
     def _missing_definitions(self, candidates: set[str]) -> set[str]:
         """Of `candidates`, the functions and classes that kept values refer to and are not kept."""
@@ -242,6 +243,10 @@ class Capturer:
                 changed.add(name)
             self._refusals[name] = refusal
         return changed
+
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What cannot be kept, as of the last look."""
+        return tuple(self._refusals.values())
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""

@@ -7,8 +7,10 @@ Where that cannot be had, the cell runs instead, and the reason is told.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt import moves, restore
@@ -20,22 +22,28 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 
+MAX_SEEN = 20_000
+"""Objects that are looked at inside a variable that cannot be kept."""
+
+
 def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
     manifest = session.timeline.manifest(checkpoint.id)
-    bound = {n for n in checkpoint.bound if n in manifest}
+    never_made = {n for n in checkpoint.passive if n not in session.namespace}
+    bound = {n for n in checkpoint.bound if n in manifest} - never_made
     mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
     present = {n for n in mates if n in session.namespace}
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
     if in_place or present:
         session.capturer.capture()  # to learn who else holds the objects that are replaced
-    loaded = moves.bring_back(session, checkpoint, checkpoint.bound)
+    loaded = moves.bring_back(session, checkpoint, bound)
     if loaded.failed:
         return tuple(map(str, loaded.failed))
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
         *_changed_mates(session, loaded, manifest, present),
+        *_parted(session, checkpoint, in_place),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
     ]
     if reasons:
@@ -85,15 +93,49 @@ def _changed_mates(
     return reasons
 
 
+def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:
+    """Reasons: variables that changed only because they shared, and do not as they did then."""
+    live = session.capturer.settled()
+    active = in_place - checkpoint.passive.keys()
+    reasons = []
+    for name in sorted(in_place & checkpoint.passive.keys()):
+        is_as_then = name in live and live[name].value == checkpoint.passive[name]
+        if not is_as_then or active.isdisjoint(live[name].group):
+            reasons.append(f"it changed {name!r} through a shared object, and that is another now")
+    return reasons
+
+
 def _other_holders(session: Session, replaced: Iterable[str], together: set[str]) -> list[str]:
     """Reasons: variables that hold an object which would be replaced for others only."""
     live = session.capturer.settled()
     reasons = []
     for name in sorted(replaced):
         others = [m for m in live[name].group if m not in together] if name in live else []
+        others += [m for m, v in live.items() if name in v.needs and m not in together]
+        others += _unkeepable_holders(session, session.namespace[name])
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
+
+
+def _unkeepable_holders(session: Session, obj: object) -> list[str]:
+    """Variables that cannot be kept, a generator say, and that reach `obj`."""
+    refused = [r.variable for r in session.capturer.refusals()]
+    namespace = session.namespace
+    return [n for n in refused if n in namespace and _reaches(namespace[n], obj, namespace)]
+
+
+def _reaches(start: object, target: object, namespace: object) -> bool:
+    queue, seen = [start], {id(namespace)}
+    while queue and len(seen) < MAX_SEEN:
+        current = queue.pop()
+        if current is target:
+            return True
+        if id(current) in seen or isinstance(current, ModuleType | type):
+            continue
+        seen.add(id(current))
+        queue += gc.get_referents(current)
+    return bool(queue)  # too much to tell: as if it did
 
 
 def _bind(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from types import ModuleType
 
 from nbckpt import keys
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
+from nbckpt.values.sources import is_user_file
 
 
 def key_before(interrupted: Interrupted, key: Key) -> Key:
@@ -26,6 +29,33 @@ def deleted_names(tree: ast.Module) -> set[str]:
     """Names that the code deletes at its top level."""
     deletions = (node for node in ast.walk(tree) if isinstance(node, ast.Delete))
     return {t.id for node in deletions for t in node.targets if isinstance(t, ast.Name)}
+
+
+def changes_outside(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
+    """What the code changes in modules of the user's: ``helpers.CONFIG['k'] = 5``, as text.
+
+    It is in no variable, so a checkpoint cannot bring it back.
+    """
+    stored = (n for n in ast.walk(tree) if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
+    calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))
+    called = (function.value for function in calls if isinstance(function, ast.Attribute))
+    places = [n for n in stored if isinstance(n, ast.Attribute | ast.Subscript)]
+    held = [n for n in called if isinstance(n, ast.Attribute) and _is_value(n, namespace)]
+    return tuple(ast.unparse(n) for n in [*places, *held] if _is_in_users_module(n, namespace))
+
+
+def _is_value(node: ast.Attribute, namespace: Mapping[str, object]) -> bool:
+    """Whether ``helpers.X`` is a value, not a function, class or module."""
+    module = namespace.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    value = getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+    return value is not None and not isinstance(value, ModuleType) and not callable(value)
+
+
+def _is_in_users_module(node: ast.expr, namespace: Mapping[str, object]) -> bool:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    module = namespace.get(node.id) if isinstance(node, ast.Name) else None
+    return isinstance(module, ModuleType) and is_user_file(getattr(module, "__file__", None))
 
 
 def why_not_restored(session: Session, name: str, key: Key) -> list[str]:

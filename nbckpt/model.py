@@ -138,6 +138,11 @@ class Checkpoint:
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs
         Blob of what the cell printed and showed; None when it showed nothing.
+    passive
+        Of `in_place`, names that the cell changed without reading or naming them, through an
+        object that they share → digest of the value before.
+    outside
+        What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
         Name of each random generator that the cell drew from → digest of its state before, or
         nothing if it had not been seeded.
@@ -171,6 +176,8 @@ class Checkpoint:
     refused: tuple[Refusal, ...] = ()
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
+    passive: Mapping[str, Digest] = field(default_factory=dict)
+    outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
     progress: tuple[int, int, int] | None = None
@@ -206,7 +213,16 @@ def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
         members["key"] = Key(**{**key, "shares": tuple(key.get("shares", ()))})
     members["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
     members["refused"] = tuple(Refusal(**r) for r in members.get("refused", ()))
-    for name in ("removed", "bound", "in_place", "omitted", "seeded", "finished", "tags"):
+    for name in (
+        "removed",
+        "bound",
+        "in_place",
+        "outside",
+        "omitted",
+        "seeded",
+        "finished",
+        "tags",
+    ):
         members[name] = tuple(members.get(name, ()))
     if progress := members.get("progress"):
         members["progress"] = (progress[0], progress[1], progress[2])

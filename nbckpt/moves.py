@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness, restore
 from nbckpt.errors import CheckpointNotFoundError, StoreError
-from nbckpt.model import Cell, Checkpoint, Refusal
+from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
 from nbckpt.records import head_record
 
 if TYPE_CHECKING:
@@ -94,9 +94,8 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
     # So that what is there and has not changed is not built anew beside those who hold it.
-    needed = {need for v in wanted.values() for need in v.needs}
     with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
-        session.capturer.capture(only={*wanted, *needed})
+        session.capturer.capture(only=_with_definitions(wanted, manifest))
     return restore.load(
         wanted,
         store=session.store,
@@ -104,6 +103,18 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
         live=session.capturer.settled(),
         manifest=manifest,
     )
+
+
+def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
+    """`names`, the definitions that their values need, and all that is grouped with these."""
+    found: set[str] = set()
+    queue = list(names)
+    while queue:
+        name = queue.pop()
+        if name not in found and name in manifest:
+            found.add(name)
+            queue += [*manifest[name].needs, *manifest[name].group]
+    return found
 
 
 def take(

@@ -120,7 +120,7 @@ class _Builder:
         if variable is None:
             message = f"it needs {name!r}, which its checkpoint does not hold"
             raise RestoreError(message)
-        is_live = name in self.live and self.live[name].blob == variable.blob
+        is_live = name in self.live and self.live[name].value == variable.value
         if is_live and name not in self.differing:
             return self.namespace[name]
         self.build(variable)

@@ -17,7 +17,7 @@ from typing import ClassVar, TypeVar
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.digests import Digest, Json
 from nbckpt.loops import Loops
-from nbckpt.matching import deleted_names, key_before, why_not_restored
+from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, State
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session, new_id
@@ -148,6 +148,8 @@ class Step:
         return False
 
     def _differs(self, checkpoint: Checkpoint) -> str | None:
+        if checkpoint.outside:
+            return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if not checkpoint.random_in:
             return None
         now = self.session.random_states()
@@ -239,6 +241,7 @@ class Step:
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
         bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
         bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
+        in_place = {n for n in bound & differing if self._is_same_object(n)}
         draft = session.draft(
             request.name, captured, cell=self.cell, duration_s=duration_s, state=state
         )
@@ -249,7 +252,9 @@ class Step:
             draft,
             key=self.key,
             bound=tuple(sorted(bound)),
-            in_place=tuple(sorted(n for n in bound & differing if self._is_same_object(n))),
+            in_place=tuple(sorted(in_place)),
+            passive={n: self._before[n] for n in in_place - assigned - self.key.inputs.keys()},
+            outside=changes_outside(self.tree, session.namespace),
             random_in=drawn,
             tags=request.tags,
             note=request.note,

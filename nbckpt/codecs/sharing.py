@@ -117,5 +117,7 @@ def shareable_ids(
             continue
         if isinstance(obj, _NAMED) and (id(obj) in homes or is_importable(obj)):
             continue
+        if isinstance(obj, type) and obj.__module__ == "builtins":
+            continue  # `code` and `cell` have no name there to be imported by
         ids.add(id(obj))
     return frozenset(ids)

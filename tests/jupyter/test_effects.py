@@ -210,3 +210,102 @@ def test_a_value_comes_with_its_class_whether_that_was_asked_for_or_not(shell: A
     assert shell.user_ns["k"].n == 1
     assert isinstance(shell.user_ns["k"], shell.user_ns["Base"])
     assert "other" not in shell.user_ns
+
+
+def test_instances_that_a_function_made_are_of_the_live_class(shell: Any) -> None:
+    cells = (
+        "class A:\n    def __init__(self):\n        self.d = 0",
+        "def mk():\n    return [A()]",
+        "%%checkpoint c\nxs = mk()",
+        "same = isinstance(xs[0], A)",
+    )
+    run_all(shell, *cells)
+    run_all(shell, *cells)
+    again = shell.user_ns["same"]
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert again
+    assert shell.user_ns["same"]
+
+
+def test_a_class_that_shares_is_the_live_one_too(shell: Any) -> None:
+    cells = (
+        "reg = []\nclass A:\n    reg = reg\n    def go(self):\n        pass\ndef mk():\n    return [A()]",
+        "%%checkpoint c\nxs = mk()",
+        "same = isinstance(xs[0], A)",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["same"]
+
+
+def test_a_class_changed_in_place_is_still_that_of_its_instances(shell: Any) -> None:
+    cells = (
+        "class A:\n    n = 0",
+        "a = A()",
+        "%%checkpoint c\nA.n = 5",
+        "n = a.n, isinstance(a, A)",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["n"] == (5, True)
+
+
+def test_a_generator_that_holds_what_a_cell_changes_sees_the_change(shell: Any) -> None:
+    cells = ("m = [1]\ng = (i for i in m)", "%%checkpoint fit\nm.append(2)", "seen = list(g)")
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["seen"] == [1, 2]
+
+
+@pytest.mark.parametrize("now", ["reg = {'m': [1]}", "reg = 5", "reg = {'m': m, 'more': 1}"])
+def test_what_shared_then_and_does_not_now_is_left_alone(shell: Any, now: str) -> None:
+    fit = "%%checkpoint fit\nm.append(2)"
+    run_all(shell, "m = [1]", "reg = {'m': m}", fit)
+    restart(shell)
+
+    run_all(shell, "m = [1]", now, fit)
+
+    assert shell.user_ns["m"] == [1, 2]
+    expected = {"reg = {'m': [1]}": {"m": [1]}, "reg = 5": 5}
+    assert shell.user_ns["reg"] == expected.get(now, {"m": [1, 2], "more": 1})
+
+
+def test_what_shared_then_and_is_not_there_now_does_not_appear(shell: Any) -> None:
+    fit = "%%checkpoint fit\nm.append(2)"
+    run_all(shell, "m = [1]", "reg = {'m': m}", fit)
+    restart(shell)
+
+    run_all(shell, "m = [1]", fit)
+
+    assert shell.user_ns["m"] == [1, 2]
+    assert "reg" not in shell.user_ns
+
+
+@pytest.mark.parametrize("change", ["helped.CONFIG['k'] = 5", "helped.REG.append(1)"])
+def test_a_cell_that_changes_a_module_runs(shell: Any, change: str) -> None:
+    import sys
+
+    Path("helped.py").write_text("CONFIG = {'k': 1}\nREG = []\ndef f():\n    return CONFIG, REG\n")
+    path = f"import sys\nsys.path.insert(0, {str(Path.cwd())!r})"
+    cell = f"%%checkpoint a\nimport helped\n{change}\nx = 1"
+    run_all(shell, path, cell, "y = helped.f()")
+    expected = repr(shell.user_ns["y"])
+    del sys.modules["helped"]
+    restart(shell)
+
+    run_all(shell, path, cell, "y = helped.f()")
+
+    assert repr(shell.user_ns["y"]) == expected
+    del sys.modules["helped"]
