@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt import moves, restore
+from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
@@ -96,13 +97,21 @@ def _changed_mates(
 def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:
     """Reasons: variables that changed only because they shared, and do not as they did then."""
     live = session.capturer.settled()
-    active = in_place - checkpoint.passive.keys()
+    named = {*checkpoint.bound, *(checkpoint.key.inputs if checkpoint.key else ())}
+    active = named - checkpoint.passive.keys()
     reasons = []
     for name in sorted(in_place & checkpoint.passive.keys()):
-        is_as_then = name in live and live[name].value == checkpoint.passive[name]
+        is_as_then = _is_as_then(session, live, name, *checkpoint.passive[name])
         if not is_as_then or active.isdisjoint(live[name].group):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons
+
+
+def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, digest: Digest) -> bool:
+    """Whether a variable is as it was before the step ran, as bytes or as a value."""
+    if name not in live:
+        return False
+    return live[name].value == kept or session.digests_of([name])[name] == digest
 
 
 def _other_holders(session: Session, replaced: Iterable[str], together: set[str]) -> list[str]:

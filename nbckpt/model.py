@@ -140,7 +140,7 @@ class Checkpoint:
         Blob of what the cell printed and showed; None when it showed nothing.
     passive
         Of `in_place`, names that the cell changed without reading or naming them, through an
-        object that they share → digest of the value before.
+        object that they share → digests of the value before: as it was kept, and as a key has it.
     outside
         What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
@@ -176,7 +176,7 @@ class Checkpoint:
     refused: tuple[Refusal, ...] = ()
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
-    passive: Mapping[str, Digest] = field(default_factory=dict)
+    passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()

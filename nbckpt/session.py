@@ -23,6 +23,7 @@ from nbckpt.selection import Selection, missing
 from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
 from nbckpt.timeline import Timeline
+from nbckpt.values import ValueDigester
 
 if TYPE_CHECKING:
     import duckdb
@@ -163,6 +164,11 @@ class Session:
         key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return replace(key, shares=tuple(", ".join(group) for group in groups))
+
+    def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
+        """Digests of live variables that are the same in every process."""
+        present = [n for n in sorted(names) if n in self.namespace]
+        return {n: ValueDigester(self.namespace).digest(self.namespace[n]) for n in present}
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""

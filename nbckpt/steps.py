@@ -85,6 +85,7 @@ class Step:
     _began: float = 0.0
     skipped_items: int = 0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
+    _mates_before: dict[str, str] = field(default_factory=dict)
     _objects_before: dict[str, int] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
 
@@ -167,11 +168,18 @@ class Step:
         self._objects_before = {
             n: id(session.namespace[n]) for n in self._before if n in session.namespace
         }
+        self._mates_before = session.digests_of(self._mates())
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
             self._loops = Loops(self, self._unfinished())
         self._began = time.perf_counter()
+
+    def _mates(self) -> set[str]:
+        """Variables that share objects with those that the code names, and are not among them."""
+        kept = self.session.capturer.manifest()
+        named = {*self.key.inputs, *self.tree_binds}
+        return {mate for n in named if n in kept for mate in kept[n].group} - named
 
     def _unfinished(self) -> Checkpoint | None:
         """How far an earlier run of this step's loops came; its key is then this step's."""
@@ -253,7 +261,9 @@ class Step:
             key=self.key,
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
-            passive={n: self._before[n] for n in in_place - assigned - self.key.inputs.keys()},
+            passive={
+                n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
+            },
             outside=changes_outside(self.tree, session.namespace),
             random_in=drawn,
             tags=request.tags,
