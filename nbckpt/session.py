@@ -16,7 +16,7 @@ from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import VariableNotFoundError
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.records import head_record, session_record
 from nbckpt.selection import Selection, missing
@@ -314,10 +314,6 @@ class Session:
         """
         self.ran(self.running)
         return moves.resume(self, branch)
-
-    def variable(self, name: str) -> Variable | None:
-        """What is kept of the live variable `name`."""
-        return self.capturer.manifest().get(name)
 
 
 def open_session(

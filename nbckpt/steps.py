@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from nbckpt import analysis, effects, loops, randomness
@@ -78,12 +79,10 @@ class Step:
     key: Key
     todo: bool = True
     restored: Checkpoint | None = None
-    kept: Checkpoint | None = None
     why: tuple[str, ...] = ()
     took_s: float = 0.0
     _before: dict[str, str] = field(default_factory=dict)
     _began: float = 0.0
-    skipped_items: int = 0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _mates_before: dict[str, str] = field(default_factory=dict)
     _objects_before: dict[str, int] = field(default_factory=dict)
@@ -120,10 +119,10 @@ class Step:
         step._start()
         return step
 
-    @property
-    def tree_binds(self) -> frozenset[str]:
-        """Names that the code assigns."""
-        return analysis.names_of_tree(self.tree).binds
+    @cached_property
+    def names(self) -> analysis.Names:
+        """What the code reads and binds; a loop asks after each item."""
+        return analysis.names_of_tree(self.tree)
 
     # -- restored ---------------------------------------------------------------------------
 
@@ -178,7 +177,7 @@ class Step:
     def _mates(self) -> set[str]:
         """Variables that share objects with those that the code names, and are not among them."""
         kept = self.session.capturer.manifest()
-        named = {*self.key.inputs, *self.tree_binds}
+        named = {*self.key.inputs, *self.names.binds}
         return {mate for n in named if n in kept for mate in kept[n].group} - named
 
     def _unfinished(self) -> Checkpoint | None:
@@ -209,7 +208,6 @@ class Step:
             draft = replace(draft, outputs=self.session.store.put_blob([text]))
         self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
         self.session.interrupted.pop(self.request.name, None)
-        self.kept = draft
         self._event("ran", draft, took_s=duration)
         return draft
 
@@ -217,7 +215,7 @@ class Step:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         session = self.session
         session.ran(self.tree)
-        changed = set(self.key.inputs) & analysis.names_of_tree(self.tree).loads
+        changed = set(self.key.inputs) & self.names.loads
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
         session.interrupted[self.request.name] = Interrupted(self.key, after)
         failed = Checkpoint(
@@ -245,7 +243,7 @@ class Step:
         captured = session.capture(request.selection)
         now = {n: v.value for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
-        assigned = analysis.names_of_tree(self.tree).binds
+        assigned = self.names.binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
         bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
         bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
@@ -301,7 +299,7 @@ class Step:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
         _, done, total = partial.progress
-        self._spent_s, self.skipped_items = partial.duration_s, done
+        self._spent_s = partial.duration_s
         saved = partial.duration_s
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 

@@ -7,14 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, Ran
+from tests.mounts import mounted
 from tests.running import environment
 
 MARK = b"a sentence that stands nowhere else: "
@@ -43,20 +42,6 @@ def plain(ran: Ran) -> str:
     """All that a cell said, without colours."""
     said = "\n".join([*ran.notices, ran.stdout, ran.stderr, ran.error])
     return re.sub(r"\x1b\[[\d;]*m", "", said)
-
-
-@contextmanager
-def mounted(folder: Path, *arguments: str) -> Iterator[Path]:
-    """A file system at `folder`; skips the test where mounting is not allowed."""
-    folder.mkdir(exist_ok=True)
-    done = subprocess.run(["mount", *arguments, str(folder)], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"mount is refused here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        if subprocess.run(["umount", str(folder)], capture_output=True).returncode:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import linecache
-import types
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -186,8 +185,3 @@ def make_cached(function: Any, maxsize: int | None, typed: bool, members: dict[s
 
 
 CACHED = type(functools.lru_cache(lambda: None))
-
-
-def is_notebook_function(value: object, namespace: object) -> bool:
-    """Whether `value` was defined in the notebook, by its globals."""
-    return isinstance(value, types.FunctionType) and value.__globals__ is namespace

@@ -240,7 +240,7 @@ class Cells:
         if checkpoint.parent is None and head is not None:
             self._tell_new_line(head)
         news = [
-            r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *step.tree_binds}
+            r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *step.names.binds}
         ]
         if news:
             text = "not kept: " + "; ".join(map(str, news))

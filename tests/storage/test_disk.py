@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,26 +12,13 @@ import pytest
 from nbckpt.errors import StoreError
 from nbckpt.storage.disk import create_beside, read_at, refusal
 from nbckpt.storage.store import Store
+from tests.mounts import mounted
 
 MIB = 1 << 20
 
 
 def some_bytes(size: int, seed: int = 0) -> bytes:
     return np.random.default_rng(seed).bytes(size)
-
-
-@contextmanager
-def mounted(folder: Path, *arguments: str) -> Iterator[Path]:
-    """A file system at `folder`; skips the test where mounting is not allowed."""
-    folder.mkdir(exist_ok=True)
-    done = subprocess.run(["mount", *arguments, str(folder)], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"mount is refused here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        if subprocess.run(["umount", str(folder)], capture_output=True).returncode:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def event(n: int) -> dict[str, object]:
