@@ -88,7 +88,7 @@ class Session:
         self.reruns = False
         self.seeded: set[str] = set()
         self._begun = False
-        self._tables = TableKeeper(store)
+        self.tables = TableKeeper(store)
         self.refresh()
         if branch is None:
             self.branch = usual_branch(self.timeline, notebook)
@@ -131,7 +131,7 @@ class Session:
         self.wait()
         self.refresh()
         place = Place(self.branch, self.position, self.before)
-        return relation(self.store, self.timeline, query, place=place)
+        return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything so far is durable.
@@ -264,7 +264,6 @@ class Session:
             self.timeline.apply(record)
         if checkpoint.state == "done":
             self.position = checkpoint.id
-            self._tables.keep(checkpoint, self.namespace)
 
     def stand_on(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""

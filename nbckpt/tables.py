@@ -1,20 +1,32 @@
-"""Tables of a checkpoint as Parquet: for SQL, for people, for other readers. In the background.
+"""Tables of checkpoints as Parquet: for SQL, for people, for other readers. Made when asked for.
 
-The job reads the blob back instead of looking at the live frame, which the next cell may change.
+A checkpoint stores raw buffers; a table is made of them by the first query that reads it, or while
+nobody waits. It is built from the blob and never from the live frame, which a cell may change.
 """
 
 from __future__ import annotations
 
+import builtins
+import dataclasses
+import shutil
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from pathlib import Path
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.digests import Digest
-from nbckpt.errors import NotFoundError, RestoreError
-from nbckpt.model import Checkpoint, Record, Variable
+from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
+from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
+from nbckpt.storage.tables import write_table
+
+AHEAD_BYTES = 128 << 20
+"""A larger table waits until it is asked for: making it takes a multiple of its memory."""
 
 _TABLES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
@@ -29,29 +41,163 @@ def is_table(value: object) -> bool:
 
 
 class TableKeeper:
-    """Has the tables of new checkpoints written as Parquet, each value once."""
+    """Makes Parquet of stored tables, of each value once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._begun: set[Digest] = set()
+        self._made: dict[Digest, Record] = {}
+        self._given_up: set[Digest] = set()
+        self._one_at_a_time = threading.Lock()
+        self._aside: Path | None = None
 
-    def keep(self, checkpoint: Checkpoint, namespace: Mapping[str, object]) -> None:
-        """Have the tables among the changed variables written, behind the user's back."""
-        for name, variable in checkpoint.changed.items():
-            if variable.value in self._begun or not is_table(namespace.get(name)):
-                continue
-            self._begun.add(variable.value)
-            if not self._store.has_table(variable.value):
-                self._store.in_background(partial(_keep_table, self._store, variable))
+    def record(self, variable: Variable, manifest: Manifest) -> Record:
+        """What became of the table of a variable, which is made now if it is not there.
+
+        Parameters
+        ----------
+        manifest
+            Of the checkpoint: a value may need definitions of its notebook.
+
+        Returns
+        -------
+        Record
+            Its `table` record. `file` is None where Parquet refused, and an absolute path where
+            the store cannot be written: the file is then one of this process alone.
+
+        Raises
+        ------
+        UsageError
+            If the variable is no table.
+        RestoreError
+            If its value cannot be built here.
+        NotFoundError, FormatError
+            If the store lacks its bytes, or they are damaged.
+        StoreError
+            If no disk takes the file.
+        """
+        with self._one_at_a_time:
+            if known := self._known(variable.value):
+                return known
+            table = _built(self._store, variable, manifest)
+            try:
+                record = self._kept(variable, table)
+            except StoreError:
+                record = self._kept_aside(variable, table)
+            self._made[variable.value] = record
+            return record
+
+    def make_ahead(
+        self,
+        manifest: Manifest,
+        namespace: Mapping[str, object],
+        *,
+        goes_on: Callable[[], bool],
+    ) -> None:
+        """Have the tables of a manifest made in a slow thread, as long as `goes_on()`.
+
+        Parameters
+        ----------
+        namespace
+            The live variables; tells which of them are tables without building any.
+        """
+        wanted = [
+            variable
+            for name, variable in manifest.items()
+            if variable.size_bytes <= AHEAD_BYTES
+            and variable.value not in self._given_up
+            and is_table(namespace.get(name))
+            and not self._known(variable.value)
+        ]
+        if wanted:
+            self._store.in_background(partial(self._make, wanted, manifest, goes_on))
+
+    def _make(
+        self, wanted: Iterable[Variable], manifest: Manifest, goes_on: Callable[[], bool]
+    ) -> None:
+        for variable in wanted:
+            if not goes_on():
+                return
+            try:
+                self.record(variable, manifest)
+            except NbckptError:  # nobody asked for it yet; who does is told
+                self._given_up.add(variable.value)
+
+    def _known(self, value: Digest) -> Record | None:
+        record = self._made.get(value) or self._store.table(value)
+        if record is None or record["file"] is None:
+            return record
+        return record if (self._store.tables / record["file"]).exists() else None
+
+    def _kept(self, variable: Variable, table: object) -> Record:
+        info = self._store.put_table(variable.value, variable.name, table)
+        record = _record(variable, info)
+        self._store.append([record]).result()
+        return record
+
+    def _kept_aside(self, variable: Variable, table: object) -> Record:
+        """A store that is read-only or full can be queried too, from files of this process."""
+        if self._aside is None:
+            self._aside = Path(tempfile.mkdtemp(prefix="nbckpt-"))
+            weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
+        try:
+            info = dataclasses.asdict(write_table(self._aside, variable.value, table))
+        except CaptureError as error:
+            reason = f"{variable.name!r}: {error}"
+            return _record(variable, {"file": None, "exact": False, "reason": reason})
+        return _record(variable, {**info, "file": str(self._aside / info["file"])})
 
 
-def _keep_table(store: Store, variable: Variable) -> None:
-    values = decode(store.get_blob(variable.blob), Loading({}, _refuse))
-    info = store.put_table(variable.value, variable.name, values[variable.name])
-    record: Record = {"kind": "table", "value": variable.value, "name": variable.name}
-    store.append([{**record, "at": time.time(), **info}])
+def _record(variable: Variable, members: Mapping[str, object]) -> Record:
+    at = time.time()
+    return {"kind": "table", "value": variable.value, "name": variable.name, "at": at, **members}
 
 
-def _refuse(name: str) -> object:
-    message = f"a table that needs {name!r} has no Parquet form"
-    raise RestoreError(message) from NotFoundError(name)
+def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
+    """The value of a variable, which is a table, and nobody else's."""
+    name, type_name = variable.name, variable.type_name
+    told = f"{name!r} is no table but of type {type_name}"
+    if not _may_be_table(type_name):
+        raise UsageError(told)
+    if variable.recipe:
+        message = f"{name!r} is made again by its statement: it has no bytes to query"
+        raise UsageError(message)
+    try:
+        table = _Values(store, manifest).build(variable)
+    except NbckptError:
+        raise
+    except ImportError as error:
+        message = f"{name!r} is a {type_name}, which needs what is not installed here: {error}"
+        raise RestoreError(message) from error
+    except Exception as error:  # a value's own code may raise anything
+        message = f"{name!r} cannot be built: {type(error).__name__}: {error}"
+        raise RestoreError(message) from error
+    if not is_table(table):
+        raise UsageError(told)
+    return table
+
+
+def _may_be_table(type_name: str) -> bool:
+    """Whether a type of this name may be a table's; what is not need not be built to be told."""
+    return not hasattr(builtins, type_name) and not type_name.startswith("numpy.")
+
+
+class _Values:
+    """Builds values of a manifest, apart from any namespace."""
+
+    def __init__(self, store: Store, manifest: Manifest) -> None:
+        self._store = store
+        self._manifest = manifest
+        self._globals: dict[str, object] = {"__builtins__": __builtins__, "__name__": "__main__"}
+
+    def build(self, variable: Variable) -> object:
+        if variable.name not in self._globals:
+            parts = self._store.get_blob(variable.blob)
+            self._globals |= decode(parts, Loading(self._globals, self._resolve))
+        return self._globals[variable.name]
+
+    def _resolve(self, name: str) -> object:
+        variable = self._manifest.get(name)
+        if variable is None:
+            message = f"it needs {name!r}, which its checkpoint does not hold"
+            raise RestoreError(message)
+        return self.build(variable)

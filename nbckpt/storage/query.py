@@ -1,8 +1,8 @@
 """SQL over a store: every line of SQL of the project, answered by DuckDB in memory.
 
 The views are Arrow tables made of the records in memory, only those that a query mentions; table
-variables are read from their Parquet files. Nothing is written to the store, and no other
-process is waited for.
+variables are read from their Parquet files, which are made first where the store lacks them. No
+other process is waited for.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbckpt.errors import UsageError, VariableNotFoundError
-from nbckpt.model import Variable
+from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from nbckpt.timeline import Timeline
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import duckdb
 
 TABLE_FUNCTION = b"variable"
+
+TableRecord: TypeAlias = Callable[[Variable, Manifest], Record]
+"""Gives the `table` record of a variable of a checkpoint, whose table is made if need be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,12 @@ class Place:
 
 
 def relation(
-    store: Store, timeline: Timeline, sql: str, *, place: Place | None = None
+    store: Store,
+    timeline: Timeline,
+    sql: str,
+    *,
+    place: Place | None = None,
+    make: TableRecord | None = None,
 ) -> duckdb.DuckDBPyRelation:
     """The answer to `sql`: a DuckDB relation, computed when it is looked at.
 
@@ -43,11 +51,18 @@ def relation(
     ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it was at a
     checkpoint, by default the newest that has it.
 
+    Parameters
+    ----------
+    place
+        Where references in the query are read from; by default the branch `main`.
+    make
+        Makes the tables that the query reads and the store has not; without it, that is an error.
+
     Raises
     ------
     UsageError
         If DuckDB does not understand it, or it gives no table, or a variable named in it is no
-        table or not written as one yet.
+        table or has none.
     VariableNotFoundError
         If a variable named in it does not exist there.
     CheckpointNotFoundError
@@ -55,7 +70,7 @@ def relation(
     """
     import duckdb
 
-    variables = _Variables(store, timeline, place or Place())
+    variables = _Variables(store, timeline, place or Place(), make)
     cursor = _connection(store).cursor()  # a cursor for each query: safe in any thread
     try:
         text = _with_files(sql.encode(), variables.file_of).decode()
@@ -97,55 +112,58 @@ def _first_line(error: BaseException) -> str:
 class _Variables:
     """Finds the files of table variables."""
 
-    def __init__(self, store: Store, timeline: Timeline, place: Place) -> None:
+    def __init__(
+        self, store: Store, timeline: Timeline, place: Place, make: TableRecord | None
+    ) -> None:
         self._store = store
         self._timeline = timeline
         self._place = place
+        self._make = make
 
     def file_of(self, name: str, ref: str | None) -> str:
         """The path of the Parquet file of a variable at a reference, or the newest."""
-        variable = self._newest(name) if ref is None else self._at(name, ref)
-        record = self._store.table(variable.value)
-        if record is None:
-            raise UsageError(_no_table(variable))
+        manifest = self._newest(name) if ref is None else self._at(name, ref)
+        record = self._record(manifest[name], manifest)
         if record["file"] is None:
             message = f"{name!r} cannot be queried: {record['reason']}"
             raise UsageError(message)
-        path = self._store.tables / record["file"]
-        if not path.exists():
-            message = f"the Parquet file of {name!r} is gone ({path}); nbckpt.get(…) still has it"
-            raise UsageError(message)
-        return str(path)
+        return str(self._store.tables / record["file"])
 
-    def _at(self, name: str, ref: str) -> Variable:
+    def _record(self, variable: Variable, manifest: Manifest) -> Record:
+        if self._make is not None:
+            return self._make(variable, manifest)
+        record = self._store.table(variable.value)
+        if record is None or not (record["file"] is None or self._is_there(record["file"])):
+            message = f"{variable.name!r} has no Parquet file in {self._store.tables}"
+            raise UsageError(message)
+        return record
+
+    def _is_there(self, file: str) -> bool:
+        return (self._store.tables / file).exists()
+
+    def _at(self, name: str, ref: str) -> Manifest:
         place = self._place
         checkpoint = self._timeline.resolve(
             ref, branch=place.branch, here=place.here, before=place.before
         )
-        variable = self._timeline.manifest(checkpoint.id).get(name)
-        if variable is None:
+        manifest = self._timeline.manifest(checkpoint.id)
+        if name not in manifest:
             message = (
                 f"checkpoint {checkpoint.name or checkpoint.id!r} has no variable {name!r};"
                 f" `nbckpt show {ref}` lists what it has"
             )
             raise VariableNotFoundError(message)
-        return variable
+        return manifest
 
-    def _newest(self, name: str) -> Variable:
+    def _newest(self, name: str) -> Manifest:
         start = self._place.here or self._timeline.branches.get(self._place.branch)
-        if start is not None and (found := self._timeline.manifest(start).get(name)):
-            return found
+        if start is not None and name in (manifest := self._timeline.manifest(start)):
+            return manifest
         for record in reversed(self._store.records("checkpoint")):
             if any(variable["name"] == name for variable in record.get("changed", ())):
-                return self._timeline.checkpoints[record["id"]].changed[name]
+                return self._timeline.manifest(record["id"])
         message = f"no checkpoint has a variable {name!r}; `select name from variables` lists them"
         raise VariableNotFoundError(message)
-
-
-def _no_table(variable: Variable) -> str:
-    if variable.type_name.rpartition(".")[2] in {"DataFrame", "Table"}:
-        return f"{variable.name!r} is not written as a table yet; nbckpt.wait() waits for it"
-    return f"{variable.name!r} is no table but of type {variable.type_name}"
 
 
 def _with_files(sql: bytes, file_of: Callable[[str, str | None], str]) -> bytes:

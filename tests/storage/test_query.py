@@ -24,7 +24,7 @@ def variable(name: str, value: str, type_name: str = "DataFrame") -> Variable:
 
 @pytest.fixture
 def timeline(store: Store) -> Timeline:
-    """Two checkpoints: `df` is a table in both, `n` none, `late` not written yet."""
+    """Two checkpoints: `df` is a table in both, `n` none, `late` not written."""
     first = Checkpoint(
         "01aaaaaa", None, "load", "main", "s1", "nb", 1.5, 0.25, Cell("df = …\ud800", 3, "c1"),
         key=Key("c" * 64), changed={"df": variable("df", "a" * 64)}, tags=("good",), note="first",
@@ -142,8 +142,8 @@ def test_a_reference_is_read_from_where_the_session_is(store: Store, timeline: T
 @pytest.mark.parametrize(
     ("sql", "error", "told"),
     [
-        ("from variable('n')", UsageError, "'n' is no table but of type int"),
-        ("from variable('late')", UsageError, r"not written as a table yet; nbckpt\.wait"),
+        ("from variable('n')", UsageError, "'n' has no Parquet file in "),
+        ("from variable('late')", UsageError, "'late' has no Parquet file in "),
         ("from variable('odd')", UsageError, "'odd' cannot be queried: 'odd': Parquet"),
         ("from variable('dff')", VariableNotFoundError, "no checkpoint has a variable 'dff'"),
         ("from variable('n', 'load')", VariableNotFoundError, "'load' has no variable 'n'"),
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_a_query_is_said_in_one_line(
 def test_a_table_whose_file_is_gone_is_told(store: Store, timeline: Timeline) -> None:
     (store.tables / f"{'b' * 64}.parquet").unlink()
 
-    with pytest.raises(UsageError, match="the Parquet file of 'df' is gone"):
+    with pytest.raises(UsageError, match="'df' has no Parquet file in "):
         relation(store, timeline, "from variable('df')")
 
 
