@@ -228,3 +228,14 @@ def test_making_tables_ahead_stops_when_it_is_told(session: Session) -> None:
     session.wait()
 
     assert len(files(session)) == 1
+
+
+def test_frames_with_string_columns_are_not_tied_by_the_code_that_builds_them(
+    session: Session,
+) -> None:
+    session.namespace["a"] = pd.DataFrame({"x": [1], "s": ["a"]})
+    session.namespace["b"] = pd.DataFrame({"y": [2], "s": ["b"]})
+
+    kept = session.checkpoint("both").changed
+
+    assert (kept["a"].group, kept["b"].group) == (("a",), ("b",))

@@ -72,6 +72,8 @@ class _Judge:
     def _decide(self, kind: type) -> bool:
         if kind in _IMMUTABLE or issubclass(kind, enum.Enum):
             return False
+        if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
+            return False
         return not issubclass(kind, self._bases)
 
 
