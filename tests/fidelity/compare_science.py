@@ -1,0 +1,1 @@
+"""How values of scientific packages are compared."""
