@@ -7,15 +7,30 @@ into a whole manifest.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from nbckpt.digests import Digest, digest_of_json
 
+_T = TypeVar("_T", "Cell", "Key", "Refusal", "Variable")
 State: TypeAlias = Literal["done", "failed", "partial"]
-Record: TypeAlias = dict[str, Any]
+Record: TypeAlias = Mapping[str, Any]
 """One line of a journal: JSON members, of which `kind` says how to read the rest."""
+
+PLACING = (
+    "kind",
+    "id",
+    "parent",
+    "name",
+    "branch",
+    "session",
+    "notebook",
+    "created_at",
+    "duration_s",
+    "state",
+)
+"""The members that say where a checkpoint stands in the history; a record begins with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +171,9 @@ class Checkpoint:
         bytes each.
     error
         Of a failed checkpoint: the type and message.
+    inherited
+        Of a checkpoint here and there: id of each ancestor that last changed variables which this
+        one holds unchanged → their names. So readers need not go back to the first.
     """
 
     id: str
@@ -185,56 +203,80 @@ class Checkpoint:
     error: str | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
+    inherited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+_TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
+_OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited")
+_MICROSECONDS = 6
 
 
 def checkpoint_record(checkpoint: Checkpoint) -> Record:
-    """The journal record of a checkpoint; members that hold their default are left out."""
-    members = dataclasses.asdict(checkpoint)
-    kept = {
-        f.name: members[f.name]
-        for f in dataclasses.fields(checkpoint)
-        if members[f.name] not in (None, "", (), {})
-    }
-    kept["changed"] = [_slim(v) for v in members["changed"].values()]
-    return {"kind": "checkpoint", **kept}
+    """The journal record of a checkpoint; members that hold their default are left out.
+
+    What places it in the history comes first, so that readers can leave the rest alone.
+    """
+    members = ((name, getattr(checkpoint, name)) for name in PLACING[1:])
+    record = {"kind": "checkpoint", **{k: v for k, v in members if v not in (None, "")}}
+    record["duration_s"] = round(checkpoint.duration_s, _MICROSECONDS)
+    record["cell"] = {k: v for k, v in _members(checkpoint.cell) if v is not None}
+    if checkpoint.key is not None:
+        record["key"] = {k: v for k, v in _members(checkpoint.key) if v}
+    if checkpoint.changed:
+        record["changed"] = [_variable_record(v) for v in checkpoint.changed.values()]
+    if checkpoint.refused:
+        record["refused"] = [dict(_members(refusal)) for refusal in checkpoint.refused]
+    others = ((name, getattr(checkpoint, name)) for name in (*_TUPLES, *_OTHERS))
+    record.update((k, v) for k, v in others if v)
+    return record
 
 
-def _slim(variable: Mapping[str, Any]) -> Record:
-    return {k: v for k, v in variable.items() if v not in (None, "", (), False)}
+def _members(value: Cell | Key | Refusal | Variable) -> Iterator[tuple[str, Any]]:
+    return ((name, getattr(value, name)) for name in value.__slots__)
 
 
-def checkpoint_from(record: Mapping[str, Any]) -> Checkpoint:
+def _variable_record(variable: Variable) -> Record:
+    record = {k: v for k, v in _members(variable) if v or k == "size_bytes"}
+    if variable.value == variable.blob:
+        del record["value"]
+    if variable.group == (variable.name,):
+        del record["group"]
+    return record
+
+
+def checkpoint_from(record: Record) -> Checkpoint:
     """The checkpoint of a journal record; members that a newer nbckpt added are ignored."""
-    known = {f.name for f in dataclasses.fields(Checkpoint)}
-    members = {k: v for k, v in record.items() if k in known}
-    members["cell"] = Cell(**members["cell"])
-    members["parent"] = members.get("parent")
+    members = dict(record)
+    given = {name: members[name] for name in (*PLACING[1:], *_OTHERS) if name in members}
+    given.update((name, tuple(members[name])) for name in _TUPLES if name in members)
+    for name, default in _PLACE:
+        given.setdefault(name, default)
+    given["cell"] = _made(Cell, members["cell"])
     if key := members.get("key"):
-        members["key"] = Key(**{**key, "shares": tuple(key.get("shares", ()))})
-    members["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
-    members["refused"] = tuple(Refusal(**r) for r in members.get("refused", ()))
-    for name in (
-        "removed",
-        "bound",
-        "in_place",
-        "outside",
-        "omitted",
-        "seeded",
-        "finished",
-        "tags",
-    ):
-        members[name] = tuple(members.get(name, ()))
+        given["key"] = _made(Key, {**key, "shares": tuple(key.get("shares", ()))})
     if progress := members.get("progress"):
-        members["progress"] = (progress[0], progress[1], progress[2])
-    members.setdefault("branch", "main")
-    members.setdefault("notebook", "")
-    members.setdefault("name", "")
-    return Checkpoint(**members)
+        given["progress"] = tuple(progress)
+    given["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
+    given["refused"] = tuple(_made(Refusal, r) for r in members.get("refused", ()))
+    return Checkpoint(**given)
 
 
-def _variable_from(record: Mapping[str, Any]) -> Variable:
-    known = {f.name for f in dataclasses.fields(Variable)}
-    members = {k: v for k, v in record.items() if k in known}
-    for name in ("group", "needs"):
-        members[name] = tuple(members.get(name, ()))
-    return Variable(**members)
+_PLACE = (("parent", None), ("branch", "main"), ("notebook", ""), ("name", ""))
+
+
+def _variable_from(record: Record) -> Variable:
+    return _made(
+        Variable,
+        {
+            "value": record["blob"],
+            **record,
+            "group": tuple(record.get("group") or (record["name"],)),
+            "needs": tuple(record.get("needs", ())),
+        },
+    )
+
+
+def _made(cls: type[_T], record: Record) -> _T:
+    """The value of a record's members, without those that a newer nbckpt added."""
+    known = cls.__slots__
+    return cls(**{k: v for k, v in record.items() if k in known})

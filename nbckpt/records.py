@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import socket
 import sys
 import time
 
@@ -13,26 +11,26 @@ from nbckpt.version import __version__
 
 
 def head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Record:
-    """The record that moves a branch."""
-    return {
-        "kind": "head",
-        "branch": branch,
-        "checkpoint": checkpoint.id,
-        "previous": previous,
-        "at": time.time(),
-    }
+    """The record that moves a branch; where it was is left out if that is the parent."""
+    moved: Record = {"kind": "head", "branch": branch, "checkpoint": checkpoint.id}
+    if previous is not None and previous != checkpoint.parent:
+        moved = {**moved, "previous": previous}
+    return {**moved, "at": time.time()}
 
 
 def session_record(session: str, notebook: str) -> Record:
     """The record that a session begins its journal with."""
+    from getpass import getuser
+    from socket import gethostname
+
     return {
         "kind": "session",
         "session": session,
         "notebook": notebook,
         "at": time.time(),
         "pid": os.getpid(),
-        "host": socket.gethostname(),
-        "user": getpass.getuser(),
+        "host": gethostname(),
+        "user": getuser(),
         "nbckpt": __version__,
         "python": sys.version.split()[0],
     }

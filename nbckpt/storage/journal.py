@@ -7,47 +7,18 @@ any number read it; nobody locks, because a line counts from the moment its newl
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from nbckpt.digests import digest_of
 from nbckpt.model import Record
 from nbckpt.storage.disk import create, sync_data, sync_folder, write_at
+from nbckpt.storage.lines import open_line, read_text, seal_line, serial_of
 
 SUFFIX = ".jsonl"
-SUM_DIGITS = 16
-TAIL = len(',"sum":""}') + SUM_DIGITS
 KEPT_UNSYNCED = 1 << 20
-
-
-def encode(record: Record) -> str:
-    """The record as JSON without its closing brace, so that serial and checksum can follow.
-
-    Raises
-    ------
-    ValueError
-        If a number is not finite, which JSON cannot say.
-    """
-    return json.dumps(record, separators=(",", ":"), allow_nan=False)[:-1]
-
-
-def seal_line(body: str, serial: int) -> bytes:
-    """The line of an encoded record: its text, its serial number, its checksum, a newline."""
-    text = f'{body},"n":{serial}'.encode()
-    return text + f',"sum":"{digest_of(text)[:SUM_DIGITS]}"}}\n'.encode()
-
-
-def read_line(line: bytes) -> Record | None:
-    """The record of a line without its newline, `n` among its members; None if it is damaged."""
-    text, tail = line[:-TAIL], line[-TAIL:]
-    if tail != f',"sum":"{digest_of(text)[:SUM_DIGITS]}"}}'.encode():
-        return None
-    record: Record = json.loads(text + b"}")
-    return record
 
 
 class Journal:
@@ -158,7 +129,10 @@ class Entry(NamedTuple):
 
 def when(record: Record) -> float:
     """The time that a record carries, in seconds since the epoch; 0.0 if it has none."""
-    at = record.get("at", record.get("created_at"))
+    if record.get("kind") == "checkpoint":
+        at = record.get("created_at")
+    else:
+        at = record.get("at", record.get("created_at"))
     return float(at) if isinstance(at, int | float) else 0.0
 
 
@@ -174,6 +148,7 @@ class Follower:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damages: list[str] = []
+        self._name = path.stem
         self._offset = 0
         self._line = 0
         self._serial = 0
@@ -187,7 +162,20 @@ class Follower:
         limit
             Read no further than this many bytes from the start of the file.
         """
-        return [entry for line in self._lines(limit) if (entry := self._entry(line)) is not None]
+        entries = []
+        for line in self._lines(limit):
+            self._line += 1
+            expected, self._serial = self._serial, self._serial + 1
+            record = None if (text := open_line(line)) is None else read_text(text)
+            if record is None or text is None:
+                self._damaged("is damaged; what it recorded is lost")
+                continue
+            if not text.endswith(b',"n":%d' % expected):
+                self._jump(text, expected)
+            if (at := when(record)) > self._at:  # a clock set back must not reorder a journal
+                self._at = at
+            entries.append(Entry(self._at, self._name, self._serial - 1, record))
+        return entries
 
     def _lines(self, limit: int | None) -> list[bytes]:
         with self.path.open("rb") as file:
@@ -201,19 +189,12 @@ class Follower:
         self._offset += whole
         return data[:whole].split(b"\n")[:-1]
 
-    def _entry(self, line: bytes) -> Entry | None:
-        self._line += 1
-        expected, self._serial = self._serial, self._serial + 1
-        record = read_line(line)
-        if record is None:
-            self._damaged("is damaged; what it recorded is lost")
-            return None
-        serial = int(record.pop("n"))
-        if serial > expected:
-            self._damaged(f"{serial - expected} lines before it are gone")
-        self._serial = serial + 1
-        self._at = max(self._at, when(record))  # a clock set back must not reorder a journal
-        return Entry(self._at, self.path.stem, serial, record)
+    def _jump(self, text: bytes, expected: int) -> None:
+        """Go on at the serial number of a line that does not follow the last one."""
+        if serial := serial_of(text):
+            if serial > expected:
+                self._damaged(f"{serial - expected} lines before it are gone")
+            self._serial = serial + 1
 
     def _damaged(self, what: str) -> None:
         self.damages.append(f"journal {self.path.name}, line {self._line}: {what}")

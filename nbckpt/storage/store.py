@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NotFoundError, StoreError
 from nbckpt.model import Record
-from nbckpt.storage import journal
+from nbckpt.storage import lines
 from nbckpt.storage.check import Report, check
 from nbckpt.storage.folder import open_folder
 from nbckpt.storage.following import Journals
@@ -223,7 +223,7 @@ class Store:
             If a number in a record is not finite.
         """
         self._refuse_if_closed()
-        bodies = [journal.encode(record) for record in records]
+        bodies = [lines.encode(record) for record in records]
         done = self._promise()
         self._commits.submit(_Commit(bodies, durable, done))
         return done

@@ -20,7 +20,7 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
 from nbckpt.model import Record
-from nbckpt.storage import journal
+from nbckpt.storage import journal, lines
 from nbckpt.storage.blobs import Part, cut, encode_tree, flat
 from nbckpt.storage.disk import read_at, refused
 from nbckpt.storage.index import Index
@@ -109,7 +109,7 @@ class Writer:
         Parameters
         ----------
         bodies
-            From `journal.encode`.
+            From `lines.encode`.
         durable
             If false, the records are written and not synced, and chunks are left as they are.
 
@@ -122,7 +122,7 @@ class Writer:
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         with refused(self.journal.path, size):
             batches = self._seal() if durable else []
-            self.journal.add([journal.encode(batch_record(batch)) for batch in batches])
+            self.journal.add([lines.encode(batch_record(batch)) for batch in batches])
             self.journal.add(self._bodies)
             self._bodies = []
             self.journal.write(durable=durable)
