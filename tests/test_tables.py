@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -49,12 +50,12 @@ def test_a_checkpoint_writes_no_parquet(session: Session) -> None:
 
 def test_a_query_makes_the_tables_that_it_reads_and_no_others(session: Session) -> None:
     space = session.namespace
-    space["df"] = pd.DataFrame({"x": [1, 2]})
+    df = space["df"] = pd.DataFrame({"x": [1, 2]})
     space["other"] = pl.DataFrame({"x": [5]})
     session.checkpoint("a")
-    space["df"]["x"] *= 10
+    df["x"] *= 10
     session.checkpoint("b")
-    space["df"]["x"] = 0  # after the last checkpoint: no table's business
+    df["x"] = 0  # after the last checkpoint: no table's business
 
     sums = total(session, "variable('df', 'a')"), total(session, "variable('df')")
 
@@ -146,15 +147,14 @@ def test_a_table_that_cannot_be_built_here_says_why(
     module.parent.mkdir()
     module.write_text("import pandas\nclass Frame(pandas.DataFrame): pass\n")
     monkeypatch.syspath_prepend(str(module.parent))
-    import own_frames
-
+    own_frames = importlib.import_module("own_frames")
     session.namespace["df"] = own_frames.Frame({"x": [1]})
     session.checkpoint("a")
     session.namespace.clear()
     del sys.modules["own_frames"]
     monkeypatch.undo()
 
-    with pytest.raises(RestoreError, match="which needs what is not installed here.*own_frames"):
+    with pytest.raises(RestoreError, match=r"which needs what is not installed here.*own_frames"):
         session.sql("from variable('df')")
 
 

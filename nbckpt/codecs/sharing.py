@@ -113,7 +113,7 @@ def shareable_ids(
     if not memo:
         return frozenset()
     judge = _Judge()
-    ids = set()
+    ids: set[int] = set()
     for _, obj in memo:
         if not judge.is_mutable(obj) or id(obj) in except_ids:
             continue
@@ -122,4 +122,11 @@ def shareable_ids(
         if isinstance(obj, type) and obj.__module__ == "builtins":
             continue  # `code` and `cell` have no name there to be imported by
         ids.add(id(obj))
-    return frozenset(ids)
+    return frozenset(ids - _of_classes())
+
+
+def _of_classes() -> set[int]:
+    """Identities of lists that are a class's, which pandas writes into each frame's state."""
+    pandas = sys.modules.get("pandas")
+    kinds = (getattr(pandas, name, None) for name in ("DataFrame", "Series"))
+    return {id(kind._metadata) for kind in kinds if kind is not None}  # noqa: SLF001
