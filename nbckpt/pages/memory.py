@@ -1,0 +1,207 @@
+"""Names and derived values of large memory, found out again only where it was written.
+
+A look comes first and the reading afterwards: a write that falls between is seen by the next look.
+The other way round it would be lost.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from blake3 import blake3
+
+from nbckpt.pages.watches import CHUNK_BYTES, MAX_VALUES, Watch, Watches
+
+WATCHED_BYTES = 1 << 20
+"""Smaller memory is hashed sooner than the kernel is asked."""
+
+BATCH = 16
+"""Chunks that a thread hashes at a time."""
+
+MAX_THREADS = 8
+
+T = TypeVar("T")
+
+_watches = Watches()
+
+
+def _begin_anew() -> None:
+    """In the child of a fork: nothing of its memory is watched yet."""
+    global _watches  # noqa: PLW0603  # one for the process, like the kernel's own
+    _watches = Watches()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
+@dataclass(slots=True, eq=False)
+class Look:
+    """What is known of a range of memory at one moment.
+
+    Attributes
+    ----------
+    names
+        The BLAKE3 digest of each chunk of `CHUNK_BYTES`, counted from the begin of the range;
+        None where it must be found out.
+    """
+
+    names: list[bytes | None]
+    _all: Watches | None = None
+    _watch: Watch | None = None
+    _clock: int = 0
+
+    def learn(self, index: int, name: bytes) -> None:
+        """Take in the name of a chunk, found out after the look.
+
+        It is forgotten if the chunk was written in between.
+        """
+        self.names[index] = name
+        if self._watch is None or self._all is None:
+            return
+        with self._all.lock:
+            if self._watch.written_at[index] <= self._clock:
+                self._watch.names[index] = name
+
+    def remember(
+        self, key: Hashable, compute: Callable[[], T], start: int = 0, stop: int | None = None
+    ) -> T:
+        """`compute()`, or what it returned when nothing of the memory was written since.
+
+        Parameters
+        ----------
+        key
+            Tells what is computed from this memory; whatever the result depends on beside the
+            bytes is part of it.
+        compute
+            Reads the memory.
+        start, stop
+            The bytes that it reads; all if not given.
+        """
+        if self._watch is None or self._all is None:
+            return compute()
+        last = self._watch.n_bytes if stop is None else stop
+        chunks = range(start // CHUNK_BYTES, -(-last // CHUNK_BYTES))
+        known = self._watch.values.get((key, start, stop))
+        if known and known[0] == chunks and self._watch.holds(chunks, known[1]):
+            return cast(T, known[2])
+        value = compute()
+        if len(self._watch.values) >= MAX_VALUES:
+            self._watch.values.clear()
+        self._watch.values[key, start, stop] = (chunks, self._clock, value)
+        return value
+
+
+def look(view: memoryview, *, watch: bool = True) -> Look:
+    """What is known of the bytes of `view`; writes from here on are seen by the next look.
+
+    Parameters
+    ----------
+    view
+        Contiguous bytes.
+    watch
+        False for memory that a device writes to, and for what is about to be freed.
+    """
+    if watch and view.nbytes >= WATCHED_BYTES:
+        found = _watches.look(_address(view), view.nbytes)
+        if found:
+            watched, clock, names = found
+            return Look(names, _watches, watched, clock)
+    return Look([None] * -(-view.nbytes // CHUNK_BYTES))
+
+
+def remember(view: memoryview, key: Hashable, compute: Callable[[], T], *, watch: bool = True) -> T:
+    """`compute()`, which reads `view`; again only if a page of it was written."""
+    return look(view, watch=watch).remember(key, compute)
+
+
+def digest_of_memory(view: memoryview, *, watch: bool = True) -> bytes:
+    """The digest of the bytes of `view`; what is known of its chunks is not read again.
+
+    The same for equal bytes wherever they lie, watched or not.
+    """
+    view = view.cast("B") if view.ndim != 1 or view.format != "B" else view
+    if view.nbytes < WATCHED_BYTES:
+        return blake3(view).digest()
+    known = look(view, watch=watch)
+    unknown = [index for index, name in enumerate(known.names) if name is None]
+    for index, name in zip(unknown, _names(view, unknown), strict=True):
+        known.learn(index, name)
+    return _digest_of_names(known.names, view.nbytes)
+
+
+def digest_of_blocks(blocks: Iterable[memoryview], n_bytes: int) -> bytes:
+    """`digest_of_memory` of bytes that come in pieces, `n_bytes` in all."""
+    if n_bytes < WATCHED_BYTES:
+        hasher = blake3()
+        for block in blocks:
+            hasher.update(block)
+        return hasher.digest()
+    names: list[bytes | None] = []
+    hasher, n_free = blake3(), CHUNK_BYTES
+    for block in blocks:
+        rest = block
+        while rest:
+            part, rest = rest[:n_free], rest[n_free:]
+            hasher.update(part)
+            n_free -= len(part)
+            if n_free == 0:
+                names.append(hasher.digest())
+                hasher, n_free = blake3(), CHUNK_BYTES
+    if n_free < CHUNK_BYTES:
+        names.append(hasher.digest())
+    return _digest_of_names(names, n_bytes)
+
+
+def _digest_of_names(names: Sequence[bytes | None], n_bytes: int) -> bytes:
+    return blake3(n_bytes.to_bytes(8, "little") + b"".join(cast(Sequence[bytes], names))).digest()
+
+
+def _names(view: memoryview, indexes: Sequence[int]) -> list[bytes]:
+    """The names of some chunks, by several threads if they are many."""
+    batches = [indexes[at : at + BATCH] for at in range(0, len(indexes), BATCH)]
+
+    def names_of(batch: Sequence[int]) -> list[bytes]:
+        places = (index * CHUNK_BYTES for index in batch)
+        return [blake3(view[at : at + CHUNK_BYTES]).digest() for at in places]
+
+    n_threads = min(len(batches), os.cpu_count() or 1, MAX_THREADS)
+    if n_threads < 2:
+        return [name for batch in batches for name in names_of(batch)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    # Threads of its own, for as long as it takes: a pool that waits would not survive a fork.
+    with ThreadPoolExecutor(n_threads) as pool:
+        return [name for names in pool.map(names_of, batches) for name in names]
+
+
+class _Buffer(ctypes.Structure):
+    """``Py_buffer``."""
+
+    _fields_ = (
+        ("place", ctypes.c_void_p),
+        ("owner", ctypes.c_void_p),
+        ("n_bytes", ctypes.c_ssize_t),
+        ("item_bytes", ctypes.c_ssize_t),
+        ("is_read_only", ctypes.c_int),
+        ("n_axes", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p),
+        ("internal", ctypes.c_void_p),
+    )
+
+
+def _address(view: memoryview) -> int:
+    """Where the bytes lie; ctypes' own ways refuse what is read-only."""
+    buffer = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
+    try:
+        return buffer.place or 0
+    finally:
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))

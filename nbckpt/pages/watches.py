@@ -1,0 +1,208 @@
+"""What is known of watched ranges of memory, and how a write makes it unknown.
+
+Notes
+-----
+Asking the kernel what was written clears its marks, also those of another watch that overlaps. So
+each answer is told to every watch that it touches, and what a watch knows is what no answer has
+touched since. `clock` numbers the answers: what somebody found out after the look of number `n`
+holds if nothing was written since `n`, even if other threads have looked meanwhile.
+
+The first write to a protected page costs a fault. Memory of which a look finds more than half
+written is left alone for the next look, then for two, and so on up to `LONGEST_REST`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from nbckpt.pages import mappings
+from nbckpt.pages.tracker import PAGE_BYTES, Ranges, Tracker, give_up, tracker_of_process
+
+CHUNK_BYTES = 256 * 1024
+MAX_WATCHES = 4096
+"""Each costs at most two of the 65,530 mappings that Linux allows a process."""
+
+MAX_CHUNKS = 1 << 19
+"""Of all watches: names of 128 GiB, which take 50 MB."""
+
+MAX_VALUES = 1 << 14
+LONGEST_REST = 8
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """One range, and what is known of its bytes.
+
+    Attributes
+    ----------
+    names
+        The digest of each chunk, where known.
+    written_at
+        For each chunk, when a write to it was last found out.
+    values
+        Derived values: the chunks that each is made of, when these were looked at, the value.
+    n_rests, rest
+        How many looks it is still left alone, and for how many it is the next time.
+    copies
+        The pages of a file's mapping that had been written to.
+    """
+
+    address: int
+    n_bytes: int
+    names: list[bytes | None] = field(default_factory=list)
+    written_at: list[int] = field(default_factory=list)
+    values: dict[Hashable, tuple[range, int, object]] = field(default_factory=dict)
+    is_new: bool = True
+    has_file: bool = False
+    n_rests: int = 0
+    rest: int = 1
+    copies: Ranges = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        n_chunks = -(-self.n_bytes // CHUNK_BYTES)
+        self.names, self.written_at = [None] * n_chunks, [0] * n_chunks
+
+    @property
+    def start(self) -> int:
+        """The first page; neighbours may share it, whose writes count too."""
+        return self.address // PAGE_BYTES * PAGE_BYTES
+
+    @property
+    def end(self) -> int:
+        """Where the last page ends."""
+        return -(-(self.address + self.n_bytes) // PAGE_BYTES) * PAGE_BYTES
+
+    def forget(self, start: int, end: int, clock: int) -> None:
+        """Know nothing of a range of addresses any more."""
+        first = max(0, (start - self.address) // CHUNK_BYTES)
+        last = min(len(self.names), -(-(end - self.address) // CHUNK_BYTES))
+        for index in range(first, last):
+            self.names[index] = None
+            self.written_at[index] = clock
+
+    def holds(self, chunks: range, since: int) -> bool:
+        """Whether nothing was written to `chunks` since a look."""
+        return max(self.written_at[chunks.start : chunks.stop], default=0) <= since
+
+
+class Watches:
+    """All watches of a process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.clock = 0
+        self._watches: OrderedDict[tuple[int, int], Watch] = OrderedDict()
+        self._n_chunks = 0
+
+    def look(self, address: int, n_bytes: int) -> tuple[Watch, int, list[bytes | None]] | None:
+        """A watch that knows of all writes until now, the clock, and its names.
+
+        From here on writes are found out by the next look. None if nobody can tell what is
+        written there, or if it is not worth it now.
+        """
+        with self.lock:
+            tracker = tracker_of_process()
+            if tracker is None:
+                return None
+            try:
+                watch = self._looked(tracker, address, n_bytes)
+            except OSError:  # the descriptors are gone, or a program closed and reused them
+                give_up()
+                self._watches.clear()
+                self._n_chunks = 0
+                return None
+            return (watch, self.clock, watch.names.copy()) if watch else None
+
+    def _looked(self, tracker: Tracker, address: int, n_bytes: int) -> Watch | None:
+        watch = self._watches.get((address, n_bytes)) or self._added(tracker, address, n_bytes)
+        self._watches.move_to_end((address, n_bytes))
+        if watch.n_rests:
+            watch.n_rests -= 1
+            return None
+        half = 0 if watch.is_new else (watch.end - watch.start) // PAGE_BYTES // 2 + 1
+        written = tracker.take_written(watch.start, watch.end, half)
+        if written is None:
+            return self._armed(tracker, watch)
+        self._tell(written)
+        if half and sum(end - begin for begin, end in written) // PAGE_BYTES >= half:
+            self._disarm(tracker, watch)
+            watch.n_rests, watch.rest = watch.rest - 1, min(2 * watch.rest, LONGEST_REST)
+            return None
+        if not watch.is_new:
+            watch.rest = 1
+        watch.is_new = False
+        self._tell_reverted(tracker, watch)
+        return watch
+
+    def _added(self, tracker: Tracker, address: int, n_bytes: int) -> Watch:
+        watch = self._watches[address, n_bytes] = Watch(address, n_bytes)
+        self._n_chunks += len(watch.names)
+        while len(self._watches) > 1 and (
+            len(self._watches) > MAX_WATCHES or self._n_chunks > MAX_CHUNKS
+        ):
+            self._drop(tracker, next(iter(self._watches.values())))
+        return watch
+
+    def _drop(self, tracker: Tracker, watch: Watch) -> None:
+        del self._watches[watch.address, watch.n_bytes]
+        self._n_chunks -= len(watch.names)
+        self._disarm(tracker, watch)
+
+    def _armed(self, tracker: Tracker, watch: Watch) -> Watch | None:
+        """Track memory that is new, at least in part; None if it cannot be trusted."""
+        is_private, watch.has_file = mappings.is_private(watch.start, watch.end)
+        if not (is_private and tracker.arm(watch.start, watch.end)):
+            self._drop(tracker, watch)
+            return None
+        # Protecting it anew cleared the marks of whoever watches part of it.
+        self._tell([(watch.start, watch.end)])
+        watch.is_new, watch.copies = False, []
+        self._tell_reverted(tracker, watch)
+        return watch
+
+    def _disarm(self, tracker: Tracker, watch: Watch) -> None:
+        tracker.disarm(watch.start, watch.end)
+        self._tell([(watch.start, watch.end)])
+
+    def _tell(self, written: Ranges) -> None:
+        """Every watch that overlaps what was written forgets it."""
+        if not written:
+            return
+        self.clock += 1
+        first, last = written[0][0], written[-1][1]
+        for watch in self._watches.values():
+            if watch.start < last and first < watch.end:
+                for start, end in written:
+                    watch.forget(max(start, watch.start), min(end, watch.end), self.clock)
+
+    def _tell_reverted(self, tracker: Tracker, watch: Watch) -> None:
+        """Find pages of a file that were written, known, and dropped: they show the file again.
+
+        The kernel keeps such pages protected and does not say that they changed.
+        """
+        if not watch.has_file:
+            return
+        copies = tracker.copied(watch.start, watch.end)
+        self._tell(_without(watch.copies, copies))
+        watch.copies = copies
+
+
+def _without(ranges: Ranges, others: Ranges) -> Ranges:
+    """What of `ranges` lies in none of `others`; both are in order."""
+    rest: Ranges = []
+    first = 0
+    for start, end in ranges:
+        while first < len(others) and others[first][1] <= start:
+            first += 1
+        at, place = start, first
+        while place < len(others) and others[place][0] < end:
+            if at < others[place][0]:
+                rest.append((at, others[place][0]))
+            at = others[place][1]
+            place += 1
+        if at < end:
+            rest.append((at, end))
+    return rest
