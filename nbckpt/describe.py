@@ -63,7 +63,8 @@ def _preview(value: Any) -> str:
 def _plain_only(value: Any, depth: int) -> Any:
     """`value` cut to what is shown, with anything of the user's replaced by its type's name."""
     if type(value) in _ATOMS:
-        return value
+        is_long = type(value) is int and value.bit_length() > 9_000  # too long to be written out
+        return _Named(f"int of {value.bit_length()} bits") if is_long else value
     if type(value) not in _PLAIN or depth == 0:
         return _Named(type_name_of(value))
     if type(value) is dict:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
-from nbckpt.codecs import alive, arrays, files, functions, locks, tensors
+from nbckpt.codecs import alive, arrays, files, functions, locks, tensors, views
 from nbckpt.codecs.loading import HEADER, MAGIC, from_namespace
 from nbckpt.codecs.sharing import shareable_ids
 
@@ -210,6 +210,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or locks.reducer_for(kind)
         or files.reducer_for(kind)
         or alive.reducer_for(kind)
+        or views.reducer_for(kind)
     )
 
 

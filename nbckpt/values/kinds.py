@@ -17,6 +17,7 @@ from nbckpt.values.instances import (
     walk_told,
 )
 from nbckpt.values.opaque import is_bare, teller_for
+from nbckpt.values.views import walk_view
 from nbckpt.values.walking import End, Step
 
 IMMUTABLE = frozenset(
@@ -29,6 +30,7 @@ _STEPS: dict[type, Step] = {
     **callables.STEPS,
     Alone: walk_alone,
     End: walk_end,
+    memoryview: walk_view,
 }
 
 

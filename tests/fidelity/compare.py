@@ -7,6 +7,8 @@ its members, its items, or by what pickle would make it from.
 from __future__ import annotations
 
 import array
+import collections
+import contextlib
 import copyreg
 import enum
 import importlib
@@ -190,17 +192,21 @@ def _sequence(c: Comparison, x: Any, y: Any) -> None:
 
 @compares("builtins.dict", "builtins.mappingproxy")
 def _mapping(c: Comparison, x: Any, y: Any) -> None:
-    plain = type(y) if type(y).__iter__ is dict.__iter__ else dict
-    c.parts(" keys", plain.keys(x), plain.keys(y)) if plain is dict else c.parts(" keys", x, y)
-    for index, (key, v, w) in enumerate(zip(y, _values(x), _values(y), strict=False)):
+    own, others = _items(x), _items(y)
+    c.parts(" keys", (k for k, _ in own), (k for k, _ in others))
+    for index, ((_, v), (key, w)) in enumerate(zip(own, others, strict=True)):
         c.part(f"[{key!r}]" if isinstance(key, str | int) else f" value {index}", v, w)
     if hasattr(y, "default_factory"):
         c.part(".default_factory", x.default_factory, y.default_factory)
     members(c, x, y)
 
 
-def _values(mapping: Any) -> Iterable[object]:
-    return dict.values(mapping) if isinstance(mapping, dict) else mapping.values()
+def _items(mapping: Any) -> list[tuple[object, object]]:
+    """What a mapping holds, in its order, whatever its class makes of asking."""
+    for base in (collections.OrderedDict, dict):
+        if isinstance(mapping, base):
+            return list(base.items(mapping))
+    return list(mapping.items())
 
 
 @compares("builtins.set", "builtins.frozenset")
@@ -414,34 +420,26 @@ def members(c: Comparison, x: object, y: object) -> None:
         c.equal("attributes", list(own), list(others))
         for name in others:
             c.part(f".{name}", own[name], others[name])
-    for name, get in _slots(type(y)):
-        c.parts(f".{name}", *([v for v in [_slot(get, z)] if v is not _EMPTY] for z in (x, y)))
+    own, others = dict(_slots(x)), dict(_slots(y))
+    c.equal("slots", list(own), list(others))
+    for name in others:
+        c.part(f".{name}", own[name], others[name])
 
 
-_EMPTY = object()
-
-
-def _slots(kind: type) -> Iterator[tuple[str, Any]]:
-    for base in kind.__mro__:
-        if "__slots__" not in vars(base):
-            continue
-        for name, member in vars(base).items():
+def _slots(instance: object) -> Iterator[tuple[str, object]]:
+    """The slots of an instance that hold something."""
+    for base in type(instance).__mro__:
+        for name, member in vars(base).items() if "__slots__" in vars(base) else ():
             if isinstance(member, types.MemberDescriptorType):
-                yield name, member
-
-
-def _slot(member: Any, instance: object) -> object:
-    try:
-        return member.__get__(instance)
-    except AttributeError:
-        return _EMPTY
+                with contextlib.suppress(AttributeError):
+                    yield f"{base.__name__}.{name}", member.__get__(instance)
 
 
 def _instance(c: Comparison, x: object, y: object) -> None:
     """An object of no known class: by its attributes if that is all it has, else as pickle."""
     kind = type(y)
     is_plain = kind.__flags__ & (1 << 9) and kind.__basicsize__ == _plain_size(kind)
-    if is_plain and (hasattr(y, "__dict__") or any(_slots(kind))):
+    if is_plain and (hasattr(y, "__dict__") or any(_slots(y))):
         members(c, x, y)
         return
     by_reduction(c, x, y)

@@ -1,0 +1,90 @@
+"""Views: memory, dicts and their keys seen through another object, which stays the same one.
+
+cloudpickle writes copies in their place: what is changed through one would not be seen in the
+other any more.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import struct
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from nbckpt.values.views import Layout, is_released, layout_of
+
+_EMPTY: tuple[dict[str, int], ...] = ({}, OrderedDict())
+
+_DICT_VIEWS: dict[type, str] = {
+    type(getattr(empty, what)()): what for empty in _EMPTY for what in ("keys", "values", "items")
+}
+
+
+def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
+    """How views of type `kind` are written; None for anything else."""
+    if kind is memoryview:
+        return _reduce_memoryview
+    if kind in _DICT_VIEWS:
+        return _reduce_dict_view
+    return _reduce_proxy if kind is MappingProxyType else None
+
+
+def _reduce_memoryview(_: object, view: memoryview) -> Any:
+    if is_released(view):
+        return released_view, ()
+    if view.obj is None:  # memory that belongs to no object
+        view = memoryview(view.tobytes()).cast(view.format, list(view.shape or ()))  # type: ignore[call-overload]
+    layout = layout_of(view)
+    for how in (None, layout):
+        try:
+            with make_view(view.obj, how) as again:
+                if layout_of(again) == layout:
+                    return make_view, (view.obj, how)
+        except (TypeError, ValueError, LookupError, ArithmeticError, struct.error):
+            continue
+    message = "it is a view of a kind that cannot be made again"
+    raise TypeError(message)
+
+
+def make_view(obj: Any, layout: Layout | None) -> memoryview:
+    """A view of all of `obj`, or of a part of its memory."""
+    if layout is None:
+        return memoryview(obj)
+    flat = memoryview(obj).cast("B")
+    offset, form, shape, strides, is_read_only = layout
+    n_rows, row = shape[0], struct.calcsize(form) * math.prod(shape[1:])
+    step = strides[0] // row
+    first = offset if step > 0 else offset + (n_rows - 1) * strides[0]
+    rows = flat[first : first + (n_rows - 1) * abs(strides[0]) + row]
+    many = (n_rows - 1) * abs(step) + 1
+    view = rows.cast(form, [many, *shape[1:]]) if len(shape) > 1 else rows.cast(form)  # type: ignore[call-overload]
+    view = view[::step]
+    return view.toreadonly() if is_read_only else view
+
+
+def released_view() -> memoryview:
+    """A view that was let go of."""
+    view = memoryview(b"")
+    view.release()
+    return view
+
+
+def _reduce_dict_view(_: object, view: Any) -> Any:
+    behind = gc.get_referents(view)
+    return make_dict_view, (_DICT_VIEWS[type(view)], *behind)
+
+
+def make_dict_view(what: str, mapping: dict[Any, Any]) -> Any:
+    """The keys, values or items of `mapping`."""
+    base = OrderedDict if isinstance(mapping, OrderedDict) else dict
+    return getattr(base, what)(mapping)
+
+
+def _reduce_proxy(_: object, proxy: MappingProxyType[Any, Any]) -> Any:
+    behind = gc.get_referents(proxy)
+    if len(behind) != 1 or not isinstance(behind[0], Mapping) or "__module__" in behind[0]:
+        return NotImplemented  # of a class's members, a copy
+    return MappingProxyType, (behind[0],)
