@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
+ON_A_SCREEN = 100
+"""Checkpoints that a log shows where nobody asked for more."""
+
 _EXIT_STATUS = """\
 exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done,
 3 the store is damaged or of a newer nbckpt, 130 interrupted"""
@@ -123,6 +126,13 @@ def _add_run(verbs: Any) -> None:
 def _add_looks(verbs: Any) -> None:
     log = _verb(verbs, "log", _log, "the checkpoints of the current branch, newest first")
     log.add_argument("-a", "--all", action="store_true", help="of every branch")
+    log.add_argument(
+        "-n",
+        metavar="N",
+        dest="limit",
+        type=_count,
+        help=f"the newest N only: by default all, on a terminal {ON_A_SCREEN}",
+    )
     show = _verb(verbs, "show", _show, "all that is known of one checkpoint")
     show.add_argument(
         "ref", metavar="REF", help="a name, NAME@2, the beginning of an id, a branch, or ~2"
@@ -157,6 +167,14 @@ def _verb(
     )
     verb.set_defaults(verb=function)
     return verb
+
+
+def _count(text: str) -> int:
+    """A number of things to show, as typed."""
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r} is no number of checkpoints: give 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
 
 
 def _takes_store(parser: argparse.ArgumentParser, default: str) -> None:
@@ -209,10 +227,11 @@ def _log(arguments: argparse.Namespace) -> int:
     session = _session(arguments)
     branch = None if arguments.all else session.branch
     if arguments.json:
-        shown = report.listed(session.timeline, branch)
+        shown = report.listed(session.timeline, branch, arguments.limit)
         _print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])
         return DONE
-    print(report.log_text(session.timeline, branch, None, width=_width()))
+    limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
+    print(report.log_text(session.timeline, branch, None, limit=limit, width=_width()))
     return DONE
 
 

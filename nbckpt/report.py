@@ -68,7 +68,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
     if head is None:
         how = stopped or " · %%checkpoint NAME above a cell"
         return f"nbckpt: nothing kept yet in {_short_path(store)}{how}"
-    count = count_text(len(timeline.ancestry(head.id)), "checkpoint")
+    count = count_text(timeline.count_ancestry(head.id), "checkpoint")
     age = age_text(time.time() - head.created_at)
     return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
 
@@ -83,25 +83,18 @@ def summary_of(checkpoint: Checkpoint) -> str:
     return f"{kept}; not kept: {'; '.join(map(str, checkpoint.refused))}"
 
 
-def listed(timeline: Timeline, branch: str | None) -> list[Checkpoint]:
+def listed(timeline: Timeline, branch: str | None, limit: int | None = None) -> list[Checkpoint]:
     """The checkpoints that a log of `branch` shows, newest first; None means of all branches.
 
     With the finished ones stand those that failed or did not finish, as long as they are the
     newest of their name.
+
+    Parameters
+    ----------
+    limit
+        Show no more than this many; None: all.
     """
-    every = timeline.checkpoints.values()
-    if branch is None:
-        done = [c for c in every if c.state == "done"]
-    else:
-        head = timeline.head(branch)
-        done = timeline.ancestry(head.id) if head else []
-    names = {c.name for c in every if c.state != "done" and branch in (None, c.branch)}
-    newest = [timeline.named(name)[0] for name in names]
-    return sorted(
-        {c.id: c for c in [*done, *(c for c in newest if c.state != "done")]}.values(),
-        key=lambda c: c.created_at,
-        reverse=True,
-    )
+    return [timeline.checkpoints[i] for i in timeline.log(branch)[:limit]]
 
 
 def log_text(
@@ -109,6 +102,7 @@ def log_text(
     branch: str | None,
     position: str | None,
     *,
+    limit: int | None = None,
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -118,12 +112,15 @@ def log_text(
     ----------
     position
         Id of the checkpoint that the session stands on, which gets a mark of its own.
+    limit
+        Show no more than this many, and say how many there are beside; None: all.
     now
         Seconds since the epoch; by default those of the clock.
     width
         Characters that there is room for; None: no limit.
     """
-    shown = listed(timeline, branch)
+    ids = timeline.log(branch)
+    shown = [timeline.checkpoints[i] for i in ids[:limit]]
     if not shown:
         where = "" if branch is None else f" on branch {branch!r}"
         return f"no checkpoints{where} yet"
@@ -135,7 +132,9 @@ def log_text(
         (drawn, *_log_row(c, heads.get(c.id, ""), at))
         for drawn, c in zip(graph, shown, strict=True)
     ]
-    return table_text(CHECKPOINTS, rows, width=width)
+    older = len(ids) - len(shown)
+    more = f"\n… and {older:,} older: `-n {len(ids)}` shows all" if older else ""
+    return table_text(CHECKPOINTS, rows, width=width) + more
 
 
 def _heads(timeline: Timeline) -> dict[str, str]:

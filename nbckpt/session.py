@@ -241,6 +241,7 @@ class Session:
             refused=captured.refused,
             omitted=captured.omitted,
             seeded=tuple(sorted(self.seeded)),
+            inherited=self.timeline.inherited(self.position),
         )
 
     def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:

@@ -1,23 +1,29 @@
 """The graph of checkpoints: ancestry, branches, what a reference means. Pure.
 
 Records come in as journals give them; times and ids are theirs. Nothing here asks a clock or a
-disk.
+disk. Of a record only what places it is looked at when it comes; the rest when it is asked for.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from nbckpt.branches import Branches
 from nbckpt.digests import Digest
 from nbckpt.errors import CheckpointNotFoundError, UsageError
+from nbckpt.lineage import Lineage
 from nbckpt.model import Checkpoint, Record, Variable, checkpoint_from
 
 SHORTEST_PREFIX = 4
 NTH = re.compile(r"(?P<name>.+)@(?P<nth>[1-9][0-9]*)")
 BACK = re.compile(r"~(?P<steps>[0-9]*)")
+STRIDE = 64
+"""From one checkpoint whose record says what it inherited to the next."""
+REMEMBERED = 8
+"""Manifests that are not folded again."""
 
 
 class _Checkpoints(Mapping[str, Checkpoint]):
@@ -51,12 +57,19 @@ class _Checkpoints(Mapping[str, Checkpoint]):
         self._decoded.pop(checkpoint_id, None)
 
 
+class _Placed(NamedTuple):
+    """What of a checkpoint says where it stands; sorts by age."""
+
+    created_at: float
+    id: str
+    name: str
+    branch: str
+    notebook: str
+    state: str
+
+
 class Timeline:
     """Checkpoints and branches, folded from records.
-
-    A branch is where its last ``head`` record puts it. When that is not ahead of where the branch
-    was (a rewind, or two sessions on one branch), the overtaken tip keeps a name of its own:
-    ``main.1``, ``main.2``, shown as long as no other branch contains it.
 
     Attributes
     ----------
@@ -71,14 +84,14 @@ class Timeline:
         self._tags: dict[str, list[str]] = {}
         self.checkpoints: Mapping[str, Checkpoint] = _Checkpoints(self._records, self._tags)
         self.revision = 0
-        self._children: dict[str | None, list[str]] = {}
-        self._by_name: dict[str, list[str]] = {}
-        self._depths: dict[str, int] = {}
-        self._heads: dict[str, str] = {}
-        self._overtaken: dict[str, str] = {}  # name given by the fold → the tip it keeps
+        self._placed: dict[str, _Placed] = {}
+        self._by_name: dict[str, list[_Placed]] = {}
+        self._undone: dict[str, _Placed] = {}  # those that failed or did not finish
+        self._lineage = Lineage()
+        self._branches = Branches(self._lineage)
         self._early_heads: list[Record] = []  # their checkpoint has not come yet
-        self._branches: dict[str, str] | None = None
-        self._manifests: dict[str, dict[str, str]] = {}
+        self._refused: dict[str, Record] = {}  # what the disk lacks, as it was before it did
+        self._owners_at: dict[str, dict[str, str]] = {}
 
     # -- folding
 
@@ -95,48 +108,71 @@ class Timeline:
                 self._move(record)
             case "tag":
                 self._tag(record)
+            case "refused":
+                self._refuse(record["checkpoint"], record["reason"])
+            case "written":
+                self._trust(record["checkpoint"])
             case _:
                 return
         self.revision += 1
-        self._branches = None
 
     def _add(self, record: Record) -> None:
         checkpoint_id = record["id"]
         if checkpoint_id in self._records:
             return
         self._records[checkpoint_id] = record
-        self._children.setdefault(record.get("parent"), []).append(checkpoint_id)
-        self._by_name.setdefault(record.get("name", ""), []).append(checkpoint_id)
-        if checkpoint_id in self._children:  # came after its children: another session's clock
-            self._depths.clear()
-            self._manifests.clear()
+        placed = self._placed[checkpoint_id] = _Placed(
+            record.get("created_at", 0.0),
+            checkpoint_id,
+            record.get("name", ""),
+            record.get("branch", "main"),
+            record.get("notebook", ""),
+            record.get("state", "done"),
+        )
+        self._by_name.setdefault(placed.name, []).append(placed)
+        if placed.state != "done":
+            self._undone[checkpoint_id] = placed
+        if self._lineage.add(checkpoint_id, record.get("parent")):  # another session's clock
+            self._branches.changed()
+            self._owners_at.clear()
         if self._early_heads:
             early, self._early_heads = self._early_heads, []
             for head in early:
                 self._move(head)
 
     def _move(self, record: Record) -> None:
-        branch, new = record["branch"], record["checkpoint"]
-        if new not in self._records:
+        if record["checkpoint"] in self._records:
+            self._branches.move(record["branch"], record["checkpoint"])
+        else:
             self._early_heads.append(record)
-            return
-        old = self._heads.get(branch) or self._overtaken.pop(branch, None)
-        self._heads[branch] = new
-        if old and old != new and not self.is_ancestor(old, new):
-            self._keep(branch, old)
 
-    def _keep(self, branch: str, tip: str) -> None:
-        """Let an overtaken tip keep a name: the one its line has already, or a new one."""
-        if any(self.is_ancestor(tip, kept) for kept in self._overtaken.values()):
+    def _refuse(self, checkpoint_id: str, reason: str) -> None:
+        """Count a checkpoint as failed while the disk lacks it, as its own session knows."""
+        if checkpoint_id in self._refused or checkpoint_id not in self._records:
             return
-        for name, kept in self._overtaken.items():
-            if _base(name) == branch and self.is_ancestor(kept, tip):
-                self._overtaken[name] = tip
-                return
-        n = 1
-        while f"{branch}.{n}" in self._overtaken or f"{branch}.{n}" in self._heads:
-            n += 1
-        self._overtaken[f"{branch}.{n}"] = tip
+        record = self._refused[checkpoint_id] = self._records[checkpoint_id]
+        self._put(checkpoint_id, {**record, "state": "failed", "error": reason})
+
+    def _trust(self, checkpoint_id: str) -> None:
+        if record := self._refused.pop(checkpoint_id, None):
+            self._put(checkpoint_id, record)
+
+    def _put(self, checkpoint_id: str, record: Record) -> None:
+        """Take another record for a checkpoint, of another state."""
+        self._records[checkpoint_id] = record
+        before = self._placed[checkpoint_id]
+        placed = self._placed[checkpoint_id] = before._replace(state=record.get("state", "done"))
+        named = self._by_name[placed.name]
+        named[named.index(before)] = placed
+        self._undone.pop(checkpoint_id, None)
+        if placed.state != "done":
+            self._undone[checkpoint_id] = placed
+        assert isinstance(self.checkpoints, _Checkpoints)
+        self.checkpoints.forget(checkpoint_id)
+
+    def _standing(self, tip: str | None) -> str | None:
+        """The newest checkpoint of a tip's line that the disk did not refuse."""
+        return next((i for i in self._lineage.line(tip) if i not in self._refused), None)
 
     def _tag(self, record: Record) -> None:
         tags = self._tags.setdefault(record["checkpoint"], [])
@@ -150,56 +186,47 @@ class Timeline:
     @property
     def branches(self) -> dict[str, str]:
         """Name of each branch → id of its head."""
-        if self._branches is None:
-            self._branches = dict(self._heads)
-            for name, tip in self._overtaken.items():
-                if not self._is_contained(name, tip):
-                    self._branches[name] = tip
-        return dict(self._branches)
-
-    def _is_contained(self, name: str, tip: str) -> bool:
-        others = [kept for other, kept in self._overtaken.items() if other != name and kept != tip]
-        return any(self.is_ancestor(tip, head) for head in [*self._heads.values(), *others])
+        tips = self._branches.all()
+        if not self._refused:
+            return dict(tips)
+        return {name: head for name, tip in tips.items() if (head := self._standing(tip))}
 
     def head(self, branch: str) -> Checkpoint | None:
         """The newest checkpoint of a branch; None if there is no such branch."""
-        tip = self.branches.get(branch)
+        tip = self._standing(self._branches.head(branch))
         return None if tip is None else self.checkpoints[tip]
 
     def ancestry(self, checkpoint_id: str) -> list[Checkpoint]:
         """The checkpoint, its parent, and so on to the first."""
-        return [self.checkpoints[i] for i in self._line(checkpoint_id)]
+        return [self.checkpoints[i] for i in self._lineage.line(checkpoint_id)]
+
+    def count_ancestry(self, checkpoint_id: str) -> int:
+        """How many checkpoints its line has, itself among them."""
+        return self._lineage.depth(checkpoint_id) + 1
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` is `older` or descends from it."""
-        if older not in self._records or newer not in self._records:
-            return older == newer
-        for _ in range(self._depth(newer) - self._depth(older)):
-            newer = self._records[newer]["parent"]
-        return newer == older
+        return self._lineage.is_ancestor(older, newer)
 
     def next_names(self, checkpoint_id: str) -> tuple[str, ...]:
         """Names of the recorded steps that follow a checkpoint, on any branch, oldest first."""
-        children = [self._records[i] for i in self._children.get(checkpoint_id, ())]
-        done = sorted((r for r in children if _state(r) == "done"), key=_age)
-        return tuple(dict.fromkeys(r.get("name", "") for r in done))
+        children = sorted(self._placed[i] for i in self._lineage.children(checkpoint_id))
+        return tuple(dict.fromkeys(c.name for c in children if c.state == "done"))
 
-    def _line(self, checkpoint_id: str | None) -> Iterator[str]:
-        while checkpoint_id is not None and checkpoint_id in self._records:
-            yield checkpoint_id
-            checkpoint_id = self._records[checkpoint_id].get("parent")
+    def log(self, branch: str | None) -> list[str]:
+        """Ids of the checkpoints that a log of `branch` shows, newest first; None: of all.
 
-    def _depth(self, checkpoint_id: str) -> int:
-        """How many ancestors a checkpoint has."""
-        above: list[str] = []
-        for i in self._line(checkpoint_id):
-            if i in self._depths:
-                break
-            above.append(i)
-        for i in reversed(above):
-            parent = self._records[i].get("parent")
-            self._depths[i] = self._depths[parent] + 1 if parent in self._depths else 0
-        return self._depths[checkpoint_id]
+        With the finished ones stand those that failed or did not finish, as long as they are the
+        newest of their name.
+        """
+        if branch is None:
+            shown = {i: p for i, p in self._placed.items() if p.state == "done"}
+        else:
+            shown = {i: self._placed[i] for i in self._lineage.line(self._branches.head(branch))}
+        undone = [p for p in self._undone.values() if branch in (None, p.branch)]
+        newest = (max(self._by_name[name]) for name in {p.name for p in undone})
+        shown.update((p.id, p) for p in newest if p.state != "done")
+        return [p.id for p in sorted(shown.values(), reverse=True)]
 
     # -- what a checkpoint holds
 
@@ -210,60 +237,73 @@ class Timeline:
             for name, owner in self._owners(checkpoint_id).items()
         }
 
+    def inherited(self, parent: str | None) -> dict[str, tuple[str, ...]]:
+        """What a new child of `parent` is to say of its ancestors, so that its readers stop there.
+
+        Here and there only: it is as long as the manifest.
+        """
+        if parent not in self._records or self.count_ancestry(parent) % STRIDE:
+            return {}
+        names: dict[str, list[str]] = {}
+        for name, owner in self._owners(parent).items():
+            names.setdefault(owner, []).append(name)
+        return {owner: tuple(owned) for owner, owned in names.items()}
+
     def _owners(self, checkpoint_id: str) -> dict[str, str]:
         """Name of each variable → id of the checkpoint that last changed it."""
-        unfolded = []
+        unfolded: list[tuple[str, Record]] = []
         owners: dict[str, str] = {}
-        for i in self._line(checkpoint_id):
-            if i in self._manifests:
-                owners = dict(self._manifests[i])
+        for i in self._lineage.line(checkpoint_id):
+            if i in self._owners_at:
+                owners = dict(self._owners_at[i])
                 break
-            unfolded.append(i)
-        for i in reversed(unfolded):
             record = self._records[i]
+            unfolded.append((i, record))
+            if inherited := record.get("inherited"):
+                owners = {name: owner for owner, names in inherited.items() for name in names}
+                break
+        for i, record in reversed(unfolded):
             owners.update((variable["name"], i) for variable in record.get("changed", ()))
             for name in record.get("removed", ()):
                 owners.pop(name, None)
-        self._manifests[checkpoint_id] = owners
+        self._owners_at[checkpoint_id] = owners
+        while len(self._owners_at) > REMEMBERED:
+            del self._owners_at[next(iter(self._owners_at))]
         return owners
 
     # -- finding
 
     def find(self, name: str, key_digest: Digest) -> list[Checkpoint]:
         """Finished checkpoints of this name and key, on any branch, newest first."""
-        return [c for c in self.named(name) if c.state == "done" and _has_key(c, key_digest)]
+        return [c for c in self._named(name, "done") if _has_key(c, key_digest)]
 
     def partial(self, name: str, key_digest: Digest) -> Checkpoint | None:
         """The newest checkpoint of a loop of this name and key that did not finish."""
-        found = (c for c in self.named(name) if c.state == "partial" and _has_key(c, key_digest))
+        found = (c for c in self._named(name, "partial") if _has_key(c, key_digest))
         return next(found, None)
 
     def named(self, name: str) -> list[Checkpoint]:
         """All checkpoints of this name, on any branch, in any state, newest first."""
-        ids = sorted(self._by_name.get(name, ()), key=lambda i: _age(self._records[i]))
-        return [self.checkpoints[i] for i in reversed(ids)]
+        placed = sorted(self._by_name.get(name, ()), reverse=True)
+        return [self.checkpoints[p.id] for p in placed]
+
+    def _named(self, name: str, state: str) -> Iterator[Checkpoint]:
+        placed = (p for p in self._by_name.get(name, ()) if p.state == state)
+        return (self.checkpoints[p.id] for p in sorted(placed, reverse=True))
 
     def unfinished(self, branch: str) -> list[Checkpoint]:
         """The loops of a branch whose last run did not end, newest first."""
-        newest: dict[str, Record] = {}
-        for record in self._records.values():
-            name = record.get("name", "")
-            if record.get("branch", "main") == branch and _age(record) >= _age(
-                newest.get(name, record)
-            ):
-                newest[name] = record
-        left = (r for r in newest.values() if _state(r) == "partial")
-        return [self.checkpoints[r["id"]] for r in sorted(left, key=_age, reverse=True)]
+        names = {p.name for p in self._undone.values() if p.branch == branch}
+        newest = [max(p for p in self._by_name[name] if p.branch == branch) for name in names]
+        left = (p for p in newest if p.state == "partial")
+        return [self.checkpoints[p.id] for p in sorted(left, reverse=True)]
 
     def last_branch_of(self, notebook: str) -> str | None:
         """The branch of a notebook's newest finished checkpoint; None if it has none."""
-        own = [
-            record
-            for record in self._records.values()
-            if record.get("notebook", "") == notebook and _state(record) == "done"
-        ]
-        own = [r for r in own if r.get("branch", "main") in self.branches]
-        return max(own, key=_age).get("branch", "main") if own else None
+        branches = self._branches.all()
+        own = (p for p in self._placed.values() if p.notebook == notebook and p.state == "done")
+        newest = max((p for p in own if p.branch in branches), default=None)
+        return None if newest is None else newest.branch
 
     # -- references
 
@@ -314,7 +354,7 @@ class Timeline:
         return self.checkpoints[before]
 
     def _back(self, ref: str, steps: int, branch: str, here: str | None) -> Checkpoint:
-        line = list(self._done(here or self.branches.get(branch)))
+        line = list(self._done(here or self._branches.head(branch)))
         start = 1 if line and here and line[0] != here else 0
         if steps - start < len(line) and steps >= start:
             return self.checkpoints[line[steps - start]]
@@ -325,7 +365,7 @@ class Timeline:
         raise CheckpointNotFoundError(message)
 
     def _on_branch(self, name: str, branch: str, here: str | None) -> Checkpoint | None:
-        for start in (here, self.branches.get(branch)):
+        for start in (here, self._branches.head(branch)):
             if found := self._made(name, start):
                 return self.checkpoints[found[0]]
         return None
@@ -334,7 +374,7 @@ class Timeline:
         if not (nth := NTH.fullmatch(ref)):
             return None
         made: list[str] = []
-        for start in (here, self.branches.get(branch)):
+        for start in (here, self._branches.head(branch)):
             made = self._made(nth["name"], start)
             if int(nth["nth"]) <= len(made):
                 return self.checkpoints[made[-int(nth["nth"])]]
@@ -350,17 +390,17 @@ class Timeline:
         """Ids of the finished checkpoints of a name, newest first, in the line of `start`."""
         if name not in self._by_name:
             return []
-        return [i for i in self._done(start) if self._records[i].get("name", "") == name]
+        return [i for i in self._done(start) if self._placed[i].name == name]
 
     def _done(self, start: str | None) -> Iterator[str]:
-        return (i for i in self._line(start) if _state(self._records[i]) == "done")
+        return (i for i in self._lineage.line(start) if self._placed[i].state == "done")
 
     def _by_prefix(self, ref: str) -> Checkpoint | None:
         if len(ref) < SHORTEST_PREFIX:
             return None
         ids = [i for i in self._records if i.startswith(ref)]
         if len(ids) > 1:
-            candidates = ", ".join(f"{i} ({self._records[i].get('name', '')!r})" for i in ids[:5])
+            candidates = ", ".join(f"{i} ({self._placed[i].name!r})" for i in ids[:5])
             more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
             message = f"{ref!r} is the beginning of more than one id: {candidates}{more}"
             raise UsageError(message)
@@ -369,8 +409,7 @@ class Timeline:
     def _unknown(self, ref: str, branch: str) -> str:
         name = nth["name"] if (nth := NTH.fullmatch(ref)) else ref
         told = f"no checkpoint {ref!r} on branch {branch!r}"
-        if elsewhere := [c for c in self.named(name) if c.state == "done"]:
-            newest = elsewhere[0]
+        if newest := next(self._named(name, "done"), None):
             where = self._branch_of(newest.id)
             place = f"on branch {where!r}" if where else "on no branch any more"
             return f"{told}: {name!r} is {place}: use its id {self._short(newest.id)}"
@@ -378,6 +417,8 @@ class Timeline:
             newest = unfinished[0]
             how = "failed" if newest.state == "failed" else "did not finish"
             return f"{told}: {name!r} {how}: use its id {self._short(newest.id)}"
+        import difflib
+
         known = [n for n in [*self._by_name, *self.branches] if n]
         if close := difflib.get_close_matches(name, known, n=3):
             told += f"; did you mean {' or '.join(map(repr, close))}?"
@@ -396,17 +437,5 @@ class Timeline:
         return checkpoint_id
 
 
-def _state(record: Record) -> str:
-    return str(record.get("state", "done"))
-
-
-def _age(record: Record) -> tuple[float, str]:
-    return (record.get("created_at", 0.0), record["id"])
-
-
 def _has_key(checkpoint: Checkpoint, key_digest: Digest) -> bool:
     return checkpoint.key is not None and checkpoint.key.digest == key_digest
-
-
-def _base(name: str) -> str:
-    return name.rpartition(".")[0]

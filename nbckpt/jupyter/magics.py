@@ -19,6 +19,8 @@ from nbckpt.moves import Moved
 
 WIDTH = 110
 """Characters that an output area has room for."""
+NEWEST = 100
+"""Checkpoints that a log shows where nobody asked for more."""
 
 
 def _told(magic: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,14 +118,16 @@ class CheckpointMagics(Magics):
                 raise UsageError(message)
 
     def _log(self, line: str) -> None:
+        words, limit = _limited(_words(line))
+        everywhere = not {"--all", "-a"}.isdisjoint(words)
+        branches = [word for word in words if word not in ("--all", "-a")]
+        if len(branches) + everywhere > 1:
+            message = f"%nbckpt log {line}: it is `%nbckpt log [BRANCH | --all] [-n N]`"
+            raise UsageError(message)
         self._session.refresh()
-        branch, here = self._branch(line), self._session.position
-        print(report.log_text(self._session.timeline, branch, here, width=WIDTH))
-
-    def _branch(self, line: str) -> str | None:
-        if line in ("--all", "-a"):
-            return None
-        return line or self._session.branch
+        branch = None if everywhere else next(iter(branches), self._session.branch)
+        here = self._session.position
+        print(report.log_text(self._session.timeline, branch, here, limit=limit, width=WIDTH))
 
     def _show_checkpoint(self, line: str) -> None:
         checkpoint = self._session.get(_one(line, "%nbckpt show REF"))
@@ -165,8 +169,28 @@ class CheckpointMagics(Magics):
             notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)
 
 
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        message = f"{line!r} cannot be read: {error}"
+        raise UsageError(message) from error
+
+
+def _limited(words: list[str]) -> tuple[list[str], int]:
+    """What was typed without ``-n N``, and `N`."""
+    if "-n" not in words:
+        return words, NEWEST
+    at = words.index("-n")
+    number = words[at + 1] if at + 1 < len(words) else ""
+    if not number.isdecimal() or int(number) < 1:
+        message = f"-n {number}: give the number of checkpoints to show, 1 or more"
+        raise UsageError(message)
+    return [*words[:at], *words[at + 2 :]], int(number)
+
+
 def _one(line: str, usage: str) -> str:
-    words = shlex.split(line)
+    words = _words(line)
     if len(words) != 1:
         message = f"{line!r}: write `{usage}`; `%nbckpt log` lists the checkpoints"
         raise UsageError(message)
