@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from blake3 import blake3
 
 from nbckpt import effects
+from nbckpt.analysis import nodes_of
 from nbckpt.digests import Digest
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
@@ -245,9 +246,12 @@ def require_plain(name: str, tree: ast.Module) -> None:
         If another iterator goes beside it, which would begin anew where it goes on, or if its
         results are gathered in what no checkpoint holds: a comprehension, a function's variable.
     """
-    plain = {id(node.iter) for node in ast.walk(tree) if isinstance(node, ast.For)}
-    parents = {id(c): p for p in ast.walk(tree) for c in ast.iter_child_nodes(p)}
-    for call in _tracks(tree):
+    tracks = _tracks(tree)
+    if not tracks:
+        return
+    plain = {id(node.iter) for node in nodes_of(tree) if isinstance(node, ast.For)}
+    parents = {id(c): p for p in nodes_of(tree) for c in ast.iter_child_nodes(p)}
+    for call in tracks:
         if id(call) in plain:
             continue
         parent = parents.get(id(call))
@@ -282,7 +286,7 @@ def _tracks(tree: ast.AST) -> list[ast.Call]:
     """The calls of the step's own `track`; the step's name is a constant in its code."""
     return [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "track"
@@ -294,7 +298,7 @@ def _has_more(tree: ast.Module) -> bool:
     """Whether another tracked loop may follow one that has ended."""
     if len(_tracks(tree)) != 1:
         return True
-    around = (n for n in ast.walk(tree) if isinstance(n, ast.For | ast.While | ast.AsyncFor))
+    around = (n for n in nodes_of(tree) if isinstance(n, ast.For | ast.While | ast.AsyncFor))
     return any(_tracks(statement) for outer in around for statement in outer.body)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from nbckpt import keys
+from nbckpt.analysis import nodes_of
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
 from nbckpt.values.sources import is_user_file
@@ -27,7 +28,7 @@ def key_before(interrupted: Interrupted, key: Key) -> Key:
 
 def deleted_names(tree: ast.Module) -> set[str]:
     """Names that the code deletes at its top level."""
-    deletions = (node for node in ast.walk(tree) if isinstance(node, ast.Delete))
+    deletions = (node for node in nodes_of(tree) if isinstance(node, ast.Delete))
     return {t.id for node in deletions for t in node.targets if isinstance(t, ast.Name)}
 
 
@@ -36,10 +37,14 @@ def changes_outside(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[
 
     It is in no variable, so a checkpoint cannot bring it back.
     """
-    stored = (n for n in ast.walk(tree) if isinstance(getattr(n, "ctx", None), ast.Store | ast.Del))
-    calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))
+    nodes = nodes_of(tree)
+    calls = (n.func for n in nodes if isinstance(n, ast.Call))
     called = (function.value for function in calls if isinstance(function, ast.Attribute))
-    places = [n for n in stored if isinstance(n, ast.Attribute | ast.Subscript)]
+    places = [
+        n
+        for n in nodes
+        if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.ctx, ast.Store | ast.Del)
+    ]
     held = [n for n in called if isinstance(n, ast.Attribute) and _is_value(n, namespace)]
     return tuple(ast.unparse(n) for n in [*places, *held] if _is_in_users_module(n, namespace))
 

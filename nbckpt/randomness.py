@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from nbckpt.analysis import nodes_of
+
 
 class _Generator(NamedTuple):
     name: str
@@ -74,14 +76,10 @@ def _loaded(name: str) -> Any:
 
 def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
     """Whether a cell may seed a generator, itself or through the functions that it names."""
-    named = {ast.unparse(n): n for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Name)}
-    if any(_last(text) in _SEEDING for text in named):
+    named = [n for n in nodes_of(tree) if isinstance(n, ast.Attribute | ast.Name)]
+    if any((n.attr if isinstance(n, ast.Attribute) else n.id) in _SEEDING for n in named):
         return True
-    return any(_leads_to_seed(_resolve(node, namespace), _DEPTH) for node in named.values())
-
-
-def _last(text: str) -> str:
-    return text.rpartition(".")[2]
+    return any(_leads_to_seed(_resolve(node, namespace), _DEPTH) for node in named)
 
 
 def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:

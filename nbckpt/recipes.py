@@ -17,11 +17,11 @@ import sqlite3
 import sys
 import types
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbckpt.analysis import names_of_tree
+from nbckpt.analysis import names_of_tree, nodes_of
 
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
@@ -70,12 +70,28 @@ class Bindings:
         for statement in tree.body:
             serial = next(self._serials)
             is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
-            for name in names_of_tree(ast.Module([statement], [])).binds:
+            for name in _bound_by(statement):
                 self._last[name] = Binding(serial, statement if is_plain else None)
 
     def of(self, name: str) -> Binding | None:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
+
+
+def _bound_by(statement: ast.stmt) -> Iterable[str]:
+    """The names that a statement binds."""
+    nodes = nodes_of(statement)
+    is_simple = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign)
+    if is_simple and not any(_binds_otherwise(node) for node in nodes):
+        return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return names_of_tree(ast.Module([statement], [])).binds
+
+
+def _binds_otherwise(node: ast.AST) -> bool:
+    """Whether a node binds names by another way than that of a plain assignment."""
+    if isinstance(node, ast.Name):
+        return node.id == "get_ipython"
+    return isinstance(node, ast.NamedExpr | ast.Lambda | ast.comprehension)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Which names can a cell read, bind and touch: questions to its text, without a namespace."""
 
 from nbckpt.analysis.bytecode import Names, digest_of_code, names_of_code, reach_of_all
+from nbckpt.analysis.nodes import nodes_of
 from nbckpt.analysis.scanning import names_of_tree
 from nbckpt.analysis.scopes import digest_of_tree, scripts_of
 
@@ -10,6 +11,7 @@ __all__ = [
     "digest_of_tree",
     "names_of_code",
     "names_of_tree",
+    "nodes_of",
     "reach_of_all",
     "scripts_of",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union
 from nbckpt.analysis.flow import Flow
 from nbckpt.analysis.magiclines import Effect, effect_of, parsed
+from nbckpt.analysis.nodes import once
 from nbckpt.analysis.scopes import (
     annotations_of,
     bare,
@@ -19,6 +20,9 @@ from nbckpt.analysis.scopes import (
 
 SWALLOWS = frozenset({"suppress", "raises", "assertRaises", "ExitStack", "AsyncExitStack"})
 """Context managers after which the body may have stopped half-way."""
+
+_HIDEABLE = TOUCHES_ALL | {"locals", "vars"}
+"""Builtins of which it matters whether the user has a variable of that name."""
 
 WALKED_AS = {
     "AsyncFor": "For",
@@ -44,7 +48,12 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
     defined
         Names that the namespace has: a user's own `eval` is not the builtin.
     """
-    scan = _Scan(frozenset(defined))
+    own = frozenset(name for name in _HIDEABLE if name in defined)
+    return once(tree, ("names", own), lambda: _names_of_tree(tree, own))
+
+
+def _names_of_tree(tree: ast.Module, defined: frozenset[str]) -> Names:
+    scan = _Scan(defined)
     scan.block(tree.body)
     queries = runs_queries(tree)
     words = mentions_of(tree)

@@ -6,31 +6,50 @@ import ast
 import sys
 from types import CodeType
 
-from nbckpt.analysis.bytecode import QUERIES, Names, names_of_code, union, words_of
+from nbckpt.analysis.bytecode import (
+    QUERIES,
+    Names,
+    digest_of_code,
+    names_of_code,
+    union,
+    words_of,
+)
+from nbckpt.analysis.nodes import nodes_of, once
 from nbckpt.digests import Digest, digest_of
 
 
-def digest_of_tree(tree: ast.AST) -> Digest:
+def digest_of_tree(tree: ast.Module) -> Digest:
     """The digest of parsed code: comments, spacing and line numbers do not count."""
-    return digest_of(ast.dump(tree))
+    return once(tree, "digest", lambda: _digest_of_tree(tree))
+
+
+def _digest_of_tree(tree: ast.Module) -> Digest:
+    # What it compiles to, which takes a tenth of the time of `ast.dump`. As in a shell, where the
+    # value of an expression is shown: a module's code lacks its constants.
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    shown = ast.fix_missing_locations(ast.Interactive(tree.body))
+    try:
+        return digest_of_code(compile(shown, "<cell>", "single", flags, dont_inherit=True))
+    except (SyntaxError, ValueError, RecursionError):
+        return digest_of(ast.dump(tree))
 
 
 def runs_queries(tree: ast.Module) -> bool:
     """Whether a cell runs queries, which look variables up by the names in their text."""
-    called = {last_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    called = {last_name(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call)}
     return not called.isdisjoint(QUERIES)
 
 
 def mentions_of(tree: ast.Module) -> frozenset[str]:
     """The words in a cell's strings."""
-    constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
+    constants = (n.value for n in nodes_of(tree) if isinstance(n, ast.Constant))
     return frozenset().union(*(words_of(text) for text in constants if isinstance(text, str)))
 
 
 def scripts_of(tree: ast.Module) -> frozenset[str]:
     """The words of a cell's ``%run`` lines, one of which is the script that it runs."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and last_name(node.func) == "run_line_magic":
             texts = [a.value for a in node.args if isinstance(a, ast.Constant)]
             if len(texts) == 2 and texts[0] == "run":
