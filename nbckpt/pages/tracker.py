@@ -15,6 +15,7 @@ import os
 import struct
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 if sys.platform != "win32":
@@ -66,8 +67,10 @@ class Tracker:
 
     def close(self) -> None:
         """Give up all tracking; the pages are as they were."""
-        os.close(self._fault_fd)
-        os.close(self._pagemap_fd)
+        for fd, kind in ((self._fault_fd, "[userfaultfd]"), (self._pagemap_fd, "/pagemap")):
+            with suppress(OSError):  # a program closed them, and the numbers may be its own now
+                if os.readlink(f"/proc/self/fd/{fd}").endswith(kind):
+                    os.close(fd)
 
     def arm(self, start: int, end: int) -> bool:
         """Track a range from now on, all of it unwritten; False if the kernel does not."""
@@ -156,11 +159,9 @@ def _made() -> Tracker | None:
         tracker = Tracker()
     except OSError:
         return None
-    try:
+    with suppress(OSError):
         if _sees_writes(tracker):
             return tracker
-    except OSError:
-        pass
     tracker.close()
     return None
 

@@ -89,11 +89,13 @@ class Watch:
 
 
 class Watches:
-    """All watches of a process."""
+    """All watches of a process; the one that was looked at longest ago goes when they are many."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_watches: int = MAX_WATCHES, max_chunks: int = MAX_CHUNKS) -> None:
         self.lock = threading.Lock()
         self.clock = 0
+        self.max_watches = max_watches
+        self.max_chunks = max_chunks
         self._watches: OrderedDict[tuple[int, int], Watch] = OrderedDict()
         self._n_chunks = 0
 
@@ -141,7 +143,7 @@ class Watches:
         watch = self._watches[address, n_bytes] = Watch(address, n_bytes)
         self._n_chunks += len(watch.names)
         while len(self._watches) > 1 and (
-            len(self._watches) > MAX_WATCHES or self._n_chunks > MAX_CHUNKS
+            len(self._watches) > self.max_watches or self._n_chunks > self.max_chunks
         ):
             self._drop(tracker, next(iter(self._watches.values())))
         return watch
