@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from nbckpt import analysis, keys, moves, randomness
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
-from nbckpt.errors import VariableNotFoundError
+from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.records import head_record, session_record
@@ -24,6 +25,7 @@ from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
 from nbckpt.timeline import Timeline
 from nbckpt.values import ValueDigester
+from nbckpt.writing import Writing
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,6 +91,7 @@ class Session:
         self.seeded: set[str] = set()
         self._begun = False
         self.tables = TableKeeper(store)
+        self.writing = Writing(self.timeline)
         self.refresh()
         if branch is None:
             self.branch = usual_branch(self.timeline, notebook)
@@ -96,9 +99,10 @@ class Session:
     # -- the history ------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Take in what other sessions have written."""
+        """Take in what other sessions have written, and what became of this one's own writes."""
         for record in self.store.refresh():
             self.timeline.apply(record)
+        self.writing.settle()
 
     @property
     def head(self) -> Checkpoint | None:
@@ -128,7 +132,8 @@ class Session:
         """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
         from nbckpt.storage.query import Place, relation
 
-        self.wait()
+        with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
+            self.wait()
         self.refresh()
         place = Place(self.branch, self.position, self.before)
         return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
@@ -141,7 +146,22 @@ class Session:
         StoreError
             If some of it could not be written.
         """
-        self.store.wait(timeout_s)
+        problem: StoreError | None = None
+        try:
+            self.store.wait(timeout_s)
+        except StoreError as error:
+            problem = error
+        self.writing.settle()
+        if problem is None and not self.writing.refused:
+            return
+        # What was refused is tried again with each commit: by now all may be well.
+        try:
+            self.store.append([]).result(timeout_s)
+        except TimeoutError:
+            message = f"still writing to {self.store.path} after {timeout_s} s: wait again"
+            raise problem or StoreError(message) from None
+        finally:
+            self.writing.settle()
 
     # -- what code ran ----------------------------------------------------------------------
 
@@ -252,19 +272,26 @@ class Session:
         Raises
         ------
         StoreError
-            If the disk refuses; the namespace and the store stay as they are.
+            If the disk refuses: the checkpoint counts as failed, until the disk takes it with a
+            later one.
         """
         records = [checkpoint_record(checkpoint)]
         if checkpoint.state == "done":
             previous = self.head.id if self.head else None
             records.append(head_record(self.branch, checkpoint, previous))
         written = self.append(records)
-        patience = self.settings.patience_s if patience_s < 0 else patience_s
-        _await(written, None if sync else patience)
+        self.writing.follow(checkpoint, written)
         for record in records:
             self.timeline.apply(record)
         if checkpoint.state == "done":
             self.position = checkpoint.id
+        patience = self.settings.patience_s if patience_s < 0 else patience_s
+        try:
+            _await(written, None if sync else patience)
+        except StoreError:
+            self.writing.settle(raised=checkpoint.id)
+            raise
+        self.writing.settle()
 
     def stand_on(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
