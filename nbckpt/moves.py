@@ -54,7 +54,7 @@ def rewind(session: Session, ref: str) -> Moved:
     session.before = session.position
     moved = _move(session, target)
     record = head_record(session.branch, target, session.before)
-    session.append([record])
+    session.writing.follow(f"the rewind to {target.name!r}", session.append([record]))
     session.timeline.apply(record)
     _note(session, "rewound", moved)
     return moved

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +103,7 @@ def log_text(
     position: str | None,
     *,
     limit: int | None = None,
+    writing: Container[str] = frozenset(),
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -114,6 +115,8 @@ def log_text(
         Id of the checkpoint that the session stands on, which gets a mark of its own.
     limit
         Show no more than this many, and say how many there are beside; None: all.
+    writing
+        Ids of those that are not durable yet, which is remarked.
     now
         Seconds since the epoch; by default those of the clock.
     width
@@ -129,7 +132,7 @@ def log_text(
     graph = lanes.drawn(shown, [_mark(c, here) for c in shown], trunk=here)
     at = time.time() if now is None else now
     rows = [
-        (drawn, *_log_row(c, heads.get(c.id, ""), at))
+        (drawn, *_log_row(c, heads.get(c.id, ""), at, is_written=c.id not in writing))
         for drawn, c in zip(graph, shown, strict=True)
     ]
     older = len(ids) - len(shown)
@@ -152,7 +155,9 @@ def _mark(checkpoint: Checkpoint, here: str | None) -> str:
     return HERE if checkpoint.id == here else DONE
 
 
-def _log_row(checkpoint: Checkpoint, branches: str, now: float) -> tuple[str, ...]:
+def _log_row(
+    checkpoint: Checkpoint, branches: str, now: float, *, is_written: bool
+) -> tuple[str, ...]:
     names = user_names(checkpoint.changed)
     size = sum(checkpoint.changed[name].size_bytes for name in names)
     return (
@@ -163,7 +168,7 @@ def _log_row(checkpoint: Checkpoint, branches: str, now: float) -> tuple[str, ..
         duration_text(checkpoint.duration_s),
         bytes_text(size) if names else "",
         _changes(checkpoint),
-        _remarks(checkpoint),
+        _remarks(checkpoint, is_written=is_written),
     )
 
 
@@ -173,8 +178,9 @@ def _changes(checkpoint: Checkpoint) -> str:
     return ", ".join(names[:FEW] if more else names) + more
 
 
-def _remarks(checkpoint: Checkpoint) -> str:
+def _remarks(checkpoint: Checkpoint, *, is_written: bool) -> str:
     parts = [state_text(checkpoint)] if checkpoint.state != "done" else []
+    parts += [] if is_written else ["… being written"]
     parts += [f"#{tag}" for tag in checkpoint.tags]
     parts += [f"{count_text(len(checkpoint.refused), 'variable')} not kept"] * bool(
         checkpoint.refused

@@ -7,6 +7,7 @@ store tries refused records again before the next ones: when those are durable, 
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Writing:
         self._timeline = timeline
         self._open: list[_Write] = []
         self._refused: list[_Write] = []
+        self._settling = threading.Lock()  # cells of subshells run in threads
 
     def follow(self, what: Checkpoint | str, done: Future[None]) -> None:
         """Watch a checkpoint, or something that has a name, until it is durable."""
@@ -68,6 +70,10 @@ class Writing:
         raised
             Id of a checkpoint whose refusal is no news, because the caller raises it.
         """
+        with self._settling:
+            self._settle(raised)
+
+    def _settle(self, raised: str) -> None:
         refused: list[_Write] = []
         while self._open and self._open[0].done.done():  # one thread writes them in order
             write = self._open.pop(0)

@@ -95,6 +95,7 @@ class Cells:
         """Remember the cell that is about to run (the event `pre_run_cell`)."""
         if self._info is None:
             self._info = info
+            self._tell_news()
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """Decide what to do with a parsed cell; what is left of it is run."""
@@ -141,6 +142,13 @@ class Cells:
         except Exception:  # a hook's error never breaks the user's cell
             notices.warn(f"{self._name_of(step)} was NOT kept, by a defect in nbckpt:")
             traceback.print_exc()
+        self._tell_news()
+
+    def _tell_news(self) -> None:
+        """Say what has become of writes that no cell waited for."""
+        self.session.writing.settle()
+        while self.session.writing.news:
+            notices.warn(self.session.writing.news.popleft())
 
     # -- the steps of it ----------------------------------------------------------------------
 

@@ -126,8 +126,9 @@ class CheckpointMagics(Magics):
             raise UsageError(message)
         self._session.refresh()
         branch = None if everywhere else next(iter(branches), self._session.branch)
-        here = self._session.position
-        print(report.log_text(self._session.timeline, branch, here, limit=limit, width=WIDTH))
+        here, writing = self._session.position, self._session.writing.unfinished
+        timeline = self._session.timeline
+        print(report.log_text(timeline, branch, here, limit=limit, writing=writing, width=WIDTH))
 
     def _show_checkpoint(self, line: str) -> None:
         checkpoint = self._session.get(_one(line, "%nbckpt show REF"))
@@ -140,6 +141,7 @@ class CheckpointMagics(Magics):
         mode = "skip" if auto.skips else "on" if auto.keeps else "off"
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
         print(f"auto        {mode}{' --sync' if auto.sync else ''}")
+        print(f"durable     {session.writing.text() or 'all that was kept'}")
 
     def _why(self, line: str) -> None:
         name = _one(line, "%nbckpt why NAME") if line else None
