@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt.codecs import refused
+from nbckpt.codecs import depth, refused
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
@@ -73,7 +73,7 @@ class Encoder:
         while True:
             scope = Scope(self._namespace, self._homes, self._substitutes)
             try:
-                encoded = _encode_views(values, scope, with_shares=with_shares)
+                encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
                 if refusal := self._substitute(error, values):
                     refusals = tuple(Refusal(n, *refusal) for n in names)
@@ -136,6 +136,18 @@ class Encoder:
     def _replace(self, obj: object, substitute: Any) -> None:
         self._substitutes[id(obj)] = substitute
         self._keepalive.append(obj)
+
+
+def _encode_at_any_depth(
+    values: Mapping[str, object], scope: Scope, *, with_shares: bool
+) -> Encoded:
+    """Encode; once more with a larger stack when the values are nested too deeply for this one."""
+    try:
+        return _encode_views(values, scope, with_shares=with_shares)
+    except EncodeError as error:
+        if not depth.is_too_deep(error.__cause__):
+            raise
+    return depth.with_room(lambda: _encode_views(values, scope, with_shares=with_shares))
 
 
 def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bool) -> Encoded:

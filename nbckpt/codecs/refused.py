@@ -19,11 +19,17 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""
+
+MAX_PATH_CHARACTERS = 120
+"""A path that is longer is told by its ends."""
+
+_ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})
 
 _NEVER_BY_DILL = (
     io.IOBase, socket.socket, sqlite3.Connection, sqlite3.Cursor, subprocess.Popen,
@@ -36,23 +42,46 @@ _NEVER_BY_DILL = (
 Step = tuple[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An object, and the place that it was reached from; a whole path each would be too much."""
+
+    label: str
+    obj: object
+    before: _Place | None
+
+
 def path_to(target: object, values: Mapping[str, object]) -> list[Step]:
     """The way from a variable to `target`: each a text to read (``cfg['con']``) and the object.
 
     Empty when it is not found among the first `MAX_VISITED` objects.
     """
-    queue: deque[list[Step]] = deque([(name, value)] for name, value in values.items())
+    queue = deque(_Place(name, value, None) for name, value in values.items())
     visited: set[int] = set()
     while queue and len(visited) < MAX_VISITED:
-        path = queue.popleft()
-        text, obj = path[-1]
+        place = queue.popleft()
+        obj = place.obj
         if obj is target:
-            return path
-        if id(obj) in visited or isinstance(obj, str | bytes | int | float | None):
+            return _steps_to(place)
+        if id(obj) in visited or type(obj) in _ATOMS:
             continue
         visited.add(id(obj))
-        queue.extend([*path, (text + label, child)] for label, child in _children(obj))
+        queue.extend(_Place(label, child, place) for label, child in _children(obj))
     return []
+
+
+def _steps_to(place: _Place | None) -> list[Step]:
+    places: list[_Place] = []
+    while place is not None:
+        places.append(place)
+        place = place.before
+    text, steps = "", []
+    for step in reversed(places):
+        text = f"{text}{step.label}"
+        if len(text) > MAX_PATH_CHARACTERS:
+            text = f"{text[: MAX_PATH_CHARACTERS // 2]}…{step.label[-MAX_PATH_CHARACTERS // 2 :]}"
+        steps.append((text, step.obj))
+    return steps
 
 
 def _children(obj: object) -> Iterator[Step]:

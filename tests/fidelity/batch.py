@@ -52,8 +52,8 @@ def keep(case: Case) -> dict[str, Any]:
             moved = session.rewind(checkpoint.id)
         assert not moved.failed, _texts(moved.failed)
         assert "x" in moved.came_back, f"x did not come back: {moved}"
-        _compare(case, namespace, old)
         _check_digest(case, digest, _digest(namespace))
+        _compare(case, namespace, old)
     store.close()
     return {"digest": digest}
 
