@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from nbckpt.storage.journal import SUFFIX, Entry, Follower
@@ -33,14 +36,18 @@ class Journals:
         limits
             Name of a journal → how many bytes of it may be read.
         """
-        entries: list[Entry] = []
-        for name, path in self._paths().items():
-            follower = self._followers.setdefault(name, Follower(path))
-            try:
-                entries += follower.read(limits.get(name))
-            except FileNotFoundError:
-                continue  # sealed into history meanwhile
-        return sorted(entries, key=lambda entry: entry[:3])
+        found = []
+        with _uncollected():
+            for name, path in self._paths().items():
+                follower = self._followers.setdefault(name, Follower(path))
+                try:
+                    found.append(follower.read(limits.get(name)))
+                except FileNotFoundError:
+                    continue  # sealed into history meanwhile
+        found = [entries for entries in found if entries]
+        if len(found) == 1:
+            return found[0]
+        return sorted(chain.from_iterable(found), key=lambda entry: entry[:3])
 
     def _paths(self) -> dict[str, Path]:
         try:
@@ -51,3 +58,15 @@ class Journals:
             }
         except FileNotFoundError:
             return {}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no garbage: many records come at once, and none of them is any."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -148,7 +148,6 @@ class Follower:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damages: list[str] = []
-        self._name = path.stem
         self._offset = 0
         self._line = 0
         self._serial = 0
@@ -163,6 +162,7 @@ class Follower:
             Read no further than this many bytes from the start of the file.
         """
         entries = []
+        name = self.path.stem
         for line in self._lines(limit):
             self._line += 1
             expected, self._serial = self._serial, self._serial + 1
@@ -174,7 +174,7 @@ class Follower:
                 self._jump(text, expected)
             if (at := when(record)) > self._at:  # a clock set back must not reorder a journal
                 self._at = at
-            entries.append(Entry(self._at, self._name, self._serial - 1, record))
+            entries.append(Entry(self._at, name, self._serial - 1, record))
         return entries
 
     def _lines(self, limit: int | None) -> list[bytes]:

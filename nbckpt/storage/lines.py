@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from blake3 import blake3
@@ -20,10 +20,12 @@ SUM_DIGITS = 2 * SUM_BYTES
 TAIL = len(',"sum":""}') + SUM_DIGITS
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
+_EVENT = re.compile(rb'\{"kind":"event","event":"[^"\\]*","at":([0-9]+\.[0-9]+),')
+_SETTLED = frozenset(PLACING)
 _SERIAL = re.compile(rb',"n":([0-9]+)\Z')
 
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-_decoder = json.JSONDecoder()
+_decode = json.JSONDecoder().raw_decode
 
 
 def encode(record: Record) -> str:
@@ -57,7 +59,9 @@ def read_text(text: bytes) -> Record | None:
             # Where the state stands before the cell, so does all that places a checkpoint; older
             # writers put it behind.
             if "state" in placing:
-                return Unread(text, placing)
+                return Unread(text, placing, _SETTLED)
+        elif event := _EVENT.match(text):
+            return Unread(text, {"kind": "event", "at": float(event[1])})
         return _members(text)
     except (ValueError, RecursionError):
         return None
@@ -70,13 +74,24 @@ def serial_of(text: bytes) -> int | None:
 
 
 class Unread(Mapping[str, Any]):
-    """The record of a checkpoint, of which only what places it in the history is decoded."""
+    """A record of which only some members are decoded, until another is asked for.
 
-    __slots__ = ("_members", "_text")
+    Parameters
+    ----------
+    members
+        Those that are decoded.
+    settled
+        Names that are among these, or are not in the record.
+    """
 
-    def __init__(self, text: bytes, placing: dict[str, Any]) -> None:
+    __slots__ = ("_members", "_settled", "_text")
+
+    def __init__(
+        self, text: bytes, members: dict[str, Any], settled: Container[str] = frozenset()
+    ) -> None:
         self._text: bytes | None = text
-        self._members = placing
+        self._members = members
+        self._settled = settled
 
     @property
     def is_read(self) -> bool:
@@ -84,9 +99,15 @@ class Unread(Mapping[str, Any]):
         return self._text is None
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._members or name in PLACING:
+        if name in self._members or name in self._settled:
             return self._members[name]
         return self._read()[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The member, or `default`: quicker than by way of a `KeyError`."""
+        if name in self._members:
+            return self._members[name]
+        return default if name in self._settled else self._read().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read())
@@ -102,8 +123,9 @@ class Unread(Mapping[str, Any]):
 
 
 def _members(text: bytes) -> dict[str, Any]:
-    record = _decoder.decode(text.decode() + "}")
-    if not isinstance(record, dict) or not isinstance(record.get("kind"), str):
+    json_text = text.decode() + "}"
+    record, end = _decode(json_text)
+    if end != len(json_text) or not isinstance(record, dict) or "kind" not in record:
         message = "JSON, but no record"
         raise ValueError(message)
     record.pop("n", None)
