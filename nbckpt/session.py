@@ -155,8 +155,10 @@ class Session:
         if problem is None and not self.writing.refused:
             return
         # What was refused is tried again with each commit: by now all may be well.
+        again = self.store.append([])
+        self.writing.try_again(again)
         try:
-            self.store.append([]).result(timeout_s)
+            again.result(timeout_s)
         except TimeoutError:
             message = f"still writing to {self.store.path} after {timeout_s} s: wait again"
             raise problem or StoreError(message) from None

@@ -52,6 +52,10 @@ class Writing:
             return
         self._open.append(_Write(f"checkpoint {what.name!r}", what.id, done))
 
+    def try_again(self, done: Future[None]) -> None:
+        """Watch a write that takes along what was refused, and nothing of its own."""
+        self._open.append(_Write("", "", done))
+
     @property
     def unfinished(self) -> frozenset[str]:
         """Ids of the checkpoints that are being written."""
@@ -78,9 +82,9 @@ class Writing:
         while self._open and self._open[0].done.done():  # one thread writes them in order
             write = self._open.pop(0)
             if write.done.exception() is not None:
-                refused.append(write)
+                refused += [write] if write.told else []
                 continue
-            self._written([*self._refused, *refused])
+            self._written(self._refused)
             self._refused, refused = [], []
         for write in refused:
             self._mark("refused", write, reason=f"not written: {write.done.exception()}")

@@ -118,6 +118,7 @@ class Writer:
         StoreError
             If the disk refuses.
         """
+        durable = durable or bool(self._bodies)  # those lack their bytes still
         self._bodies += bodies
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         with refused(self.journal.path, size):
