@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -40,6 +39,8 @@ class Selection:
 
 def missing(name: str, known: Iterable[str]) -> str:
     """The sentence about a variable that does not exist."""
-    close = difflib.get_close_matches(name, list(known), n=3)
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {', '.join(map(repr, close))}?" if close else ""
     return f"no variable {name!r} in the notebook{hint}"

@@ -6,13 +6,9 @@ twenty times as long, so it is asked for the single object only.
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import io
 import itertools
-import socket
-import sqlite3
-import subprocess
+import sys
 import threading
 import types
 import warnings
@@ -32,12 +28,18 @@ MAX_PATH_CHARACTERS = 120
 _ATOMS = frozenset({str, bytes, int, float, complex, bool, type(None)})
 
 _NEVER_BY_DILL = (
-    io.IOBase, socket.socket, sqlite3.Connection, sqlite3.Cursor, subprocess.Popen,
-    threading.Thread, concurrent.futures.Future, asyncio.Future, asyncio.AbstractEventLoop,
+    io.IOBase, threading.Thread,
     types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType,
     types.ModuleType, types.FrameType, types.TracebackType,
 )  # fmt: skip
 """dill gives a dead or dangerous twin of these: a file reopened for writing is an empty file."""
+
+_NOR_THESE = (
+    ("socket", "socket"), ("sqlite3", "Connection"), ("sqlite3", "Cursor"),
+    ("subprocess", "Popen"), ("concurrent.futures", "Future"),
+    ("asyncio", "Future"), ("asyncio", "AbstractEventLoop"),
+)  # fmt: skip
+"""The same, of modules that are not imported to ask: without them there is no such object."""
 
 Step = tuple[str, object]
 
@@ -132,7 +134,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 def dilled(obj: object) -> Any:
     """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
-    if type(obj) in weakref.ProxyTypes or isinstance(obj, _NEVER_BY_DILL):
+    if type(obj) in weakref.ProxyTypes or isinstance(obj, _never_by_dill()):
         return None
     import dill
 
@@ -144,6 +146,11 @@ def dilled(obj: object) -> Any:
         except Exception:  # whatever it raises: dill cannot keep this object
             return None
     return from_dill, (data,)
+
+
+def _never_by_dill() -> tuple[type, ...]:
+    loaded = ((sys.modules[module], name) for module, name in _NOR_THESE if module in sys.modules)
+    return (*_NEVER_BY_DILL, *(getattr(module, name) for module, name in loaded))
 
 
 def from_dill(data: bytes) -> object:
