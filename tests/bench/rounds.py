@@ -64,7 +64,7 @@ def records_of(plan: Plan) -> Iterator[Record]:
                 yield record | {"round": number}
 
 
-def answer_of(command: Sequence[str], timeout_s: float) -> dict[str, Any]:
+def answer_of(command: Sequence[str], timeout_s: float) -> Any:
     """What a process of this benchmark answers; `failed` says why it did not."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     try:
@@ -81,8 +81,7 @@ def answer_of(command: Sequence[str], timeout_s: float) -> dict[str, Any]:
     if not lines:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         return {"failed": f"exit status {done.returncode}: {last[:200]}"}
-    answer: dict[str, Any] = json.loads(lines[-1].removeprefix(ANSWER))
-    return answer
+    return json.loads(lines[-1].removeprefix(ANSWER))
 
 
 def _measured(plan: Plan, system: str, workload: str, *, weighs: bool) -> Record:
@@ -98,7 +97,8 @@ def _in_scratch(plan: Plan, system: str, workload: str, scratch: Path, *, weighs
     def call(phase: str, folder: str, *more: str) -> dict[str, Any]:
         command = ["tests.bench.worker", phase, "--system", system, "--workload", workload]
         command += ["--scale", plan.scale, "--folder", str(scratch / folder / "store"), *more]
-        return answer_of(command, plan.timeout_s)
+        answer: dict[str, Any] = answer_of(command, plan.timeout_s)
+        return answer
 
     notebook = workload_named(workload, plan.scale)
     record: Record = {"kind": "run", "system": system, "workload": notebook.name}
@@ -119,4 +119,5 @@ def _in_scratch(plan: Plan, system: str, workload: str, scratch: Path, *, weighs
 def _total_s(record: Record) -> float:
     live = record["live"]
     restores = [*live.get("restores", {}).values(), *record["cold"].values()]
-    return (sum(live["cells_ms"]) + sum(r.get("ms", 0) for r in restores)) / 1e3
+    total_ms: float = sum(live["cells_ms"]) + sum(r.get("ms", 0) for r in restores)
+    return total_ms / 1e3

@@ -105,7 +105,8 @@ def _play(system: System, trap: Trap, phase: str, honest: bool) -> Outcome:
             outcome = _run_cells(system, shell, trap, honest)
             system.restore(state)
         else:
-            system.restore_cold(shell, state)
+            system.start(shell)
+            system.restore(state)
     except Exception as error:
         return {"outcome": "fails", "why": _text(error)}
     for source in trap.after:

@@ -10,7 +10,6 @@ import io
 import json
 import sys
 import time
-import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -78,19 +77,12 @@ def cold(arguments: argparse.Namespace, workload: Workload) -> dict[str, Any]:
     for module in workload.preloads:
         importlib.import_module(module)
     wanted = json.loads(_want_path(arguments).read_text())[str(arguments.target)]
-    shell = make_shell(arguments.folder.parent)
-    began = time.perf_counter()
-    answer: dict[str, Any] = {"cell": arguments.target}
     try:
-        system = system_named(arguments.system)(arguments.folder)
-        with contextlib.redirect_stdout(io.StringIO()):
-            system.restore_cold(shell, arguments.target)
-        answer["ms"] = (time.perf_counter() - began) * 1e3
-        answer |= _verdict(system, wanted, workload)
+        system, started_s = _start(arguments)
+        answer = {"start_ms": started_s * 1e3}
+        return answer | _restored(system, arguments.target, wanted, workload)
     except Exception as error:
-        where = traceback.format_exc()[-2 * ERROR_CHARACTERS :]
-        answer |= {"ok": False, "error": _text(error), "where": where}
-    return answer | {"peak_mb": peak_mb()}
+        return {"cell": arguments.target, "ok": False, "error": _text(error)}
 
 
 def weigh(arguments: argparse.Namespace, workload: Workload) -> dict[str, Any]:

@@ -61,13 +61,8 @@ class System:
     # -- going back -----------------------------------------------------------------------------
 
     def restore(self, cell: int) -> None:
-        """Bring the live shell to the state of a cell."""
+        """Bring the shell to the state of a cell, which may have run in another process."""
         raise NotImplementedError
-
-    def restore_cold(self, shell: Any, cell: int) -> None:
-        """The same in a fresh process, with a folder that is filled."""
-        self.start(shell)
-        self.restore(cell)
 
     # -- what there is --------------------------------------------------------------------------
 

@@ -54,7 +54,13 @@ TRAPS = [
         "n.next is m and m.next is n",
     ),
     Trap("np-view-value", [SHARED, VIEW], ["v[0] = 99"], "a[0] == 0 and v[0] == 0"),
-    Trap("np-view-link", [SHARED, VIEW], ["v[0] = 99"], "a[1] == 55", after=("v[1] = 55",)),
+    Trap(
+        "np-view-link",
+        [SHARED, VIEW],
+        ["v[0] = 99"],
+        "a[1] == 55 and a[0] == 0",
+        after=("v[1] = 55",),
+    ),
     Trap(
         "np-transpose-link",
         [SHARED, "a = np.zeros((2, 3)); t = a.T"],

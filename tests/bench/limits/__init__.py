@@ -1,0 +1,29 @@
+"""What nbckpt may cost at most, beside what the machine can do at all.
+
+Each measure runs in a process and a folder of its own and gives figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.figures import Figure
+from tests.bench.limits import beginning, large, loops, many, memory, objects
+
+Limit = Callable[[Path, bool], list[Figure]]
+
+LIMITS: dict[str, Limit] = {
+    f.__name__: f
+    for f in (
+        large.first_saves,
+        large.one_element,
+        large.one_element_without_pages,
+        beginning.cold_restore,
+        objects.one_appended,
+        loops.plain_loop,
+        memory.of_arrays,
+        memory.of_objects,
+        many.ten_thousand,
+    )
+}

@@ -1,0 +1,36 @@
+"""A plain loop at cell level, with and without nbckpt, in turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+from tests.bench.figures import Figure
+from tests.bench.shells import Notebook, Took
+
+SLOWER_AT_MOST = 1.02
+
+
+def plain_loop(folder: Path, quick: bool) -> list[Figure]:
+    """3,000,000 turns; the ratio is of medians, of turns that alternate."""
+    count, runs = (300_000, 4) if quick else (3_000_000, 15)
+    cell = f"s = 0\nfor i in range({count}):\n    s += i"
+    notebook = Notebook(folder, follows=False)
+    notebook.run(cell)
+    without: list[Took] = []
+    with_it: list[Took] = []
+    for _ in range(runs):
+        without.append(notebook.run(cell))
+        notebook.follow()
+        notebook.run("pass")  # attached: what comes with the first cell is not of the loop
+        with_it.append(notebook.run(cell))
+        notebook.leave()
+    code, whole = [t.code_s for t in without], [t.whole_s for t in without]
+    its_code, its_whole = [t.code_s for t in with_it], [t.whole_s for t in with_it]
+    name = f"a loop of {count:,} turns"
+    return [
+        Figure(f"{name}, without nbckpt", "s", code),
+        Figure(f"{name}, auto on", "s", its_code),
+        Figure("the loop with / without", "x", [median(its_code) / median(code)], SLOWER_AT_MOST),
+        Figure("the whole cell with / without", "x", [median(its_whole) / median(whole)]),
+    ]
