@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt import analysis, keys, moves, randomness
+from nbckpt import moves, randomness
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
@@ -175,6 +175,8 @@ class Session:
         if tree is None:
             self.capturer.touched(None)
             return
+        from nbckpt import analysis, keys
+
         names = analysis.names_of_tree(tree)
         self.capturer.touched(keys.touched(names, self.namespace))
         self.capturer.bindings.ran(tree)
@@ -183,6 +185,8 @@ class Session:
 
     def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
         """What a step with this code depends on, here and now."""
+        from nbckpt import keys
+
         key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return replace(key, shares=tuple(", ".join(group) for group in groups))

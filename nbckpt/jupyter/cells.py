@@ -12,21 +12,21 @@ import ast
 import json
 import re
 import traceback
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.core.error import InputRejected
 from IPython.core.inputtransformer2 import cell_magic
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import analysis
 from nbckpt.errors import NbckptError, StoreError, UsageError
-from nbckpt.jupyter import notices, options, outputs
-from nbckpt.jupyter.guards import Guard
-from nbckpt.jupyter.setup import setup_statements
+from nbckpt.jupyter import notices
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session import Session
-from nbckpt.steps import Request, Step
+
+# What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
+if TYPE_CHECKING:
+    from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.steps import Request, Step
 
 _MARKER = "%%checkpoint"
 
@@ -44,8 +44,7 @@ class CellRejected(InputRejected):
         return [str(self)]
 
 
-@dataclass
-class Auto:
+class Auto(NamedTuple):
     """What happens to cells that ask for nothing themselves.
 
     Attributes
@@ -74,7 +73,7 @@ class Cells:
         self._info: Any = None
         self._step: Step | None = None
         self._tree: ast.Module | None = None
-        self._recorder: outputs.Recorder | None = None
+        self._recorder: Recorder | None = None
         self._owners: dict[str, tuple[str, str]] = {}
         session.guards_blocks = True
 
@@ -108,6 +107,8 @@ class Cells:
             tree.body = tree.body[1:]
         self._tree = self.session.running = ast.Module(list(tree.body), [])
         self.session.moved = False
+        from nbckpt.jupyter.guards import Guard
+
         guarded = Guard(self.session.namespace).visit(tree)
         tree.body = ast.fix_missing_locations(guarded).body
         request = self._request(line)
@@ -117,10 +118,14 @@ class Cells:
         if step is None:
             return tree
         if step.todo:
-            self._recorder = outputs.Recorder(self.shell)
+            from nbckpt.jupyter.outputs import Recorder
+
+            self._recorder = Recorder(self.shell)
             self._recorder.start()
         else:
             self._show_restored(step)
+            from nbckpt.jupyter.setup import setup_statements
+
             tree.body = setup_statements(tree)
         return tree
 
@@ -153,6 +158,9 @@ class Cells:
     # -- the steps of it ----------------------------------------------------------------------
 
     def _request(self, line: str | None) -> Request | None:
+        from nbckpt.jupyter import options
+        from nbckpt.steps import Request
+
         assert self._tree is not None
         if line is not None:
             try:
@@ -169,6 +177,8 @@ class Cells:
         cell_id = getattr(self._info, "cell_id", None)
         if cell_id:
             return f"cell-{_short(cell_id)}"
+        from nbckpt import analysis
+
         assert self._tree is not None
         return f"cell-{analysis.digest_of_tree(self._tree)[:8]}"
 
@@ -197,6 +207,8 @@ class Cells:
             getattr(self._info, "cell_id", None),
         )
         try:
+            from nbckpt.steps import Step
+
             step = Step.begin(self.session, request, cell, self._tree)
         except StoreError as problem:
             notices.warn(f"cell {request.name!r} runs without a checkpoint: {problem}")
@@ -235,6 +247,8 @@ class Cells:
         except NbckptError as problem:
             notices.warn(f"what this cell showed cannot be shown again: {problem}")
             return
+        from nbckpt.jupyter import outputs
+
         outputs.show(self.shell, recorded)
 
     def _end(self, step: Step, error: BaseException | None, shown: list[Any]) -> None:

@@ -12,9 +12,8 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
 from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import notices, options
+from nbckpt.jupyter import notices
 from nbckpt.jupyter.cells import Auto, Cells
-from nbckpt.matching import why_not_restored
 from nbckpt.moves import Moved
 
 WIDTH = 110
@@ -57,6 +56,8 @@ class CheckpointMagics(Magics):
         if cell is not None:
             self._cells.run_marked(line, cell)
             return
+        from nbckpt.jupyter import options
+
         request = options.parse(line, default_name=None)
         checkpoint = self._session.checkpoint(
             request.name,
@@ -218,6 +219,8 @@ def _moved_lines(moved: Moved, did: str) -> list[str]:
 
 
 def _why_text(step: Any) -> str:
+    from nbckpt.matching import why_not_restored
+
     name = step.request.name
     if step.restored is not None:
         return f"{name!r} was restored: its code and all that it reads are as they were"

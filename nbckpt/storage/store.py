@@ -16,18 +16,18 @@ from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NotFoundError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
-from nbckpt.storage.check import Report, check
 from nbckpt.storage.folder import open_folder
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.reader import Reader
-from nbckpt.storage.tables import write_table
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from nbckpt.storage.check import Report
 
 Job: TypeAlias = Callable[[], None]
 BATCH = "batch"
@@ -188,6 +188,8 @@ class Store:
             If the disk refuses.
         """
         self._refuse_if_closed()
+        from nbckpt.storage.tables import write_table
+
         try:
             info = write_table(self.tables, digest, value)
         except CaptureError as error:
@@ -281,6 +283,8 @@ class Store:
 
     def check(self) -> Report:
         """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
+        from nbckpt.storage.check import check
+
         return check(self.path)
 
     def close(self) -> None:

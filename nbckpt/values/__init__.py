@@ -11,17 +11,14 @@ everything else by its reduction, as pickle would take it apart.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.values.kinds import step_for
-from nbckpt.values.walking import Found, Walk
 
 BUDGET = 300_000
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(NamedTuple):
     """A value's digest and what the walk met.
 
     Attributes
@@ -76,6 +73,10 @@ class ValueDigester:
 
     def examine(self, value: object) -> Examined:
         """The digest of `value`, with the user's functions, classes and modules inside it."""
+        # Not before something is walked: a restore walks nothing.
+        from nbckpt.values.kinds import step_for
+        from nbckpt.values.walking import Found, Walk
+
         found = Found(self.namespace, self.budget)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
