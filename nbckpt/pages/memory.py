@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from blake3 import blake3
 
@@ -23,6 +23,19 @@ BATCH = 16
 """Chunks that a thread hashes at a time."""
 
 MAX_THREADS = 8
+
+__all__ = [
+    "CHUNK_BYTES",
+    "WATCHED_BYTES",
+    "Look",
+    "Place",
+    "digest_of_blocks",
+    "digest_of_memory",
+    "digest_of_names",
+    "look",
+    "look_at",
+    "remember",
+]
 
 T = TypeVar("T")
 
@@ -37,6 +50,13 @@ def _begin_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
+
+
+class Place(NamedTuple):
+    """A range of addresses."""
+
+    address: int
+    n_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -87,13 +107,24 @@ class Look:
         last = self._watch.n_bytes if stop is None else stop
         chunks = range(start // CHUNK_BYTES, -(-last // CHUNK_BYTES))
         known = self._watch.values.get((key, start, stop))
-        if known and known[0] == chunks and self._watch.holds(chunks, known[1]):
-            return cast(T, known[2])
+        if known and self._watch.holds(chunks, known[0]):
+            return cast(T, known[1])
         value = compute()
         if len(self._watch.values) >= MAX_VALUES:
             self._watch.values.clear()
-        self._watch.values[key, start, stop] = (chunks, self._clock, value)
+        self._watch.values[key, start, stop] = (self._clock, value)
         return value
+
+    @property
+    def moment(self) -> tuple[Watch, int] | None:
+        """What this look can be compared with; None if nothing is watched."""
+        return (self._watch, self._clock) if self._watch else None
+
+    def is_unwritten_since(self, moment: tuple[Watch, int] | None) -> bool:
+        """Whether nothing was written between another look at the same place and this one."""
+        if self._watch is None or moment is None or moment[0] is not self._watch:
+            return False
+        return self._watch.holds(range(len(self._watch.names)), moment[1])
 
 
 def look(view: memoryview, *, watch: bool = True) -> Look:
@@ -106,12 +137,17 @@ def look(view: memoryview, *, watch: bool = True) -> Look:
     watch
         False for memory that a device writes to, and for what is about to be freed.
     """
-    if watch and view.nbytes >= WATCHED_BYTES:
-        found = _watches.look(_address(view), view.nbytes)
+    return look_at(Place(_address(view), view.nbytes), watch=watch)
+
+
+def look_at(place: Place, *, watch: bool = True) -> Look:
+    """`look` at bytes that the caller keeps alive."""
+    if watch and place.n_bytes >= WATCHED_BYTES:
+        found = _watches.look(place.address, place.n_bytes)
         if found:
             watched, clock, names = found
             return Look(names, _watches, watched, clock)
-    return Look([None] * -(-view.nbytes // CHUNK_BYTES))
+    return Look([None] * -(-place.n_bytes // CHUNK_BYTES))
 
 
 def remember(view: memoryview, key: Hashable, compute: Callable[[], T], *, watch: bool = True) -> T:
@@ -123,15 +159,21 @@ def digest_of_memory(view: memoryview, *, watch: bool = True) -> bytes:
     """The digest of the bytes of `view`; what is known of its chunks is not read again.
 
     The same for equal bytes wherever they lie, watched or not.
+
+    Parameters
+    ----------
+    view
+        Contiguous, as bytes.
+    watch
+        See `look`.
     """
-    view = view.cast("B") if view.ndim != 1 or view.format != "B" else view
     if view.nbytes < WATCHED_BYTES:
         return blake3(view).digest()
     known = look(view, watch=watch)
     unknown = [index for index, name in enumerate(known.names) if name is None]
     for index, name in zip(unknown, _names(view, unknown), strict=True):
         known.learn(index, name)
-    return _digest_of_names(known.names, view.nbytes)
+    return digest_of_names(known.names, view.nbytes)
 
 
 def digest_of_blocks(blocks: Iterable[memoryview], n_bytes: int) -> bytes:
@@ -154,10 +196,11 @@ def digest_of_blocks(blocks: Iterable[memoryview], n_bytes: int) -> bytes:
                 hasher, n_free = blake3(), CHUNK_BYTES
     if n_free < CHUNK_BYTES:
         names.append(hasher.digest())
-    return _digest_of_names(names, n_bytes)
+    return digest_of_names(names, n_bytes)
 
 
-def _digest_of_names(names: Sequence[bytes | None], n_bytes: int) -> bytes:
+def digest_of_names(names: Sequence[bytes | None], n_bytes: int) -> bytes:
+    """`digest_of_memory` of at least `WATCHED_BYTES`, all names of which are known."""
     return blake3(n_bytes.to_bytes(8, "little") + b"".join(cast(Sequence[bytes], names))).digest()
 
 

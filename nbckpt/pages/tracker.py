@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeAlias
 
 if sys.platform != "win32":
@@ -69,7 +70,7 @@ class Tracker:
         """Give up all tracking; the pages are as they were."""
         for fd, kind in ((self._fault_fd, "[userfaultfd]"), (self._pagemap_fd, "/pagemap")):
             with suppress(OSError):  # a program closed them, and the numbers may be its own now
-                if os.readlink(f"/proc/self/fd/{fd}").endswith(kind):
+                if str(Path(f"/proc/self/fd/{fd}").readlink()).endswith(kind):
                     os.close(fd)
 
     def arm(self, start: int, end: int) -> bool:

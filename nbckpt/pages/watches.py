@@ -43,7 +43,7 @@ class Watch:
     written_at
         For each chunk, when a write to it was last found out.
     values
-        Derived values: the chunks that each is made of, when these were looked at, the value.
+        Derived values, and when the memory was looked at that each is made of.
     n_rests, rest
         How many looks it is still left alone, and for how many it is the next time.
     copies
@@ -54,7 +54,7 @@ class Watch:
     n_bytes: int
     names: list[bytes | None] = field(default_factory=list)
     written_at: list[int] = field(default_factory=list)
-    values: dict[Hashable, tuple[range, int, object]] = field(default_factory=dict)
+    values: dict[Hashable, tuple[int, object]] = field(default_factory=dict)
     is_new: bool = True
     has_file: bool = False
     n_rests: int = 0

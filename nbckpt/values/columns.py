@@ -1,15 +1,26 @@
-"""The contents of arrays and columns as digests: values, not layout.
+"""The contents of arrays and tensors as digests: values, not layout.
 
-An array in Fortran order and its copy in C order, or an Arrow column in one chunk and in three,
-have the same content. What lies under a null or in the padding of a structured type is no content.
+An array in Fortran order and its copy in C order have the same content. What lies in the padding
+of a structured type is no content. Where the kernel tells which memory was written, what was not
+is not read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
+
+from nbckpt.pages.memory import (
+    CHUNK_BYTES,
+    WATCHED_BYTES,
+    Place,
+    digest_of_blocks,
+    digest_of_memory,
+    digest_of_names,
+    look_at,
+)
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -17,27 +28,59 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 24
 
 
-def digest_of_array(array: Any) -> Digest:
-    """The digest of a numpy array's dtype, shape and values; not of object arrays."""
-    hasher = blake3(f"{_dtype_name(array.dtype)}{array.shape}".encode())
-    _feed_array(hasher, array)
-    return hasher.hexdigest()
+def digest_of_array(array: Any, *, lasts: bool = True) -> Digest:
+    """The digest of a numpy array's dtype, shape and values; not of object arrays.
+
+    Parameters
+    ----------
+    array
+        The array.
+    lasts
+        False if its memory was only made to be digested.
+    """
+    return _digest(array.dtype, array.shape, _content(array, lasts))
 
 
-def digest_of_arrow(column: Any) -> Digest:
-    """The digest of an Arrow array, chunked or not: its type and values."""
-    import pyarrow as pa
+def digests_of_columns(columns: Sequence[Any]) -> list[Digest]:
+    """`digest_of_array` of columns of one block of memory, one behind the other in each row.
 
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    if pa.types.is_dictionary(column.type) and len(chunks) > 1:
-        chunks = column.unify_dictionaries().chunks
-    feeds = _ArrowFeeds()
-    for chunk in chunks:
-        feeds.add(chunk, "")
-    hasher = blake3(f"{column.type}{len(column)}".encode())
-    for path, part in sorted(feeds.hashers.items()):
-        hasher.update(path.encode() + part.digest())
-    return hasher.hexdigest()
+    Parameters
+    ----------
+    columns
+        (n_rows,) arrays of one dtype, length and positive stride.
+    """
+    first = columns[0]
+    addresses = [_address(column) for column in columns]
+    low, stride, size = min(addresses), first.strides[0], first.itemsize
+    width = max(addresses) - low + size
+    n_rows = CHUNK_BYTES // size
+    offsets = tuple(address - low for address in addresses)
+    now = look_at(Place(low, (len(first) - 1) * stride + width))
+    names: list[tuple[bytes, ...]] = []
+    for begin in range(0, len(first), n_rows):
+        end = min(begin + n_rows, len(first))
+
+        def slab(begin: int = begin, end: int = end) -> tuple[bytes, ...]:
+            return tuple(blake3(_packed(column[begin:end])).digest() for column in columns)
+
+        key = ("columns", size, stride, offsets)
+        names.append(now.remember(key, slab, begin * stride, (end - 1) * stride + width))
+    return [
+        _digest(column.dtype, column.shape, digest_of_names(of_one, column.nbytes))
+        for column, of_one in zip(columns, zip(*names, strict=True), strict=True)
+    ]
+
+
+def lies_in_rows(column: Any) -> bool:
+    """Whether an array is large, and a column of something that is kept row by row."""
+    return bool(
+        column.ndim == 1
+        and column.nbytes >= WATCHED_BYTES
+        and column.strides[0] > column.itemsize
+        and CHUNK_BYTES % column.itemsize == 0
+        and column.dtype.names is None
+        and column.dtype.kind not in "OT"
+    )
 
 
 def digest_of_tensor(tensor: Any) -> Digest:
@@ -45,157 +88,90 @@ def digest_of_tensor(tensor: Any) -> Digest:
     import torch
 
     plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
-    return blake3(memoryview(plain.view(torch.uint8).numpy())).hexdigest()
+    data = memoryview(plain.view(torch.uint8).numpy())
+    if data.nbytes < WATCHED_BYTES:
+        return digest_of_memory(data).hex()
+    is_own = tensor.device.type == "cpu" and plain.data_ptr() == tensor.data_ptr()
+    # A device writes into pinned memory, which the kernel does not see.
+    is_pinned = torch.cuda.is_initialized() and tensor.is_pinned()
+    return digest_of_memory(data, watch=is_own and not is_pinned).hex()
+
+
+def _digest(dtype: Any, shape: tuple[int, ...], content: bytes) -> Digest:
+    return blake3(f"{_dtype_name(dtype)}{shape}".encode() + content).hexdigest()
 
 
 def _dtype_name(dtype: Any) -> str:
     if dtype.names is None:
         return f"{dtype.str}{dtype.metadata or ''}" if dtype.subdtype is None else repr(dtype)
     fields = (f"{name}:{_dtype_name(dtype[name])}" for name in dtype.names)
-    return f"[{','.join(fields)}]"
+    return f"[{','.join(fields)}]" if _is_packed(dtype) else f"[{','.join(fields)},padded]"
 
 
-def _feed_array(hasher: blake3, array: Any) -> None:
-    if array.dtype.names is not None:  # the padding between fields holds anything
-        for name in array.dtype.names:
-            _feed_array(hasher, array[name])
-        return
+def _is_packed(dtype: Any) -> bool:
+    """Whether every byte of a type is one of a value, in the order of its fields."""
+    if dtype.names is None:
+        return dtype.subdtype is None or _is_packed(dtype.base)
+    end = 0
+    for name in dtype.names:
+        field, offset = dtype.fields[name][:2]
+        if offset != end or not _is_packed(field):
+            return False
+        end += field.itemsize
+    return bool(end == dtype.itemsize)
+
+
+def _content(array: Any, lasts: bool) -> bytes:
+    """The digest of the values in row order."""
+    if not _is_packed(array.dtype):  # the padding between fields holds anything
+        return b"".join(_content(array[name], lasts) for name in array.dtype.names)
     if array.dtype.kind == "T":  # numpy's strings of any length lie outside the buffer
-        for text in array.reshape(-1).tolist():
-            data = repr(text).encode("utf-8", "surrogatepass")
-            hasher.update(len(data).to_bytes(8, "little") + data)
-        return
-    for block in _row_blocks(array):
-        hasher.update(block)
+        return _digest_of_texts(array.reshape(-1).tolist())
+    if array.nbytes == 0:
+        return blake3().digest()
+    if array.flags.c_contiguous:
+        return digest_of_memory(_packed(array), watch=lasts)
+    return look_at(_span(array), watch=lasts).remember(
+        ("values", array.itemsize, array.shape, array.strides),
+        lambda: digest_of_blocks(_row_blocks(array), array.nbytes),
+    )
+
+
+def _digest_of_texts(texts: list[str]) -> bytes:
+    hasher = blake3()
+    for text in texts:
+        data = repr(text).encode("utf-8", "surrogatepass")
+        hasher.update(len(data).to_bytes(8, "little") + data)
+    return hasher.digest()
 
 
 def _row_blocks(array: Any) -> Iterator[memoryview]:
     """The bytes of `array` in row order, without copying them all at once."""
-    import numpy as np
-
-    if array.size == 0:
-        return
-    if array.flags.c_contiguous or array.ndim == 0 or array.nbytes <= BLOCK_BYTES:
-        yield _bytes_of(np.ascontiguousarray(array))
+    if array.nbytes <= BLOCK_BYTES:
+        yield _packed(array)
         return
     rows = max(1, BLOCK_BYTES * len(array) // array.nbytes)
     for start in range(0, len(array), rows):
-        block = np.ascontiguousarray(array[start : start + rows])
-        yield _bytes_of(block)
+        yield _packed(array[start : start + rows])
 
 
-def _bytes_of(array: Any) -> memoryview:
-    """The buffer of a contiguous array; not of its own type, which `memoryview` may not know."""
-    return memoryview(array.reshape(-1).view("u1"))
+def _packed(array: Any) -> memoryview:
+    """The bytes of an array in row order, copied if they lie otherwise.
+
+    Not of its own type, which `memoryview` may not know.
+    """
+    import numpy as np
+
+    whole: Any = np.ascontiguousarray(array).reshape(-1).view("u1")
+    return memoryview(whole)
 
 
-class _ArrowFeeds:
-    """One hasher for each buffer of a column, fed chunk by chunk."""
-
-    def __init__(self) -> None:
-        self.hashers: dict[str, blake3] = {}
-        self.n_before: dict[str, int] = {}
-
-    def feed(self, path: str, data: Any) -> None:
-        self.hashers.setdefault(path, blake3()).update(data)
-
-    def add(self, array: Any, path: str) -> None:
-        """Feed the values of `array`, which lies at `path` inside the column."""
-        import pyarrow as pa
-
-        kind = array.type
-        self._add_nulls(array, path)
-        if isinstance(array, pa.ExtensionArray):
-            self.add(array.storage, f"{path}/storage")
-        elif pa.types.is_dictionary(kind):
-            self.add(array.indices, f"{path}/index")
-            self._add_once(array.dictionary, f"{path}/dictionary")
-        elif pa.types.is_struct(kind):
-            for i, part in enumerate(array.flatten()):
-                self.add(part, f"{path}/{i}")
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            self._add_lengths(array.value_lengths(), path)
-            self.add(array.flatten(), f"{path}/items")
-        elif pa.types.is_fixed_size_list(kind):
-            self.add(array.flatten(), f"{path}/items")
-        elif _is_text(kind):
-            self._add_text(array, path)
-        elif pa.types.is_primitive(kind):
-            self._add_primitive(array, path)
-        elif not pa.types.is_null(kind):
-            self.feed(f"{path}/items", repr(array.to_pylist()).encode("utf-8", "surrogatepass"))
-
-    def _add_nulls(self, array: Any, path: str) -> None:
-        before = self.n_before.get(path, 0)
-        self.n_before[path] = before + len(array)
-        if array.null_count:
-            import numpy as np
-
-            nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
-            self.feed(f"{path}/null", _bytes_of(nulls + before))
-
-    def _add_once(self, dictionary: Any, path: str) -> None:
-        if path not in self.n_before:
-            self.add(dictionary, path)
-            self.n_before.setdefault(path, 0)
-
-    def _add_lengths(self, lengths: Any, path: str) -> None:
-        import numpy as np
-
-        filled = lengths.fill_null(0).to_numpy(zero_copy_only=False)
-        self.feed(f"{path}/length", _bytes_of(np.ascontiguousarray(filled, "<i8")))
-
-    def _add_text(self, array: Any, path: str) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if pa.types.is_string_view(array.type):
-            array = array.cast(pa.large_string())
-        wide = array.cast(pa.large_binary())
-        if wide.null_count:
-            wide = wide.fill_null(b"")
-        self._add_lengths(pc.binary_length(wide), path)
-        _, offsets, data = wide.buffers()
-        if data is None or len(wide) == 0:
-            return
-        at = memoryview(offsets).cast("q")
-        first, last = at[wide.offset], at[wide.offset + len(wide)]
-        self.feed(f"{path}/text", memoryview(data)[first:last])
-
-    def _add_primitive(self, array: Any, path: str) -> None:
-        import pyarrow as pa
-
-        if pa.types.is_boolean(array.type):
-            array = array.cast(pa.uint8())
-        width = array.type.bit_width // 8
-        if array.null_count:
-            array = _zeroed(array)
-        data = array.buffers()[1]
-        if data is not None:
-            start = array.offset * width
-            self.feed(f"{path}/value", memoryview(data)[start : start + len(array) * width])
+def _span(array: Any) -> Place:
+    """All memory between the ends of an array."""
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    low = _address(array) + sum(step for step in steps if step < 0)
+    return Place(low, sum(map(abs, steps)) + array.itemsize)
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    checks = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_string_view,
-        pa.types.is_binary_view,
-    )
-    return any(check(kind) for check in checks)
-
-
-def _zeroed(array: Any) -> Any:
-    """`array` with zeros where it is null: what lay there is undefined."""
-    import pyarrow as pa
-
-    whole = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
-    integers = whole.get(array.type.bit_width)
-    if integers is None:
-        return array.fill_null(pa.scalar(0).cast(array.type))
-    return array.view(integers).fill_null(0)
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -7,7 +7,7 @@ from pickle import PickleBuffer
 from types import MappingProxyType
 from typing import Any
 
-from nbckpt.digests import digest_of
+from nbckpt.pages.memory import digest_of_memory
 from nbckpt.values import plain
 from nbckpt.values.walking import Step, Walk
 
@@ -124,7 +124,9 @@ def walk_bytes_like(walk: Walk, value: Any) -> None:
         return
     view = memoryview(value)
     walk.put(b"buffer", type(value).__name__, view.format, str(view.shape))
-    walk.put(b"", digest_of(view if view.contiguous else view.tobytes()))
+    lasts = view.c_contiguous
+    data = PickleBuffer(view).raw() if lasts else memoryview(view.tobytes())
+    walk.put(b"", digest_of_memory(data, watch=lasts))
 
 
 def walk_mapping_proxy(walk: Walk, value: MappingProxyType[Any, Any]) -> None:

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nbckpt.values.columns import digest_of_array, digest_of_arrow, digest_of_tensor
+from nbckpt.values.arrows import digest_of_arrow
+from nbckpt.values.columns import (
+    digest_of_array,
+    digest_of_tensor,
+    digests_of_columns,
+    lies_in_rows,
+)
 
 WIDE = 64
 
@@ -50,15 +56,25 @@ def memory_of(value: Any) -> Memory | None:
     """The memory in which a numpy array or torch tensor lies; None for anything else."""
     np, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if np and isinstance(value, np.ndarray) and value.dtype.kind != "T":
-        owner = value
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
         address = value.__array_interface__["data"][0]
-        return Memory(("numpy", id(owner)), address, str(value.strides))
+        return Memory(("numpy", id(_owner_of(value))), address, str(value.strides))
     if torch and isinstance(value, torch.Tensor) and value.layout is torch.strided:
         storage = value.untyped_storage().data_ptr()
         return Memory(("torch", storage), value.storage_offset(), str(value.stride()))
     return None
+
+
+def _owner_of(array: Any) -> Any:
+    """The array that an array is a view of, at the end of the chain."""
+    import numpy as np
+
+    while True:
+        base = array.base
+        if type(base).__name__ == "DummyArray":  # `as_strided` puts one between view and base
+            base = base.base
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
 def _numpy(np: Any, kind: type) -> Parts | None:
@@ -78,6 +94,8 @@ def _pandas(pd: Any, kind: type) -> Parts | None:
         return _arrow_backed
     if issubclass(kind, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
         return _masked
+    if issubclass(kind, pd.arrays.IntervalArray):
+        return _intervals
     return None
 
 
@@ -146,10 +164,32 @@ def _frame_columns(frame: Any) -> Iterator[object]:
     kinds = set(frame.dtypes)
     kind = next(iter(kinds)) if len(kinds) == 1 else None
     if frame.shape[1] > WIDE and isinstance(kind, np.dtype) and not kind.hasobject:
-        yield digest_of_array(frame.to_numpy().T)
+        values = frame.to_numpy()
+        is_own = np.may_share_memory(values, frame.iloc[:, 0].to_numpy())
+        yield digest_of_array(values.T, lasts=is_own)
         return
-    for i in range(frame.shape[1]):
-        yield from _column(frame.iloc[:, i])
+    columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+    in_rows = _digests_by_block(columns)
+    for i, column in enumerate(columns):
+        if i in in_rows:
+            yield in_rows[i]
+        else:
+            yield from _column(column)
+
+
+def _digests_by_block(columns: list[Any]) -> dict[int, object]:
+    """The digests of the columns that lie between each other in memory, read together."""
+    import numpy as np
+
+    blocks: dict[Any, dict[int, Any]] = {}
+    for i, column in enumerate(columns):
+        if isinstance(column.dtype, np.dtype) and lies_in_rows(values := column.to_numpy()):
+            key = id(_owner_of(values)), values.dtype, values.strides
+            blocks.setdefault(key, {})[i] = values
+    digests: dict[int, object] = {}
+    for block in blocks.values():
+        digests.update(zip(block, digests_of_columns(list(block.values())), strict=True))
+    return digests
 
 
 def _column(series: Any) -> list[object]:
@@ -169,7 +209,13 @@ def _arrow_backed(array: Any) -> list[object]:
 
 def _masked(array: Any) -> list[object]:
     numbers = array.to_numpy(dtype=array.dtype.numpy_dtype, na_value=0)
-    return [repr(array.dtype), digest_of_array(array.isna()), digest_of_array(numbers)]
+    missing = digest_of_array(array.isna(), lasts=False)
+    return [repr(array.dtype), missing, digest_of_array(numbers, lasts=False)]
+
+
+def _intervals(array: Any) -> list[object]:
+    # Its ends are often two views of one array of breaks, which a copy has no need to be.
+    return [repr(array.dtype), Alone(array.left), Alone(array.right)]
 
 
 def _polars_frame(frame: Any) -> list[object]:
@@ -179,7 +225,8 @@ def _polars_frame(frame: Any) -> list[object]:
 def _polars_series(series: Any) -> list[object]:
     if "Object" in repr(series.dtype):
         return [series.name, repr(series.dtype), series.to_list()]
-    return [series.name, repr(series.dtype), digest_of_arrow(series.to_arrow())]
+    lasts = series.dtype.is_numeric()  # others are converted, into memory that nobody keeps
+    return [series.name, repr(series.dtype), digest_of_arrow(series.to_arrow(), lasts=lasts)]
 
 
 def _arrow_table(table: Any) -> list[object]:

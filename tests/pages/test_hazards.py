@@ -104,8 +104,7 @@ def test_memory_that_moved_or_grew_is_not_known(libc: Any) -> None:
 
 @needs_tracker
 def test_what_the_kernel_writes_for_a_read_is_seen(content: Path) -> None:
-    memory = bytearray(2 * MIB)
-    view = memoryview(memory)
+    view = memoryview(anonymous(2 * MIB))
     digest_of_memory(view)
     assert all(known(view))
 
