@@ -14,5 +14,5 @@ def define(source: str, namespace: dict[str, Any] | None = None) -> dict[str, An
     filename = f"<test cell {digest_of(source)[:12]}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[filename] = (len(source), None, lines, filename)
-    exec(compile(source, filename, "exec"), namespace)
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace

@@ -1,4 +1,4 @@
-"""Functions and classes of the notebook, by value.
+"""Functions of the notebook, by value; classes are `classes`.
 
 A restored function's globals are the live namespace, as a function's that was defined in a cell
 are; closures share their cells again; streams hold no process ids, addresses or counters, so the
@@ -140,32 +140,6 @@ def _source_of(pickler: NamespacePickler, filename: str) -> Source:
         name = f"<nbckpt {digest_of(text)[:12]}>" if text else "<nbckpt>"
         pickler.sources[filename] = Source(name, text)
     return pickler.sources[filename]
-
-
-def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
-    """A class by name if it can be imported, else by its members.
-
-    Notes
-    -----
-    cloudpickle tells classes apart by a random id, and gives a class that is live under it new
-    members when an old one is loaded. Without the id, a load makes a class of its own: going back
-    never changes what another variable still uses.
-    """
-    reduced = pickler.default_reduce(cls)
-    if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
-        return reduced
-    make, arguments, *rest = reduced
-    if make is cloudpickle._make_skeleton_enum:  # noqa: SLF001
-        return make, (*arguments[:-2], None, None), *rest
-    if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
-        return reduced
-    kind, name, bases, members, *_ = arguments
-    # Put there by the first instance that is pickled; no part of the definition.
-    rest[0][0].pop("__slotnames__", None)
-    if "__slots__" in cls.__dict__ and not issubclass(cls, tuple):  # NamedTuple makes its own
-        # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
-        members = {**members, "__slots__": cls.__dict__["__slots__"]}
-    return make, (kind, name, bases, members, None, None), *rest
 
 
 def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:

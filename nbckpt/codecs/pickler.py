@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
-from nbckpt.codecs import alive, arrays, files, functions, locks, tensors, views
+from nbckpt.codecs import (
+    alive,
+    arrays,
+    classes,
+    files,
+    functions,
+    library,
+    locks,
+    tensors,
+    typevars,
+    views,
+)
 from nbckpt.codecs.loading import HEADER, MAGIC, from_namespace
 from nbckpt.codecs.sharing import shareable_ids
 
@@ -211,6 +222,8 @@ def _reducer_for(kind: type) -> Reducer | None:
         or files.reducer_for(kind)
         or alive.reducer_for(kind)
         or views.reducer_for(kind)
+        or library.reducer_for(kind)
+        or typevars.reducer_for(kind)
     )
 
 
@@ -219,7 +232,7 @@ def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduc
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
-    return _refer(pickler, cls) or functions.reduce_class(pickler, cls)
+    return _refer(pickler, cls) or classes.reduce_class(pickler, cls)
 
 
 def _reduce_own(_: object, __: object) -> Reduced:

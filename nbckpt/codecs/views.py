@@ -35,8 +35,9 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
 def _reduce_memoryview(_: object, view: memoryview) -> Any:
     if is_released(view):
         return released_view, ()
-    if view.obj is None:  # memory that belongs to no object
-        view = memoryview(view.tobytes()).cast(view.format, list(view.shape or ()))  # type: ignore[call-overload]
+    if getattr(view, "obj", None) is None:  # memory that belongs to no object
+        flat: Any = memoryview(view.tobytes())
+        view = flat.cast(view.format, list(view.shape or ()))
     layout = layout_of(view)
     for how in (None, layout):
         try:
@@ -53,15 +54,15 @@ def make_view(obj: Any, layout: Layout | None) -> memoryview:
     """A view of all of `obj`, or of a part of its memory."""
     if layout is None:
         return memoryview(obj)
-    flat = memoryview(obj).cast("B")
+    flat: Any = memoryview(obj).cast("B")
     offset, form, shape, strides, is_read_only = layout
     n_rows, row = shape[0], struct.calcsize(form) * math.prod(shape[1:])
     step = strides[0] // row
     first = offset if step > 0 else offset + (n_rows - 1) * strides[0]
     rows = flat[first : first + (n_rows - 1) * abs(strides[0]) + row]
     many = (n_rows - 1) * abs(step) + 1
-    view = rows.cast(form, [many, *shape[1:]]) if len(shape) > 1 else rows.cast(form)  # type: ignore[call-overload]
-    view = view[::step]
+    table = rows.cast(form, [many, *shape[1:]]) if len(shape) > 1 else rows.cast(form)
+    view: memoryview = table[::step]
     return view.toreadonly() if is_read_only else view
 
 

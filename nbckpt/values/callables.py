@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import typing
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -77,7 +78,37 @@ def walk_cached(walk: Walk, value: Any) -> None:
         walk.push([value.__wrapped__])
 
 
+def walk_property(walk: Walk, value: property) -> None:
+    """A property that lies outside of its class."""
+    walk.put(b"property")
+    walk.push([value.fget, value.fset, value.fdel])
+
+
+def walk_wrapped(walk: Walk, value: Any) -> None:
+    """A static or class method that lies outside of its class."""
+    walk.put(b"wrapped", type(value).__name__)
+    walk.push([value.__func__])
+
+
+def walk_type_variable(walk: Walk, value: Any) -> None:
+    """A type variable: a library's by name, the user's by its bounds."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    elif not walk.is_known(value):
+        walk.put(b"variable", type(value).__name__, value.__name__)
+        walk.push([getattr(value, name, None) for name in _BOUNDS])
+
+
+_BOUNDS = ("__bound__", "__constraints__", "__covariant__", "__contravariant__")
+
+
 STEPS: dict[type, Step] = {
+    property: walk_property,
+    staticmethod: walk_wrapped,
+    classmethod: walk_wrapped,
+    typing.TypeVar: walk_type_variable,
+    typing.ParamSpec: walk_type_variable,
+    typing.TypeVarTuple: walk_type_variable,
     FunctionType: walk_function,
     ModuleType: walk_module,
     CodeType: walk_code,

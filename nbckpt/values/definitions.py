@@ -39,7 +39,13 @@ BOOKKEEPING = frozenset(
         "__pydantic_validator__",
         "__pydantic_complete__",
         "__pydantic_parent_namespace__",
+        "__pydantic_setattr_handlers__",
+        "__pydantic_fields_complete__",
         "__signature__",
+        "_value2member_map_",  # of an enum: grows when flags are combined
+        "_unhashable_values_",
+        "_unhashable_values_map_",
+        "_hashable_values_",
     }
 )
 """Members of classes that Python and libraries keep for themselves."""
@@ -97,7 +103,8 @@ def _functions_of(member: object) -> Iterator[FunctionType]:
 
 def _is_slot(member: object) -> bool:
     """Whether `member` only gives access to a slot, which ``__slots__`` names."""
-    return isinstance(member, GetSetDescriptorType | MemberDescriptorType)
+    is_slot = isinstance(member, GetSetDescriptorType | MemberDescriptorType)
+    return is_slot or type(member).__name__ == "CField"  # of `ctypes`, made of ``_fields_``
 
 
 def _member(name: str, value: object) -> object:

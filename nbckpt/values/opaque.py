@@ -12,8 +12,11 @@ from __future__ import annotations
 import concurrent.futures
 import io
 import os
+import random
+import re
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -260,6 +263,18 @@ def _of_hash(hasher: Any) -> Told:
     return [hasher.name, size, hasher.digest() if size else hasher.digest(32)]
 
 
+def _of_match(match: re.Match[Any]) -> Told:
+    return [match.re, match.string, match.pos, match.endpos, match.regs]
+
+
+def _of_packer(packer: struct.Struct) -> Told:
+    return [packer.format]
+
+
+def _of_system_random(_: random.SystemRandom) -> Told:
+    return []
+
+
 def _kinds_of_views() -> Iterator[type]:
     from collections import OrderedDict
 
@@ -285,4 +300,7 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
     (weakref.ProxyTypes, _of_proxy),
     (weakref.ref, _of_reference),
     (ContextVar, _of_context_variable),
+    (re.Match, _of_match),
+    (struct.Struct, _of_packer),
+    (random.SystemRandom, _of_system_random),
 )

@@ -57,7 +57,7 @@ def walk_view(walk: Walk, value: memoryview) -> None:
         return
     if is_released(value):
         walk.put(b"view", "released")
-    elif value.obj is None:  # memory that belongs to no object
+    elif getattr(value, "obj", None) is None:  # memory that belongs to no object
         walk.put(b"view", value.format, str(value.shape), value.tobytes())
     else:
         layout = layout_of(value)

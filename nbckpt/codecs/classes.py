@@ -1,0 +1,89 @@
+"""Classes of the notebook, by value."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cloudpickle import cloudpickle
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler
+
+
+def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
+    """A class by name if it can be imported, else by its members.
+
+    Notes
+    -----
+    cloudpickle tells classes apart by a random id, and gives a class that is live under it new
+    members when an old one is loaded. Without the id, a load makes a class of its own: going back
+    never changes what another variable still uses.
+    """
+    if made := _of_ctypes(cls):
+        return made
+    reduced = pickler.default_reduce(cls)
+    if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
+        return reduced
+    make, arguments, *rest = reduced
+    if make is cloudpickle._make_skeleton_enum:  # noqa: SLF001
+        return _reduce_enum(cls, arguments, rest)
+    if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
+        return reduced
+    kind, name, bases, members, *_ = arguments
+    # Put there by the first instance that is pickled; no part of the definition.
+    rest[0][0].pop("__slotnames__", None)
+    _drop_fields_in_c(rest[0][0])
+    if "__slots__" in cls.__dict__ and not issubclass(cls, tuple):  # NamedTuple makes its own
+        # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
+        members = {**members, "__slots__": cls.__dict__["__slots__"]}
+    return make, (kind, name, bases, members, None, None), *rest
+
+
+def _reduce_enum(cls: Any, arguments: tuple[Any, ...], rest: list[Any]) -> Any:
+    """An enum with its aliases, and with what its members were given when they were made."""
+    bases, name, qualname, _, module, *_ = arguments
+    values = {alias: member.value for alias, member in cls.__members__.items()}
+    members = {
+        member_name: {k: v for k, v in vars(member).items() if k not in _OF_EVERY_MEMBER}
+        for member_name, member in cls._member_map_.items()
+    }
+    (own, slots), *_ = rest
+    own = {k: v for k, v in own.items() if k not in values and k not in _COUNTED_BY_ENUM}
+    state = ((own, slots), members)
+    made = (bases, name, qualname, values, module, None, None)
+    return cloudpickle._make_skeleton_enum, made, state, None, None, set_enum  # noqa: SLF001
+
+
+def set_enum(cls: Any, state: tuple[Any, dict[str, dict[str, object]]]) -> None:
+    """Give an enum its methods, and its members what their class's code once gave them."""
+    own, members = state
+    cloudpickle._class_setstate(cls, own)  # noqa: SLF001  # no public twin
+    for name, attributes in members.items():
+        vars(cls._member_map_[name]).update(attributes)
+
+
+_OF_EVERY_MEMBER = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_", "_inverted_"})
+
+_COUNTED_BY_ENUM = frozenset(
+    {"_unhashable_values_", "_hashable_values_", "_unhashable_values_map_"}
+)
+
+
+def _drop_fields_in_c(members: dict[str, object]) -> None:
+    """Leave out what a `ctypes` structure makes itself of its ``_fields_``."""
+    for name in [n for n, v in members.items() if type(v).__name__ == "CField"]:
+        del members[name]
+
+
+def _of_ctypes(cls: Any) -> Any:
+    """How to ask `ctypes` for a class of its own: those of arrays, and metaclasses."""
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is None or not {cls.__module__, type(cls).__module__} & {"_ctypes"}:
+        return None
+    if type(cls) is type(ctypes.Array) and cls is not ctypes.Array:
+        return operator.mul, (cls._type_, cls._length_)
+    hidden = ("Structure", "Union", "Array", "_SimpleCData", "_Pointer")
+    bases = [getattr(ctypes, name) for name in hidden]
+    return next(((type, (base,)) for base in bases if type(base) is cls), None)
