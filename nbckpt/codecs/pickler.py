@@ -27,17 +27,15 @@ from nbckpt.codecs import (
     typevars,
     views,
 )
-from nbckpt.codecs.loading import HEADER, MAGIC, from_namespace
+from nbckpt.codecs.loading import from_namespace
 from nbckpt.codecs.sharing import shareable_ids
+from nbckpt.codecs.streams import StreamWriter
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 OUT_OF_BAND_BYTES = 16 * 1024
 """A buffer smaller than this stays in the stream: a part of its own would cost more."""
-
-SEGMENT_BYTES = 64 * 1024
-"""The C pickler hands a `bytes` or `str` larger than its frame to `write` as one piece."""
 
 Reduced = Any  # what __reduce__ may return, or NotImplemented
 Reducer = Callable[["NamespacePickler", Any], Reduced]
@@ -69,7 +67,7 @@ class Encoded:
     Attributes
     ----------
     parts
-        Stream pieces, then buffers; each stays valid as long as the values are not changed.
+        The stream, its large payloads, then buffers; each stays valid as long as the values are not changed.
     needs
         Names of notebook functions and classes that the stream refers to.
     shares
@@ -106,7 +104,7 @@ def encode(
     EncodeError
         If an object inside refuses; it is named.
     """
-    writer = _SegmentWriter()
+    writer = StreamWriter()
     buffers: list[Buffer] = []
     pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
     enabled = gc.isenabled()
@@ -121,10 +119,8 @@ def encode(
     finally:
         if enabled:
             gc.enable()
-    segments = writer.segments()
-    segments[0] = HEADER.pack(MAGIC, len(segments)) + segments[0]
     return Encoded(
-        parts=[*segments, *buffers],
+        parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),
         shares=shares | frozenset(pickler.views) | frozenset(pickler.storages),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
@@ -145,7 +141,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
 
     def __init__(
         self,
-        writer: _SegmentWriter,
+        writer: StreamWriter,
         buffers: list[Buffer],
         scope: Scope,
         *,
@@ -270,28 +266,3 @@ def is_by_reference(value: object) -> bool:
 def _is_named(value: object) -> TypeGuard[FunctionType | type]:
     """Whether `value` is a function or class, by its type: a dead weak proxy has no class."""
     return issubclass(type(value), FunctionType | type)
-
-
-class _SegmentWriter:
-    """What the pickler writes to; large payloads become pieces of their own, uncopied."""
-
-    def __init__(self) -> None:
-        self._done: list[bytes] = []
-        self._current: list[bytes] = []
-
-    def write(self, data: Any) -> int:
-        if type(data) is bytes and len(data) >= SEGMENT_BYTES:
-            self._end_current()
-            self._done.append(data)
-        else:
-            self._current.append(bytes(data))
-        return len(data)
-
-    def _end_current(self) -> None:
-        if self._current or not self._done:
-            self._done.append(b"".join(self._current))
-            self._current = []
-
-    def segments(self) -> list[bytes]:
-        self._end_current()
-        return self._done

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from blake3 import blake3
 
 from nbckpt.digests import Digest, digest_of
+from nbckpt.storage.cutting import by_content, evenly, in_groups
 from nbckpt.storage.packs import CHUNK_BYTES, Name
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-TREE_MAGIC = b"NBT1"
+MAGIC_1 = b"NBT1"
+MAGIC = b"NBT2"
 HEAD = struct.Struct("<4sI")
-PART = struct.Struct("<QB")
+PART_1 = struct.Struct("<QB")
+PART = struct.Struct("<QBI")
 NAME_BYTES = 32
 READONLY = 1
+GROUPED = 2
+UNGROUPED_NAMES = 32
+"""A part of at most so many chunks names them in the tree itself."""
 
 
 class Part(NamedTuple):
@@ -32,11 +38,29 @@ class Part(NamedTuple):
     ----------
     readonly
         Whether the buffer that was put refused writes; what comes back does the same.
+    grouped
+        Whether `names` are those of groups: chunks whose bytes are the names, one after the other.
     """
 
     size: int
     readonly: bool
     names: tuple[Name, ...]
+    grouped: bool = False
+
+
+class Tree(NamedTuple):
+    """What names the chunks of a blob.
+
+    Attributes
+    ----------
+    root
+        Its digest is the blob's.
+    groups
+        Bytes of the chunks that hold names.
+    """
+
+    root: bytes
+    groups: list[bytes]
 
 
 def flat(part: Buffer) -> memoryview:
@@ -50,44 +74,68 @@ def flat(part: Buffer) -> memoryview:
     return PickleBuffer(part).raw()
 
 
-def cut(view: memoryview) -> Iterator[memoryview]:
-    """The chunks of a part: 256 KiB each, the last one shorter."""
-    for start in range(0, len(view), CHUNK_BYTES):
-        yield view[start : start + CHUNK_BYTES]
+def is_stream(number: int, part: Buffer) -> bool:
+    """Whether a part is cut by its content: the first one, if it is `bytes`."""
+    return number == 0 and type(part) is bytes
 
 
-def encode_tree(parts: Sequence[Part]) -> bytes:
-    """The tree of a blob."""
-    pieces = [HEAD.pack(TREE_MAGIC, len(parts))]
-    for part in parts:
-        pieces.append(PART.pack(part.size, READONLY if part.readonly else 0))
-        pieces.extend(part.names)
-    return b"".join(pieces)
+def cut(number: int, part: Buffer) -> Iterator[memoryview]:
+    """The chunks of a blob's part of this number."""
+    return by_content(flat(part)) if is_stream(number, part) else evenly(flat(part))
+
+
+def tree_of(parts: Sequence[Part]) -> Tree:
+    """The tree of a blob whose parts name their chunks."""
+    groups: list[bytes] = []
+    pieces = [HEAD.pack(MAGIC, len(parts))]
+    for size, readonly, names, _ in parts:
+        flags = READONLY if readonly else 0
+        if len(names) > UNGROUPED_NAMES:
+            flags |= GROUPED
+            own = [b"".join(group) for group in in_groups(names)]
+            groups += own
+            names = tuple(blake3(group).digest() for group in own)  # noqa: PLW2901 - a level up
+        pieces.append(PART.pack(size, flags, len(names)))
+        pieces.extend(names)
+    return Tree(b"".join(pieces), groups)
 
 
 def digest_of_parts(parts: Sequence[Buffer]) -> Digest:
     """The digest that a blob of these parts has, without storing it."""
-    tree = []
-    for part in parts:
-        view = flat(part)
-        names = tuple(blake3(chunk).digest() for chunk in cut(view))
-        tree.append(Part(len(view), view.readonly, names))
-    return digest_of(encode_tree(tree))
+    named = []
+    for number, part in enumerate(parts):
+        names = tuple(blake3(chunk).digest() for chunk in cut(number, part))
+        view = memoryview(part)
+        named.append(Part(view.nbytes, view.readonly, names))
+    return digest_of(tree_of(named).root)
 
 
-def decode_tree(tree: bytes | memoryview) -> list[Part] | None:
-    """The parts that a tree names; None if it is no tree."""
-    if len(tree) < HEAD.size or HEAD.unpack_from(tree)[0] != TREE_MAGIC:
+def decode_root(root: bytes | memoryview) -> list[Part] | None:
+    """The parts that a tree's root names; None if it is none."""
+    if len(root) < HEAD.size:
+        return None
+    magic, count = HEAD.unpack_from(root)
+    if magic not in (MAGIC, MAGIC_1):
         return None
     parts = []
     at = HEAD.size
-    for _ in range(HEAD.unpack_from(tree)[1]):
-        if at + PART.size > len(tree):
+    for _ in range(count):
+        head = PART if magic == MAGIC else PART_1
+        if at + head.size > len(root):
             return None
-        size, flags = PART.unpack_from(tree, at)
-        at += PART.size
-        end = at + -(-size // CHUNK_BYTES) * NAME_BYTES
-        names = tuple(bytes(tree[i : i + NAME_BYTES]) for i in range(at, end, NAME_BYTES))
-        parts.append(Part(size, bool(flags & READONLY), names))
+        size, flags, *counted = head.unpack_from(root, at)
+        at += head.size
+        # In format 1 every part is cut evenly, which says how many names there are.
+        end = at + (counted[0] if counted else -(-size // CHUNK_BYTES)) * NAME_BYTES
+        if end > len(root):
+            return None
+        names = names_in(root[at:end])
+        parts.append(Part(size, bool(flags & READONLY), names, bool(flags & GROUPED)))
         at = end
-    return parts if at == len(tree) else None
+    return parts if at == len(root) else None
+
+
+def names_in(data: bytes | memoryview) -> tuple[Name, ...]:
+    """The names that stand one after the other in `data`."""
+    whole = bytes(data)
+    return tuple(whole[i : i + NAME_BYTES] for i in range(0, len(whole), NAME_BYTES))

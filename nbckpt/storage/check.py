@@ -17,9 +17,10 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
-from nbckpt.storage.blobs import decode_tree
+from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.disk import digest_of_file, read_at
 from nbckpt.storage.following import Journals
+from nbckpt.storage.forms import Expander
 from nbckpt.storage.packs import SUFFIX, Frame, Name, Place, find_frames, open_pack
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
@@ -97,6 +98,7 @@ class _Check:
         self.spoiled: set[Place] = set()
         self.reached: set[Name] = set()
         self.packs = self.chunks = self.size_bytes = 0
+        self.expander = Expander()
 
     def run(self) -> Report:
         # Journals first: what they name was written before them, even while others go on writing.
@@ -155,7 +157,8 @@ class _Check:
 
     def _read_chunk(self, fd: int, name: Name, place: Place) -> None:
         self.chunks += 1
-        if blake3(read_at(fd, place.length, place.offset)).digest() == name:
+        data = self._chunk(fd, place)
+        if data is not None and blake3(data).digest() == name:
             self.sound[name] = place
         else:
             self.bad[name] = place
@@ -191,14 +194,25 @@ class _Check:
             return
         if not self._find_chunk(name, what):
             return
-        parts = decode_tree(self._bytes(self.sound[name]))
+        parts = decode_root(self._bytes(name))
         if parts is None:
             self._tell("damaged", f"blob {digest}", f"is no tree; {what}")
             return
         for part in parts:
-            for chunk in part.names:
+            for chunk in self._names(part, what):
                 if chunk not in self.reached:
                     self._find_chunk(chunk, what)
+
+    def _names(self, part: Part, what: str) -> Iterator[Name]:
+        """The chunks of a part; those that a group names only if it can be read."""
+        if not part.grouped:
+            yield from part.names
+            return
+        for group in part.names:
+            if group not in self.reached:
+                self._find_chunk(group, what)
+            if group in self.sound:
+                yield from names_in(self._bytes(group))
 
     def _find_chunk(self, name: Name, what: str) -> bool:
         self.reached.add(name)
@@ -210,12 +224,17 @@ class _Check:
             self._tell("missing", f"chunk {name.hex()}", what)
         return False
 
-    def _bytes(self, place: Place) -> bytes:
+    def _bytes(self, name: Name) -> memoryview | bytes:
+        """The bytes of a sound chunk."""
+        place = self.sound[name]
         fd = open_pack(self.path / "packs", place.pack)
         try:
-            return read_at(fd, place.length, place.offset)
+            return self._chunk(fd, place) or b""
         finally:
             os.close(fd)
+
+    def _chunk(self, fd: int, place: Place) -> memoryview | bytes | None:
+        return self.expander.bytes_of(place, read_at(fd, place.length, place.offset))
 
     # -- tables
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage.disk import create_beside, refusal, refused, sync_folder
 
-FORMAT = 1
+FORMAT = 2
 MARK = "format.json"
 ROOMS = ("journal", "packs", "tables", "history")
 OWN = frozenset({MARK, ".gitignore", *ROOMS})
@@ -36,23 +36,43 @@ def open_folder(path: Path, *, create: bool) -> None:
         _make(path)
 
 
+def mark_format(path: Path) -> None:
+    """Say that the store holds what readers of an earlier format cannot read.
+
+    A store of an earlier format becomes one of this format with the first pack that is added;
+    what it holds stays as it is.
+
+    Raises
+    ------
+    OSError
+        If the disk refuses.
+    """
+    if _format_of(path) not in (None, FORMAT):
+        _write_mark(path)
+
+
 def _is_store(path: Path) -> bool:
     """Whether the mark is there and says a format that is known."""
+    version = _format_of(path)
+    if version is not None and version > FORMAT:
+        message = f"{path} has store format {version}, newer than {FORMAT}: upgrade nbckpt"
+        raise FormatError(message)
+    return version is not None
+
+
+def _format_of(path: Path) -> int | None:
+    """What the mark says; None if there is none."""
     try:
         mark = json.loads((path / MARK).read_bytes())
-        version = int(mark["format"])
+        return int(mark["format"])
     except (FileNotFoundError, NotADirectoryError):
-        return False
+        return None
     except OSError as error:
         message = f"{path / MARK} cannot be read: {error.strerror}"
         raise StoreError(message) from error
     except (ValueError, KeyError, TypeError) as error:
         message = f"{path / MARK} is damaged; a whole one reads {json.dumps({'format': FORMAT})}"
         raise FormatError(message) from error
-    if version > FORMAT:
-        message = f"{path} has store format {version}, newer than {FORMAT}: upgrade nbckpt"
-        raise FormatError(message)
-    return True
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -84,6 +104,10 @@ def _make(path: Path) -> None:
         (path / room).mkdir(parents=True, exist_ok=True)
     with create_beside(path / ".gitignore") as ignored:
         ignored.write_text("*\n")
+    _write_mark(path)
+    sync_folder(path.parent)
+
+
+def _write_mark(path: Path) -> None:
     with create_beside(path / MARK) as mark:
         mark.write_text(json.dumps({"format": FORMAT}) + "\n")
-    sync_folder(path.parent)

@@ -25,6 +25,10 @@ MAP_FIXED = 0x10
 MAX_RUNS = 1024  # of 65,530 mappings that Linux allows a process
 
 
+ZEROS_FD = -1
+"""In place of a file: a run of zeros."""
+
+
 class Run(NamedTuple):
     """A range of a file."""
 
@@ -38,11 +42,17 @@ def join_runs(runs: Sequence[Run]) -> list[Run]:
     joined: list[Run] = []
     for run in runs:
         last = joined[-1] if joined else None
-        if last and (last.fd, last.offset + last.length) == (run.fd, run.offset):
+        if last and _follows(last, run):
             joined[-1] = last._replace(length=last.length + run.length)
         else:
             joined.append(run)
     return joined
+
+
+def _follows(last: Run, run: Run) -> bool:
+    if last.fd != run.fd:
+        return False
+    return run.fd == ZEROS_FD or last.offset + last.length == run.offset
 
 
 def gather(runs: Sequence[Run]) -> memoryview:
@@ -58,13 +68,18 @@ def gather(runs: Sequence[Run]) -> memoryview:
     """
     runs = join_runs(runs)
     for run in runs:
-        if os.fstat(run.fd).st_size < run.offset + run.length:
+        if run.fd != ZEROS_FD and os.fstat(run.fd).st_size < run.offset + run.length:
             raise EOFError(run.offset)
     size = sum(run.length for run in runs)
     if size < MAPPED_BYTES:
         return _read(runs, memoryview(bytearray(size)))
-    mapped = _mapped(runs, size) if _can_map(runs) else None
+    mapped = _mapped(runs, size) if can_map(runs) else None
     return mapped or _read(runs, memoryview(_anonymous(size)))
+
+
+def new_memory(size: int) -> memoryview:
+    """Writable memory that is all zeros."""
+    return memoryview(_anonymous(size) if size >= MAPPED_BYTES else bytearray(size))
 
 
 def _anonymous(size: int) -> mmap.mmap:
@@ -74,7 +89,7 @@ def _anonymous(size: int) -> mmap.mmap:
 def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
     rest = memory
     for run in runs:
-        done = 0
+        done = run.length if run.fd == ZEROS_FD else 0  # what is new is zero
         while done < run.length:
             count = os.preadv(run.fd, [rest[done : run.length]], run.offset + done)
             if count == 0:
@@ -84,11 +99,12 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
     return memory
 
 
-def _can_map(runs: Sequence[Run]) -> bool:
+def can_map(runs: Sequence[Run]) -> bool:
+    """Whether these runs, joined, can be mapped into one range."""
     if _libc() is None or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
         return False
     whole_pages = all(run.length % PAGE_BYTES == 0 for run in runs[:-1])
-    return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs)
+    return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs if run.fd != ZEROS_FD)
 
 
 def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
@@ -101,7 +117,10 @@ def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
     protection = mmap.PROT_READ | mmap.PROT_WRITE
     flags = MAP_PRIVATE | MAP_FIXED
     for fd, offset, length in runs:
-        if _libc().mmap(address, length, protection, flags, fd, offset) != address:
+        if (
+            fd != ZEROS_FD
+            and _libc().mmap(address, length, protection, flags, fd, offset) != address
+        ):
             return None
         address += length
     return memoryview(memory)

@@ -23,30 +23,43 @@ Name: TypeAlias = bytes
 """A digest as its 32 bytes."""
 
 SUFFIX = ".pack"
-VERSION = 1
+VERSION = 2
 HEADER = struct.Struct("<8sI52x")
 MAGIC = b"\x93NBPACK\n"
 FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
 FRAME = struct.Struct("<16sQQQI20x")
-ENTRY = struct.Struct("<32sQIB3x")
+ENTRY = struct.Struct("<32sQIB3s")
 SUM_BYTES = 32
 NO_FRAME = 0
+
 RAW = 0
+ZSTD = 1
+ZEROS = 2
 
 CHUNK_BYTES = 256 << 10
 PAGE_BYTES = 4096
 ALIGNED_BYTES = 64
 MAPPED_BYTES = 64 << 10
 ROLL_BYTES = 256 << 20
+HELD_BYTES = 1 << 20
 
 
 class Place(NamedTuple):
-    """Where a chunk lies: the name of a pack, without its suffix, and a range of bytes in it."""
+    """Where a chunk lies: the name of a pack, without its suffix, and a range of bytes in it.
+
+    Attributes
+    ----------
+    length
+        Of its bytes on disk.
+    size
+        Of its bytes.
+    """
 
     pack: str
     offset: int
     length: int
-    codec: int = RAW
+    codec: int
+    size: int
 
 
 class Frame(NamedTuple):
@@ -85,8 +98,12 @@ def encode_frame(chunks: dict[Name, Place], *, offset: int, previous: int, start
     """The bytes of the index frame that stands at `offset`."""
     head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks))
     entries = b"".join(
-        ENTRY.pack(name, place.offset, place.length, place.codec) for name, place in chunks.items()
-    )
+        ENTRY.pack(
+            name, place.offset, place.length, place.codec,
+            b"" if place.codec == RAW else place.size.to_bytes(3, "little"),
+        )
+        for name, place in chunks.items()
+    )  # fmt: skip
     return head + entries + blake3(head + entries).digest()
 
 
@@ -103,8 +120,8 @@ def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
     if len(entries) != count * ENTRY.size or blake3(head + entries).digest() != checksum:
         return None
     chunks = tuple(
-        (name, Place(pack, at, length, codec))
-        for name, at, length, codec in ENTRY.iter_unpack(entries)
+        (name, Place(pack, at, length, codec, int.from_bytes(size, "little") if codec else length))
+        for name, at, length, codec, size in ENTRY.iter_unpack(entries)
     )
     return Frame(offset, len(head) + len(body), previous, start, chunks)
 
@@ -173,6 +190,9 @@ class PackWriter:
     start: int = HEADER.size
     named: bool = False
     open_chunks: dict[Name, Place] = field(default_factory=dict)
+    _held: list[memoryview | bytes] = field(default_factory=list)
+    _held_start: int = 0
+    _held_end: int = 0
 
     @classmethod
     def begin(cls, folder: Path, name: str) -> PackWriter:
@@ -190,29 +210,49 @@ class PackWriter:
         """Of the file."""
         return self.folder / f"{self.name}{SUFFIX}"
 
-    def put(self, name: Name, data: memoryview, *, after: Place | None, mapped: bool) -> Place:
-        """Write a chunk: back to back `after` the one before it, or aligned.
+    def reserve(
+        self, name: Name, length: int, *, size: int, codec: int = RAW, unit: int = 1
+    ) -> Place:
+        """The place of a chunk whose bytes the caller will write there, or `hold` for later.
 
         Parameters
         ----------
-        after
-            The chunk of the same part that was written just before, if there is one.
-        mapped
-            Whether it begins a range that readers will map, hence on a page.
+        unit
+            What its offset is a multiple of: `PAGE_BYTES` where readers will map it.
         """
-        offset = self.end
-        if after is None or after.pack != self.name or after.offset + after.length != offset:
-            offset = align(offset, PAGE_BYTES if mapped else ALIGNED_BYTES)
-        # Whatever a refused write left behind `end` is overwritten by the next one.
-        write_at(self.fd, data, offset)
-        place = Place(self.name, offset, len(data))
-        self.end = offset + len(data)
+        # Chunks without bytes lie nowhere, so that no cut takes them away.
+        offset = align(self.end, unit) if length else 0
+        place = Place(self.name, offset, length, codec, size)
+        self.end = max(self.end, offset + length)
         self.open_chunks[name] = place
         return place
+
+    def write(self, place: Place, data: memoryview) -> None:
+        """Write the bytes of a place, or of several that follow each other."""
+        # Whatever a refused write left behind `end` is overwritten by the next one.
+        write_at(self.fd, data, place.offset)
+
+    def hold(self, place: Place, data: memoryview | bytes) -> None:
+        """Write the bytes of a place with those of its neighbours, at the next `flush`."""
+        if self._held and place.offset != self._held_end:
+            self.flush()
+        if not self._held:
+            self._held_start = self._held_end = place.offset
+        self._held.append(data)
+        self._held_end += place.length
+        if self._held_end - self._held_start >= HELD_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        held, self._held = self._held, []
+        if held:
+            write_at(self.fd, b"".join(held), self._held_start)
 
     def cut_back(self, end: int | None) -> list[Name]:
         """The names of the chunks past `end`, which are gone; None: all since the header."""
         end = HEADER.size if end is None else end
+        self._held = []
         lost = [name for name, place in self.open_chunks.items() if place.offset >= end]
         for name in lost:
             del self.open_chunks[name]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage.blobs import Part, decode_tree
-from nbckpt.storage.mapping import Run, gather
-from nbckpt.storage.packs import RAW, Name, Place, open_pack
+from nbckpt.storage.blobs import Part, decode_root, names_in
+from nbckpt.storage.forms import Expander
+from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
+from nbckpt.storage.packs import MAPPED_BYTES, RAW, ZEROS, Name, Place
+from nbckpt.storage.parallel import each
+from nbckpt.storage.spans import SPAN_BYTES, Packs, Span, spans_of
+
+PARALLEL_SPANS = 4
 
 
 class Reader:
@@ -41,10 +46,25 @@ class Reader:
         self._verified = verified
         self._damaged = damaged
 
-    def parts(self, digest: Digest) -> list[Part]:
-        """The tree of a blob."""
-        with self._packs() as packs:
-            return self._tree(digest, packs)
+    def size(self, digest: Digest) -> int:
+        """The bytes of all parts of a blob.
+
+        Raises
+        ------
+        BlobNotFoundError
+            If the store does not hold it.
+        """
+        with self._opened(digest) as blob:
+            return sum(part.size for part in blob.root())
+
+    def has(self, digest: Digest) -> bool:
+        """Whether every chunk of a blob has a place; only its tree is read."""
+        try:
+            with self._opened(digest) as blob:
+                names = [name for part in blob.root() for name in blob.names(part)]
+        except BlobNotFoundError:
+            return False
+        return all(self._find(name) is not None for name in names)
 
     def read(self, digest: Digest) -> list[memoryview]:
         """The parts of a blob.
@@ -56,102 +76,166 @@ class Reader:
         FormatError
             If it is damaged.
         """
-        with self._packs() as packs:
-            return [self._part(digest, part, packs) for part in self._tree(digest, packs)]
+        with self._opened(digest) as blob:
+            return [blob.part(part) for part in blob.root()]
 
     @contextmanager
-    def _packs(self) -> Iterator[_Packs]:
-        # Descriptors live as long as one call: nothing to share with threads or forked children,
-        # and a mapping stays when its descriptor goes.
-        packs = _Packs(self._folder)
+    def _opened(self, digest: Digest) -> Iterator[_Blob]:
+        packs = Packs(self._folder)
         try:
-            yield packs
+            yield _Blob(digest, packs, self._find, self._verified, self._damaged)
         finally:
             packs.close()
 
-    def _tree(self, digest: Digest, packs: _Packs) -> list[Part]:
-        name = _name_of(digest)
-        if self._find(name) is None:
+
+class _Blob:
+    """One blob that is being read."""
+
+    def __init__(
+        self,
+        digest: Digest,
+        packs: Packs,
+        find: Callable[[Name], Place | None],
+        verified: set[Name],
+        damaged: Callable[[Name], None],
+    ) -> None:
+        self._digest = digest
+        self._packs = packs
+        self._find = find
+        self._verified = verified
+        self._tell_damaged = damaged
+        self._expander = Expander()
+
+    def root(self) -> list[Part]:
+        """Its parts, as its tree's root names them."""
+        name = _name_of(self._digest)
+        if (place := self._find(name)) is None:
             message = (
-                f"the store does not hold blob {digest[:12]}…; `nbckpt check` lists what is missing"
+                f"the store does not hold blob {self._digest[:12]}…;"
+                " `nbckpt check` lists what is missing"
             )
             raise BlobNotFoundError(message)
-        parts = decode_tree(gather([self._run(digest, name, packs)]))
+        parts = decode_root(self._filled([name], [place]))
         if parts is None:
-            message = f"blob {digest[:12]}… is no blob but a chunk of one"
+            message = f"blob {self._digest[:12]}… is no blob but a chunk of one"
             raise BlobNotFoundError(message)
         return parts
 
-    def _part(self, digest: Digest, part: Part, packs: _Packs) -> memoryview:
-        runs = [self._run(digest, name, packs) for name in part.names]
-        if sum(run.length for run in runs) != part.size:
-            message = f"blob {digest[:12]}… is damaged: its parts and their sizes do not agree"
+    def names(self, part: Part) -> Sequence[Name]:
+        """The chunks of one of its parts."""
+        if not part.grouped:
+            return part.names
+        return names_in(self._filled(part.names, self._places(part.names)))
+
+    def part(self, part: Part) -> memoryview:
+        """The bytes of one of its parts."""
+        names = self.names(part)
+        places = self._places(names)
+        if sum(place.size for place in places) != part.size:
+            message = f"blob {self._digest[:12]}… is damaged: its parts and sizes do not agree"
             raise FormatError(message)
-        memory = gather(runs)
+        memory = self._mapped(names, places) or self._filled(names, places)
         return memory.toreadonly() if part.readonly else memory
 
-    def _run(self, digest: Digest, name: Name, packs: _Packs) -> Run:
-        place = self._find(name)
-        if place is None:
-            message = (
-                f"blob {digest[:12]}… lacks a chunk that no pack holds;"
-                " `nbckpt check` lists what else is missing"
-            )
-            raise BlobNotFoundError(message)
-        try:
-            run = Run(packs.open(place.pack), place.offset, place.length)
-            sound = place.codec == RAW and (name in self._verified or packs.holds(name, run))
-        except (OSError, FormatError) as error:
-            raise self._damage(digest, name, place) from error
-        if not sound:
-            raise self._damage(digest, name, place)
-        self._verified.add(name)
-        return run
+    def _places(self, names: Sequence[Name]) -> list[Place]:
+        places = []
+        for name in names:
+            place = self._find(name)
+            if place is None:
+                message = (
+                    f"blob {self._digest[:12]}… lacks a chunk that no pack holds;"
+                    " `nbckpt check` lists what else is missing"
+                )
+                raise BlobNotFoundError(message)
+            places.append(place)
+        return places
 
-    def _damage(self, digest: Digest, name: Name, place: Place) -> FormatError:
-        self._damaged(name)
-        return FormatError(
-            f"blob {digest[:12]}… is damaged: pack {place.pack} at offset {place.offset};"
+    # -- mapped
+
+    def _mapped(self, names: Sequence[Name], places: Sequence[Place]) -> memoryview | None:
+        """The chunks in one mapped range, each verified; None if they do not lie so."""
+        if sum(place.size for place in places) < MAPPED_BYTES:
+            return None
+        if any(place.codec not in (RAW, ZEROS) for place in places):
+            return None
+        try:
+            runs = join_runs([self._run(place) for place in places])
+        except (OSError, FormatError) as error:
+            self._give_up(names[0], places[0], error)
+        if not can_map(runs):
+            return None
+        self._verify(names, places)
+        try:
+            return gather(runs)
+        except (OSError, EOFError) as error:
+            self._give_up(names[0], places[0], error)
+
+    def _run(self, place: Place) -> Run:
+        if place.codec == ZEROS:
+            return Run(ZEROS_FD, 0, place.size)
+        return Run(self._packs.open(place.pack), place.offset, place.length)
+
+    def _verify(self, names: Sequence[Name], places: Sequence[Place]) -> None:
+        """Read what this process has not verified yet, in several threads where it is much.
+
+        It is read, not mapped: a disk error is then an error and not the end of the process.
+        """
+        unverified = {
+            name: place
+            for name, place in zip(names, places, strict=True)
+            if name not in self._verified
+        }
+        spans = list(spans_of(list(unverified), list(unverified.values())))
+
+        def worker() -> Callable[[int], None]:
+            scratch = memoryview(bytearray(SPAN_BYTES if spans else 0))
+            expander = Expander()
+
+            def verify(number: int) -> None:
+                for _ in self._chunks(spans[number], scratch, expander):
+                    pass
+
+            return verify
+
+        each(len(spans), worker, threads=None if len(spans) >= PARALLEL_SPANS else 1)
+
+    # -- read
+
+    def _filled(self, names: Sequence[Name], places: Sequence[Place]) -> memoryview:
+        """The chunks read into memory, one after the other, each verified."""
+        memory = new_memory(sum(place.size for place in places))
+        scratch = memoryview(bytearray(min(SPAN_BYTES, sum(place.length for place in places))))
+        for span in spans_of(names, places):
+            for at, data in self._chunks(span, scratch, self._expander):
+                memory[at : at + len(data)] = data
+        return memory
+
+    def _chunks(
+        self, span: Span, scratch: memoryview, expander: Expander
+    ) -> Iterator[tuple[int, memoryview | bytes]]:
+        """The chunks of a span, each with its offset in the part; valid until the next span."""
+        try:
+            stored = self._packs.read(span, scratch)
+        except (OSError, FormatError) as error:
+            self._give_up(span.chunks[0][1], span.chunks[0][2], error)
+        for at, name, place in span.chunks:
+            start = place.offset - span.offset
+            data = expander.bytes_of(place, stored[start : start + place.length])
+            if data is None:
+                self._give_up(name, place)
+            if name not in self._verified:
+                if blake3(data).digest() != name:
+                    self._give_up(name, place)
+                self._verified.add(name)
+            yield at, data
+
+    def _give_up(self, name: Name, place: Place, error: BaseException | None = None) -> NoReturn:
+        self._tell_damaged(name)
+        message = (
+            f"blob {self._digest[:12]}… is damaged: pack {place.pack} at offset {place.offset};"
             " `nbckpt check` lists what else is"
         )
-
-
-class _Packs:
-    """Descriptors of the packs that one call reads."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._fds: dict[str, int] = {}
-        self._scratch = bytearray()
-
-    def open(self, pack: str) -> int:
-        if pack not in self._fds:
-            self._fds[pack] = open_pack(self._folder, pack)
-        return self._fds[pack]
-
-    def holds(self, name: Name, run: Run) -> bool:
-        """Whether the bytes of a run are those that `name` names.
-
-        They are read, not mapped: a disk error is then an error and not the end of the process.
-        """
-        if len(self._scratch) < run.length:
-            self._scratch = bytearray(run.length)
-        data = memoryview(self._scratch)[: run.length]
-        return _read_into(run, data) == run.length and blake3(data).digest() == name
-
-    def close(self) -> None:
-        for fd in self._fds.values():
-            os.close(fd)
-
-
-def _read_into(run: Run, data: memoryview) -> int:
-    done = 0
-    while done < run.length:
-        count = os.preadv(run.fd, [data[done:]], run.offset + done)
-        if count == 0:
-            break
-        done += count
-    return done
+        raise FormatError(message) from error
 
 
 def _name_of(digest: Digest) -> Name:

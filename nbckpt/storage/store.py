@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
-from nbckpt.errors import CaptureError, NotFoundError, StoreError
+from nbckpt.errors import CaptureError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
 from nbckpt.storage.folder import open_folder
@@ -116,7 +116,8 @@ class Store:
         Parameters
         ----------
         parts
-            C- or Fortran-contiguous buffers. The first is the pickle stream, by custom.
+            C- or Fortran-contiguous buffers. The first is the pickle stream, by custom: if it is
+            `bytes`, it is cut by its content, so that what changed in it is what it costs.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class Store:
     def get_blob(self, digest: Digest) -> list[memoryview]:
         """The parts of a blob, as writable as they were when they were put.
 
-        Parts of 64 KiB and more are mapped copy-on-write: there at once, read when touched, and
+        Buffers of 64 KiB and more are mapped copy-on-write: there at once, read when touched, and
         free to change, since their files never do. Each chunk is verified the first time that
         this process reads it.
 
@@ -152,15 +153,11 @@ class Store:
         BlobNotFoundError
             If the store does not hold the blob.
         """
-        return sum(part.size for part in self._reader.parts(digest))
+        return self._reader.size(digest)
 
     def has_blob(self, digest: Digest) -> bool:
         """Whether every chunk of the blob has a place; their bytes are not looked at."""
-        try:
-            parts = self._reader.parts(digest)
-        except NotFoundError:
-            return False
-        return all(self._find(name) is not None for part in parts for name in part.names)
+        return self._reader.has(digest)
 
     # -- tables
 

@@ -1,0 +1,197 @@
+"""The packs that one session appends to, and the chunks in them that are not durable yet."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from blake3 import blake3
+
+from nbckpt.errors import StoreError
+from nbckpt.storage.disk import read_at
+from nbckpt.storage.folder import mark_format
+from nbckpt.storage.forms import Expander
+from nbckpt.storage.index import Index
+from nbckpt.storage.packs import (
+    MAPPED_BYTES,
+    PAGE_BYTES,
+    RAW,
+    ROLL_BYTES,
+    ZEROS,
+    Batch,
+    Frame,
+    Name,
+    PackWriter,
+    Place,
+    open_pack,
+)
+
+
+class Batches:
+    """Chunks on their way to the disk.
+
+    Whoever adds chunks holds `lock`, from its first to its last one.
+
+    Parameters
+    ----------
+    name
+        With which the packs' names begin.
+    verified
+        Chunks whose bytes are known to be right; grows by those that are added.
+    """
+
+    def __init__(self, folder: Path, name: str, index: Index, verified: set[Name]) -> None:
+        self.lock = threading.Lock()
+        self._folder = folder
+        self._name = name
+        self._index = index
+        self._verified = verified
+        self._packs: list[PackWriter] = []
+        self._begun = 0
+        self._pending: dict[Name, Place] = {}  # in the kernel's cache, not known to be durable
+        self._suspect: dict[Name, Place] = {}  # of those: a sync failed, the disk may lack them
+        self._frames: list[tuple[PackWriter, Frame]] = []  # written, to be synced
+
+    def find(self, name: Name) -> Place | None:
+        """The place of a chunk that is here and not durable yet."""
+        return self._pending.get(name)
+
+    def has(self, name: Name) -> bool:
+        """Whether a chunk is here, or durable already."""
+        return name in self._pending or self._index.find(name) is not None
+
+    # -- adding: with the lock held
+
+    def reserve(
+        self, name: Name, length: int, *, size: int, codec: int = RAW, unit: int = 1
+    ) -> tuple[PackWriter, Place]:
+        """A place for a chunk, and the pack to write or hold its bytes with."""
+        if not self._packs or self._packs[-1].end >= ROLL_BYTES:
+            if not self._begun:
+                mark_format(self._folder.parent)
+            self._packs.append(PackWriter.begin(self._folder, f"{self._name}-{self._begun}"))
+            self._begun += 1
+        pack = self._packs[-1]
+        place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
+        self._pending[name] = place
+        self._verified.add(name)
+        return pack, place
+
+    def flush(self) -> None:
+        """Write what the packs hold back."""
+        for pack in self._packs:
+            pack.flush()
+
+    def ends(self) -> dict[str, int]:
+        """Where each pack ends now, for `cut_back`."""
+        return {pack.name: pack.end for pack in self._packs}
+
+    def cut_back(self, ends: Mapping[str, int]) -> None:
+        """Forget the chunks that lie past these ends, and give their room back to the disk."""
+        for pack in self._packs:
+            for name in pack.cut_back(ends.get(pack.name)):
+                self._pending.pop(name, None)
+                self._verified.discard(name)
+
+    # -- batches: called by the one committing thread
+
+    def seal(self) -> list[Batch]:
+        """Close and sync the batch of each pack that has new chunks.
+
+        Raises
+        ------
+        StoreError
+            If what was accepted once can no longer be read back.
+        OSError
+            If the disk refuses.
+        """
+        if not self._pending:
+            return []
+        with self.lock:
+            self._rewrite()
+            for pack in self._packs:
+                if pack.open_chunks:
+                    self._frames.append((pack, pack.seal()))
+        try:
+            for pack in {id(pack): pack for pack, _ in self._frames}.values():
+                pack.sync()
+        except OSError:
+            self._distrust()
+            raise
+        return self._accept()
+
+    def close(self) -> None:
+        """Let go of all files, as they are."""
+        for pack in {id(p): p for p in [*self._packs, *(p for p, _ in self._frames)]}.values():
+            with suppress(OSError):
+                pack.close()
+        self._packs = []
+
+    def _accept(self) -> list[Batch]:
+        with self.lock:
+            batches = []
+            for pack, frame in self._frames:
+                self._index.add(pack.name, frame)
+                batches.append(Batch(pack.name, frame.offset))
+                for name, _ in frame.chunks:
+                    self._pending.pop(name, None)
+            self._frames = []
+            self._let_go_of_full_packs()
+        return batches
+
+    def _let_go_of_full_packs(self) -> None:
+        full = [pack for pack in self._packs[:-1] if not pack.open_chunks]
+        for pack in full:
+            self._packs.remove(pack)
+            pack.close()
+
+    def _distrust(self) -> None:
+        """After a failed sync, give up these packs: the kernel may have dropped their pages.
+
+        Syncing once more would succeed and mean nothing [1]_. What can still be read back is
+        written again, elsewhere, by the next commit.
+
+        References
+        ----------
+        .. [1] Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020.
+        """
+        with self.lock:
+            self._suspect |= self._pending
+            for pack in self._packs:
+                pack.close()
+            self._packs = []
+            self._frames = []
+
+    def _rewrite(self) -> None:
+        expander = Expander()
+        for name, place in list(self._suspect.items()):
+            stored = self._read_back(place)
+            data = expander.bytes_of(place, stored)
+            if data is None or blake3(data).digest() != name:
+                message = (
+                    f"the disk that holds {self._folder} lost bytes that it had accepted:"
+                    " nothing more can be kept by this session; restart the kernel and %resume"
+                )
+                raise StoreError(message)
+            mapped = place.codec == RAW and place.length >= MAPPED_BYTES
+            pack, new = self.reserve(
+                name,
+                place.length,
+                size=place.size,
+                codec=place.codec,
+                unit=PAGE_BYTES if mapped else 1,
+            )
+            pack.write(new, memoryview(stored))
+            del self._suspect[name]
+
+    def _read_back(self, place: Place) -> bytes:
+        if place.codec == ZEROS:
+            return b""
+        fd = open_pack(self._folder, place.pack)
+        try:
+            return read_at(fd, place.length, place.offset)
+        finally:
+            os.close(fd)

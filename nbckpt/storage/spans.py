@@ -1,0 +1,87 @@
+"""Chunks that lie side by side on disk, and are read with one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nbckpt.storage.packs import Name, Place, open_pack
+
+SPAN_BYTES = 1 << 20
+GAP_BYTES = 4096  # less is read along rather than skipped
+
+
+class Span(NamedTuple):
+    """A range of a pack, and the chunks in it.
+
+    Attributes
+    ----------
+    chunks
+        Each with the offset of its bytes in the blob's part.
+    """
+
+    pack: str
+    offset: int
+    length: int
+    chunks: list[tuple[int, Name, Place]]
+
+
+def spans_of(names: Sequence[Name], places: Sequence[Place]) -> Iterator[Span]:
+    """The chunks of a part, neighbours together, in the order of the part."""
+    open_: list[tuple[int, Name, Place]] = []
+    pack, start, end, at = "", 0, 0, 0
+    for name, place in zip(names, places, strict=True):
+        own_end = place.offset + place.length
+        if (
+            open_
+            and place.pack == pack
+            and end <= place.offset <= end + GAP_BYTES
+            and own_end - start <= SPAN_BYTES
+        ):
+            open_.append((at, name, place))
+            end = own_end
+        else:
+            if open_:
+                yield Span(pack, start, end - start, open_)
+            open_ = [(at, name, place)]
+            pack, start, end = place.pack, place.offset, own_end
+        at += place.size
+    if open_:
+        yield Span(pack, start, end - start, open_)
+
+
+class Packs:
+    """Descriptors of the packs that one call reads, opened when they are needed.
+
+    They live as long as one call: nothing to share with threads or forked children, and a
+    mapping stays when its descriptor goes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._fds: dict[str, int] = {}
+
+    def open(self, pack: str) -> int:
+        """A descriptor for reading a pack."""
+        if pack not in self._fds:
+            self._fds[pack] = open_pack(self._folder, pack)
+        return self._fds[pack]
+
+    def read(self, span: Span, scratch: memoryview) -> memoryview:
+        """The bytes of a span, in `scratch` if it has room; fewer where the file ends."""
+        memory = scratch if span.length <= len(scratch) else memoryview(bytearray(span.length))
+        done = 0
+        while done < span.length:
+            rest = memory[done : span.length]
+            count = os.preadv(self.open(span.pack), [rest], span.offset + done)
+            if count == 0:
+                break
+            done += count
+        return memory[:done]
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for fd in self._fds.values():
+            os.close(fd)
