@@ -6,6 +6,7 @@ as it was. A value that cannot be built costs nothing but itself.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -68,8 +69,17 @@ def load(
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
+    builder.build_those_that_lacked_a_name()
+    _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
     return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(builder.failed.values()))
+
+
+def _warn_of(notes: Mapping[str, list[str]]) -> None:
+    """Say what came back otherwise than it was: one warning for all variables of one kind."""
+    for note, names in notes.items():
+        text = f"{', '.join(repr(n) for n in names)} {note}"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:
@@ -97,7 +107,10 @@ class _Builder:
     differing: Mapping[str, Variable]
     values: dict[str, object] = field(default_factory=dict)
     failed: dict[str, Refusal] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
     _begun: set[str] = field(default_factory=set)
+    _failing: dict[str, Variable] = field(default_factory=dict)
+    _lacks_a_name: bool = False
 
     def build(self, variable: Variable) -> None:
         if variable.blob in self._begun:
@@ -105,14 +118,38 @@ class _Builder:
         self._begun.add(variable.blob)
         try:
             parts = self.store.get_blob(variable.blob)
-            self.values |= decode(parts, Loading(self.namespace, self.resolve))
+            loading = Loading(self.namespace, self.resolve)
+            self.values |= decode(parts, loading)
+            for note in loading.notes:
+                self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
         except Exception as error:  # a value's own code may raise anything
+            self._failing[variable.blob] = variable
+            self._lacks_a_name |= isinstance(error, NameError)
             reason = (
                 str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
             )
             for name in variable.group or (variable.name,):
                 type_name = self.manifest[name].type_name if name in self.manifest else "?"
                 self.failed[name] = Refusal(name, name, type_name, f"did not come back: {reason}")
+
+    def build_those_that_lacked_a_name(self) -> None:
+        """Build once more what the values' own code could not for want of a global name.
+
+        A class of the notebook may use `np` while an instance is made; the first time round the
+        name is not yet bound. It is now, until all are built.
+        """
+        if not self._lacks_a_name:
+            return
+        lent = {n: v for n, v in self.values.items() if n not in self.namespace}
+        self.namespace.update(lent)
+        try:
+            again, self.failed = list(self._failing.values()), {}
+            self._begun.difference_update(self._failing)
+            for variable in again:
+                self.build(variable)
+        finally:
+            for name in lent:
+                del self.namespace[name]
 
     def resolve(self, name: str) -> object:
         """A function or class of the notebook: the live one if it is the same, else built."""

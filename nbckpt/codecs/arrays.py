@@ -1,141 +1,262 @@
-"""NumPy arrays, their views, and the blocks of pandas frames.
+"""NumPy arrays, their subclasses and their views.
 
-Two arrays on one memory stay two arrays on one memory. pandas is the exception: its frames are
-values (copy on write), so the arrays inside them are always written on their own.
+Arrays on one memory stay arrays on one memory, also on that of a `bytearray` or a tensor. pandas
+is the exception: its frames are values (copy on write), so the arrays inside them are always
+written on their own.
 """
 
 from __future__ import annotations
 
+import array as standard
 import pickle
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from nbckpt.codecs import memmaps, storages, tensors
+from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from nbckpt.codecs.pickler import NamespacePickler
 
+MAX_GAPS = 4
+"""An array that is spread over more than so many times its size is written without the gaps."""
+
+SMALL_BYTES = 16 * 1024
+"""Gaps of less than this are written always."""
+
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How arrays and holders of arrays of type `kind` are written; None for anything else."""
+    """How arrays of type `kind` are written; None for anything else."""
     numpy = sys.modules.get("numpy")
-    if numpy is not None and kind is numpy.ndarray:
-        return reduce_array
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not kind.__module__.startswith("pandas"):
+    if numpy is None or not hasattr(numpy, "ndarray"):
         return None
-    internals = sys.modules["pandas._libs.internals"]
-    if issubclass(kind, internals.Block):
-        return _reduce_block
-    if issubclass(kind, pandas.Index | pandas.api.extensions.ExtensionArray):
-        return _reduce_owner
-    return None
+    if kind is numpy.ndarray:
+        return reduce_array
+    if kind is numpy.finfo:
+        return _reduce_finfo
+    if not issubclass(kind, numpy.ndarray):
+        return None
+    if kind is numpy.memmap:
+        return _reduce_memmap
+    return _reduce_subclass if _is_taken_apart(kind) else None
 
 
-def root_of(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory of `array`: itself, or the last of its chain of bases."""
+def _is_taken_apart(kind: type) -> bool:
+    """Whether all that a subclass of arrays holds is an array and the instance's attributes."""
     import numpy as np
 
-    while type(array.base) is np.ndarray:
-        array = array.base
-    return array
+    known: tuple[Any, ...] = (np.ndarray, np.ma.MaskedArray)
+    names = ("__reduce__", "__reduce_ex__", "__setstate__")
+    return any(all(getattr(kind, n) is getattr(base, n) for n in names) for base in known)
 
 
 def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
-    """An array as its buffer, or as a view of the array whose memory it shares."""
+    """An array as its buffer, or as a view of the memory that it shares."""
     if id(array) in pickler.private:
-        return _as_buffer(array)
-    root = root_of(array)
-    pickler.views.setdefault(id(root), set()).add(id(array))
-    if root is not array and id(root) in pickler.linked:
-        return _as_view(array, root)
-    return _as_buffer(array)
+        return _as_buffer(pickler, array)
+    root = _root_of(pickler, array)
+    if elsewhere := _memory_elsewhere(pickler, root):
+        return _as_view(array, *elsewhere)
+    owner = id(owner_of(root))
+    pickler.views.setdefault(owner, set()).add(id(array))
+    if root is not array and owner in pickler.linked and _can_be_viewed(root):
+        return _as_view(array, root, bounds_of(root)[0])
+    return _as_buffer(pickler, array)
 
 
-def _as_view(array: np.ndarray, root: np.ndarray) -> Any:
-    offset = _address(array) - _address(root)
-    layout = (array.shape, array.dtype, array.strides, array.flags.writeable)
-    return view_of, (root, offset, *layout)
-
-
-def _as_buffer(array: np.ndarray) -> Any:
+def _root_of(pickler: NamespacePickler, array: np.ndarray) -> np.ndarray:
+    """The owner of the memory of `array` as a plain array: one for all that lie on it."""
     import numpy as np
 
-    if array.dtype.hasobject or array.size == 0 or array.ndim == 0:
+    owner = owner_of(array)
+    if type(owner) is np.ndarray:
+        return owner
+    root: np.ndarray | None = pickler.roots.get(id(owner))
+    if root is None:
+        root = pickler.roots[id(owner)] = np.ndarray.view(owner, np.ndarray)
+        pickler.keep(owner)
+    return root
+
+
+def _memory_elsewhere(pickler: NamespacePickler, root: np.ndarray) -> tuple[object, int] | None:
+    """What is no array and has the memory of `root`, if that is shared, and where it begins."""
+    if root.dtype.hasobject or root.size == 0:
+        return None
+    first = bounds_of(root)[0]
+    base: Any = root.base
+    if memmaps.is_on_file(owner := owner_of(root)):
+        return owner, first
+    if "torch" in sys.modules:
+        pickler.addresses.add(first)
+        if first in pickler.linked or tensors.is_tensor(base):
+            ref = tensors.ref_of_array(pickler, root, span_of(root))
+            return ref, ref.address
+    exporter = base.obj if isinstance(base, memoryview) else base
+    if not isinstance(exporter, bytearray | standard.array):
+        return None
+    pickler.exporters[id(exporter)] = exporter
+    pickler.views.setdefault(id(exporter), set()).add(id(root))
+    if id(exporter) not in pickler.linked:
+        return None
+    import numpy as np
+
+    return exporter, address_of(np.frombuffer(exporter, "u1"))
+
+
+def _can_be_viewed(root: np.ndarray) -> bool:
+    # pickle makes arrays of objects anew in one of these two orders.
+    return not root.dtype.hasobject or root.flags.c_contiguous or root.flags.f_contiguous
+
+
+def _as_view(array: np.ndarray, memory: object, first: int) -> Any:
+    layout = (array.shape, array.dtype, array.strides, array.flags.writeable)
+    return view_of, (memory, address_of(array) - first, *layout)
+
+
+def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
+    if array.dtype.hasobject:
+        return _as_list(array)
+    if array.size == 0:
+        return empty_from, (array.dtype, array.shape, array.flags.writeable)
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        order = "C" if array.flags.c_contiguous else "F"
+        data = pickle.PickleBuffer(span_of(array))  # type: ignore[arg-type]  # it is a buffer
+        return array_from, (data, array.dtype, array.shape, order, array.flags.writeable)
+    return _as_span(pickler, array)
+
+
+def _as_list(array: np.ndarray) -> Any:
+    """As numpy does; `pickle` has no way to say that an array of objects is read-only."""
+    if array.flags.writeable:
         return NotImplemented
-    if array.flags.c_contiguous:
-        order, flat = "C", array.reshape(-1)
-    elif array.flags.f_contiguous:
-        order, flat = "F", array.T.reshape(-1)
-    else:
-        order, flat = "C", np.ascontiguousarray(array).reshape(-1)
-    data = pickle.PickleBuffer(flat.view(np.uint8))  # type: ignore[arg-type]  # it is a buffer
-    return array_from, (data, array.dtype, array.shape, order, array.flags.writeable)
+    reduced: Any = array.__reduce_ex__(2)
+    make, arguments, state = reduced
+    return make, arguments, state, None, None, _set_read_only_state
 
 
-def _address(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
+def _set_read_only_state(array: np.ndarray, state: Any) -> None:
+    array.__setstate__(state)
+    array.flags.writeable = False
+
+
+def _as_span(pickler: NamespacePickler, array: np.ndarray) -> Any:
+    """An array in no simple order: the memory from its first byte to its last, and the strides."""
+    import numpy as np
+
+    first, end = bounds_of(array)
+    is_writeable = array.flags.writeable
+    if end - first > max(SMALL_BYTES, MAX_GAPS * array.nbytes):
+        array = np.array(array, order="K")
+        pickler.keep(array)
+        first, _ = bounds_of(array)
+    span = span_of(array)
+    pickler.keep(span)
+    data = pickle.PickleBuffer(span)  # type: ignore[arg-type]  # it is a buffer
+    layout = (array.shape, array.dtype, array.strides, is_writeable)
+    return view_of, (data, address_of(array) - first, *layout)
 
 
 def array_from(
     data: Any, dtype: np.dtype, shape: tuple[int, ...], order: Any, writeable: bool
 ) -> np.ndarray:
-    """An array that lies on `data`."""
+    """An array that lies on `data`, or owns a copy of it if it came with the stream."""
     import numpy as np
 
     array: np.ndarray = np.ndarray(shape, dtype, buffer=data, order=order)
-    if array.flags.writeable and not writeable:
-        array.flags.writeable = False
-    return array
+    if isinstance(data, bytes | bytearray):
+        array = array.copy(order)
+    return _guarded(array, writeable)
+
+
+def empty_from(dtype: np.dtype, shape: tuple[int, ...], writeable: bool) -> np.ndarray:
+    """An array without elements."""
+    import numpy as np
+
+    return _guarded(np.empty(shape, dtype), writeable)
 
 
 def view_of(
-    root: np.ndarray,
+    memory: Any,
     offset: int,
     shape: tuple[int, ...],
     dtype: np.dtype,
     strides: tuple[int, ...],
     writeable: bool,
 ) -> np.ndarray:
-    """The view of `root` that begins `offset` bytes into it."""
+    """The array that begins `offset` bytes into `memory`: an array's, a tensor's, a buffer's."""
     import numpy as np
 
-    if root.dtype.hasobject:
-        view = np.lib.stride_tricks.as_strided(_shifted(root, offset), shape, strides)
-    else:
+    if isinstance(memory, np.ndarray):
+        # `buffer=` wants C order; the bytes of a Fortran array in memory order are its transpose's.
         # A base that is itself read-only gives a read-only view, as it was.
-        view = np.ndarray(shape, dtype, buffer=_memory(root), offset=offset, strides=strides)
-    if view.flags.writeable and not writeable:
-        view.flags.writeable = False
-    return view
+        has_objects = memory.dtype.hasobject
+        memory = _in_order(memory) if has_objects else span_of(memory)
+    elif storages.is_storage(memory):
+        memory = storages.bytes_of(memory)
+    elif isinstance(memory, bytes) and writeable:
+        memory = bytearray(memory)
+    return _guarded(
+        np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides), writeable
+    )
 
 
-def _memory(root: np.ndarray) -> np.ndarray:
-    # `buffer=` wants C order; the bytes of a Fortran array in memory order are its transpose's.
-    return root if root.flags.c_contiguous else root.T
+def _in_order(array: np.ndarray) -> np.ndarray:
+    return array if array.flags.c_contiguous else array.T
 
 
-def _shifted(root: np.ndarray, offset: int) -> np.ndarray:
-    flat = root.reshape(-1) if root.flags.c_contiguous else root.T.reshape(-1)
-    return flat[offset // root.itemsize :]
+def _guarded(array: np.ndarray, writeable: bool) -> np.ndarray:
+    if array.flags.writeable and not writeable:
+        array.flags.writeable = False
+    return array
 
 
-def _reduce_block(pickler: NamespacePickler, block: Any) -> Any:
-    # A fresh view for each block, so that two frames on one memory come back as two values.
-    make, (values, *rest) = block.__reduce_ex__(5)
-    if type(values).__module__ == "numpy":
-        values = values.view()
-        pickler.keep(values)
-    _own(pickler, values)
-    return make, (values, *rest)
+def _reduce_subclass(pickler: NamespacePickler, array: np.ndarray) -> Any:
+    """A matrix, masked array, recarray or array of the user's class: its memory and attributes.
+
+    numpy's own way forgets the attributes that a user's class sets, and whether a mask is hard.
+    """
+    import numpy as np
+
+    if owner_of(array) is array:
+        plain = _root_of(pickler, array)
+    else:
+        plain = np.ndarray.view(array, np.ndarray)
+        pickler.keep(plain)
+    members = getattr(array, "__dict__", None) or {}
+    return subclass_from, (type(array), plain), members, None, None, set_members
 
 
-def _reduce_owner(pickler: NamespacePickler, owner: Any) -> Any:
-    for attribute in ("_data", "_ndarray", "_codes", "_mask"):
-        _own(pickler, getattr(owner, attribute, None))
-    return NotImplemented
+def _reduce_memmap(pickler: NamespacePickler, array: np.memmap) -> Any:
+    import numpy as np
+
+    owner = owner_of(array)
+    if not memmaps.is_on_file(owner):
+        reduced = list(_reduce_subclass(pickler, array))
+        reduced[2] = {**reduced[2], "_mmap": None}
+        return tuple(reduced)
+    if owner is array:
+        return memmaps.reduce_owner(array)
+    plain = np.ndarray.view(array, np.ndarray)
+    pickler.keep(plain)
+    return memmaps.reduce_view(array, plain)
 
 
-def _own(pickler: NamespacePickler, values: object) -> None:
-    pickler.private.add(id(values))
+def subclass_from(kind: type[np.ndarray], plain: np.ndarray) -> np.ndarray:
+    """`plain` as an array of a subclass; `set_members` fills in the rest."""
+    import numpy as np
+
+    return np.ndarray.view(plain, kind)
+
+
+def set_members(array: np.ndarray, members: dict[str, object]) -> None:
+    """Give an array the attributes that it had, and no others."""
+    if hasattr(array, "__dict__"):
+        vars(array).clear()
+        vars(array).update(members)
+
+
+def _reduce_finfo(_: object, info: Any) -> Any:
+    return type(info), (info.dtype,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nbckpt.codecs.streams import StreamReader, segments_of
 
@@ -24,10 +24,13 @@ class Loading:
         The globals of restored functions.
     resolve
         Gives the notebook's function or class of a name, restoring it first if need be.
+    notes
+        What came back, but not as it was: ends of sentences that begin with the variable.
     """
 
     namespace: dict[str, object]
     resolve: Callable[[str], object]
+    notes: list[str] = field(default_factory=list)
 
 
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")
@@ -60,3 +63,10 @@ def decode(parts: Sequence[memoryview], loading: Loading) -> dict[str, object]:
 def from_namespace(name: str) -> object:
     """The notebook's own function or class `name`, where a stream refers to it."""
     return LOADING.get().resolve(name)
+
+
+def note(text: str) -> None:
+    """Have the user told that what is being restored is not all as it was."""
+    notes = LOADING.get().notes
+    if text not in notes:
+        notes.append(text)

@@ -19,10 +19,14 @@ from nbckpt.codecs import (
     alive,
     arrays,
     classes,
+    containers,
     files,
+    frames,
     functions,
     library,
     locks,
+    polars_objects,
+    storages,
     tensors,
     typevars,
     views,
@@ -73,7 +77,7 @@ class Encoded:
     shares
         ids of the mutable objects and memory inside: variables with a common one belong together.
     views
-        id of each array memory → ids of the arrays that lie on it.
+        id or address of each memory → ids of the arrays, and of what else, that lie on it.
     """
 
     parts: list[Buffer]
@@ -97,7 +101,7 @@ def encode(
     linked
         ids of array memories on which several arrays lie: these are written as views.
     with_shares
-        Whether `shares` is wanted; it costs about a microsecond an object.
+        Whether `shares` is wanted; it costs up to a microsecond an object.
 
     Raises
     ------
@@ -114,18 +118,33 @@ def encode(
             pickler.dump(dict(values))
         except Exception as error:
             raise EncodeError(pickler.latest) from error
-        memo = pickler.memo.copy() if with_shares else {}
-        shares = shareable_ids(memo.values(), except_ids=pickler.private, homes=scope.homes)
+        storages.finish(pickler.storages.values())
+        plain = containers.ids_of(values.values()) if with_shares else frozenset()
+        memo = pickler.memo.copy() if plain is None or pickler.exporters else {}
+        _tie_memories(pickler, memo)
+        shares = plain or shareable_ids(
+            memo.values(), except_ids=pickler.private, homes=scope.homes
+        )
     finally:
         if enabled:
             gc.enable()
     return Encoded(
         parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),
-        shares=shares | frozenset(pickler.views) | frozenset(pickler.storages),
+        shares=shares.union(pickler.views, pickler.storages, pickler.addresses),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
-        keepalive=memo,
+        keepalive=(memo, pickler.storages),
     )
+
+
+def _tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:
+    """Note what arrays share with what is no array: a `bytearray` that was met, a tensor."""
+    if pickler.exporters:
+        for _, obj in memo.values():
+            if id(obj) in pickler.exporters:
+                pickler.views[id(obj)].add(id(obj))
+    for address in pickler.addresses & pickler.storages.keys():
+        pickler.views[address] = {address, id(pickler)}
 
 
 class EncodeError(Exception):
@@ -157,7 +176,10 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.linked = linked
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
-        self.storages: dict[int, tensors.StorageRef] = {}
+        self.storages: dict[int, storages.StorageRef] = {}
+        self.addresses: set[int] = set()
+        self.exporters: dict[int, object] = {}
+        self.roots: dict[int, Any] = {}
         self.cells: dict[int, functions.CellRef] = {}
         self.sources: dict[str, functions.Source] = {}
         self.private: set[int] = set()
@@ -213,6 +235,8 @@ def _reducer_for(kind: type) -> Reducer | None:
         return exact[kind]
     return (
         arrays.reducer_for(kind)
+        or frames.reducer_for(kind)
+        or polars_objects.reducer_for(kind)
         or tensors.reducer_for(kind)
         or locks.reducer_for(kind)
         or files.reducer_for(kind)

@@ -36,7 +36,10 @@ _IMMUTABLE: frozenset[type] = frozenset(
 
 _IMMUTABLE_ELSEWHERE = {
     "numpy": ("dtype", "ufunc", "generic"),
-    "pandas": ("Index", "Timestamp", "Timedelta", "Period", "Interval", "DateOffset"),
+    "pandas": ("Index", "Timestamp", "Timedelta", "Period", "Interval"),
+    "pandas.tseries.offsets": ("BaseOffset",),
+    "pandas._libs.missing": ("NAType",),
+    "pandas._libs.tslibs.nattype": ("NaTType",),
     "torch": ("dtype", "device", "Size", "layout"),
     "pyarrow": (
         "DataType",
@@ -47,7 +50,10 @@ _IMMUTABLE_ELSEWHERE = {
         "Buffer",
         "Scalar",
         "Table",
+        "RecordBatch",
     ),
+    "polars": ("LazyFrame", "Expr", "DataType"),
+    "sympy": ("Basic",),
     "zoneinfo": ("ZoneInfo",),
 }
 """Immutable classes of packages that are never imported to ask about them."""

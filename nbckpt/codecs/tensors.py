@@ -6,27 +6,21 @@ torch is never imported here to ask a question: a tensor cannot exist before som
 from __future__ import annotations
 
 import ctypes
-import pickle
+import io
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.codecs.spans import address_of
+from nbckpt.codecs.storages import StorageRef
+
 if TYPE_CHECKING:
+    import numpy as np
+
     from nbckpt.codecs.pickler import NamespacePickler
 
-
-class StorageRef:
-    """Stands for a storage in a stream: one object for each storage, however many tensors."""
-
-    def __init__(self, storage: Any) -> None:
-        self.storage = storage
-
-    def __reduce__(self) -> Any:
-        size = self.storage.nbytes()
-        if size == 0:
-            return storage_from, (b"", 0)
-        memory = (ctypes.c_char * size).from_address(self.storage.data_ptr())
-        return storage_from, (pickle.PickleBuffer(memory), size)
+_DEVICES = ("cpu", "cuda")
+"""Devices whose memory is written here; what lies on others is left to torch."""
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
@@ -36,53 +30,143 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return None
     if kind in (torch.Tensor, torch.nn.Parameter):
         return _reduce_tensor
-    return _reduce_generator if kind is torch.Generator else None
+    if kind is torch.UntypedStorage:
+        return _reduce_storage
+    if kind is torch.Generator:
+        return _reduce_generator
+    if issubclass(kind, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        return _reduce_script
+    return None
+
+
+def is_tensor(value: object) -> bool:
+    """Whether `value` is a tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def _reduce_tensor(pickler: NamespacePickler, tensor: Any) -> Any:
     torch = sys.modules["torch"]
-    is_plain = tensor.layout is torch.strided and tensor.device.type == "cpu"
-    if not is_plain or tensor.is_quantized or not tensor.is_leaf or tensor.is_conj():
+    is_plain = tensor.layout is torch.strided and tensor.device.type in _DEVICES
+    if not is_plain or tensor.is_quantized or _has_names(tensor) or _is_wrapped(tensor):
         return NotImplemented
-    storage = tensor.untyped_storage()
-    key = storage.data_ptr() or storage._cdata  # noqa: SLF001  # an empty storage has no address
-    ref = pickler.storages.setdefault(key, StorageRef(storage))
+    ref = ref_of(pickler, tensor.untyped_storage())
     layout = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     kind = "parameter" if type(tensor) is torch.nn.Parameter else "tensor"
-    return tensor_from, (kind, ref, tensor.dtype, layout, tensor.requires_grad, tensor.grad)
+    bits = (tensor.is_conj(), tensor.is_neg(), not tensor.is_leaf)
+    arguments = (kind, ref, tensor.dtype, layout, tensor.requires_grad, bits)
+    return tensor_from, arguments, _members_of(tensor) or None, None, None, set_members
+
+
+def _has_names(tensor: Any) -> bool:
+    """Whether its dimensions have names, in a torch that has these."""
+    return any(name is not None for name in getattr(tensor, "names", ()))
+
+
+def _is_wrapped(tensor: Any) -> bool:
+    """Whether it is one that a transform (`vmap`, `grad`) has made, which has no memory."""
+    torch = sys.modules["torch"]
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))  # noqa: SLF001
+
+
+def _members_of(tensor: Any) -> dict[str, object]:
+    """What else belongs to a tensor: its gradient, hooks, and the user's attributes."""
+    members = dict(vars(tensor))
+    if tensor.is_leaf and tensor.grad is not None:
+        members["grad"] = tensor.grad
+    for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+        if tensor.is_leaf and (hooks := getattr(tensor, name, None)):
+            members[name] = hooks
+    return members
+
+
+def set_members(tensor: Any, members: dict[str, object]) -> None:
+    """Give a tensor the rest of what it had; after it is made, for a hook may hold it."""
+    for name, value in members.items():
+        setattr(tensor, name, value)
+
+
+def ref_of(pickler: NamespacePickler, storage: Any) -> StorageRef:
+    """What stands for a storage in a stream."""
+    key = storage.data_ptr() or storage._cdata  # noqa: SLF001  # an empty storage has no address
+    return pickler.storages.setdefault(key, StorageRef(storage))
+
+
+def ref_of_array(pickler: NamespacePickler, root: np.ndarray, span: np.ndarray) -> StorageRef:
+    """What stands for the storage of a tensor that has the memory of `root`."""
+    torch = sys.modules["torch"]
+    if is_tensor(root.base):
+        return ref_of(pickler, root.base.untyped_storage())  # type: ignore[union-attr]
+    # By its address: torch warns of arrays that are read-only.
+    memory = (ctypes.c_char * span.nbytes).from_address(address_of(span))
+    pickler.keep(root)
+    return ref_of(pickler, torch.frombuffer(memory, dtype=torch.uint8).untyped_storage())
+
+
+def _reduce_storage(pickler: NamespacePickler, storage: Any) -> Any:
+    if storage.device.type not in _DEVICES:
+        return NotImplemented
+    return itself, (ref_of(pickler, storage),)
+
+
+def itself(obj: object) -> object:
+    """`obj`."""
+    return obj
 
 
 def _reduce_generator(_: object, generator: Any) -> Any:
     return generator_from, (str(generator.device), generator.get_state())
 
 
-def storage_from(buffer: Any, size: int) -> Any:
-    """A storage on `buffer`, which is kept if it can be written to."""
-    import torch
-
-    if size == 0:
-        return torch.UntypedStorage(0)
-    memory = memoryview(buffer)
-    writable = bytearray(memory) if memory.readonly else memory
-    return torch.frombuffer(writable, dtype=torch.uint8).untyped_storage()
+def _reduce_script(_: object, module: Any) -> Any:
+    """A scripted or traced module by torch's own format; `pickle` refuses these."""
+    torch = sys.modules["torch"]
+    file = io.BytesIO()
+    torch.jit.save(module, file)
+    return script_from, (file.getvalue(),)
 
 
 def tensor_from(
-    kind: str, storage: Any, dtype: Any, layout: Any, requires_grad: bool, grad: Any
+    kind: str, storage: Any, dtype: Any, layout: Any, requires_grad: bool, bits: Any
 ) -> Any:
     """A tensor, or a parameter, on `storage`."""
     import torch
 
     offset, shape, strides = layout
-    tensor = torch.empty(0, dtype=dtype)
+    is_conj, is_negative, is_result = (*bits, False, False, False)[:3] if bits else (False,) * 3
+    tensor = torch.empty(0, dtype=dtype, device=storage.device)
     tensor.set_(storage, offset, shape, strides)
+    if is_conj:
+        tensor = tensor.conj()
+    if is_negative:
+        tensor = torch._neg_view(tensor)  # noqa: SLF001  # there is no other way
     if kind == "parameter":
-        tensor = torch.nn.Parameter(tensor, requires_grad=requires_grad)
-    else:
-        tensor.requires_grad_(requires_grad)
-    if grad is not None:
-        tensor.grad = grad
-    return tensor
+        return torch.nn.Parameter(tensor, requires_grad=requires_grad)
+    tensor.requires_grad_(requires_grad)
+    return _result_without_graph(tensor) if is_result else tensor
+
+
+def _result_without_graph(tensor: Any) -> Any:
+    """A result of a computation as it was, but that its graph is gone.
+
+    As a leaf it would take `backward()` without an error, and train nothing.
+    """
+    import torch
+
+    class GraphNotKept(torch.autograd.Function):  # type: ignore[misc]  # torch is not typed here
+        @staticmethod
+        def forward(_: Any, value: Any) -> Any:
+            return value.view_as(value)
+
+        @staticmethod
+        def backward(_: Any, *__: Any) -> Any:
+            message = (
+                "this tensor was restored without the graph that it was computed by;"
+                " run the cell that computes it again before calling backward()"
+            )
+            raise RuntimeError(message)
+
+    return GraphNotKept.apply(tensor)
 
 
 def generator_from(device: str, state: Any) -> Any:
@@ -92,3 +176,10 @@ def generator_from(device: str, state: Any) -> Any:
     generator = torch.Generator(device)
     generator.set_state(state)
     return generator
+
+
+def script_from(data: bytes) -> Any:
+    """A scripted module or function."""
+    import torch
+
+    return torch.jit.load(io.BytesIO(data))
