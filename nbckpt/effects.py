@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -160,7 +159,7 @@ def _bind(
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
-    replace(loaded, values=values).bind(session.namespace, manifest)
+    loaded._replace(values=values).bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)

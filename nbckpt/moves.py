@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness, restore
 from nbckpt.errors import CheckpointNotFoundError, StoreError
@@ -20,8 +20,7 @@ AUTOMATIC = "automatic"
 """The tag of checkpoints that nobody asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """What a rewind or resume did.
 
     Attributes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from nbckpt import randomness
 from nbckpt.codecs.loading import Loading, decode
@@ -18,8 +19,7 @@ from nbckpt.progress import Bar
 from nbckpt.storage.store import Store
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(NamedTuple):
     """Values that are ready to be bound.
 
     Attributes

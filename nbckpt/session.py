@@ -8,9 +8,9 @@ import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import moves, randomness
 from nbckpt.capture import Captured, Capturer
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 MAIN = "main"
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(NamedTuple):
     """A step that raised in this session, and what it had made of its own inputs by then."""
 
     key: Key
@@ -189,7 +188,7 @@ class Session:
 
         key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
-        return replace(key, shares=tuple(", ".join(group) for group in groups))
+        return key._replace(shares=tuple(", ".join(group) for group in groups))
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""

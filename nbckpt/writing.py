@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import Future
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbckpt.figures import count_text
 from nbckpt.model import Checkpoint, Record
@@ -19,8 +19,7 @@ from nbckpt.timeline import Timeline
 MOST_NEWS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
+class _Write(NamedTuple):
     """Something on its way to the disk; `checkpoint` is empty where it is none."""
 
     told: str
