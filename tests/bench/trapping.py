@@ -52,11 +52,12 @@ def outcomes(
     With `honest`, nothing runs after the state, so that every answer has to be right with any
     system: it is the traps that this tests.
     """
-    for module in ("numpy", "pandas", "IPython.core.interactiveshell"):
+    kind = system_named(system)
+    for module in ("numpy", "pandas", "IPython.core.interactiveshell", *kind.modules):
         importlib.import_module(module)
     for name in traps:
         scratch = Path(tempfile.mkdtemp(prefix="nbckpt-trap-"))
-        for phase in ("live", "cold") if system_named(system).restores else ("live",):
+        for phase in ("live", "cold") if kind.restores else ("live",):
             outcome = _in_a_fork(system, TRAPS[name], scratch, phase, timeout_s, honest)
             yield {"kind": "trap", "system": system, "trap": name, "phase": phase, **outcome}
         shutil.rmtree(scratch, ignore_errors=True)

@@ -23,6 +23,8 @@ class System:
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
+    modules: ClassVar[tuple[str, ...]] = ()
+    """What may be imported before a fork: modules that start no thread and note no process."""
     restores: ClassVar[bool] = True
     complaints: ClassVar[tuple[str, ...]] = ("Error in callback",)
     """What stands in the output of a cell when the system failed beside it."""

@@ -13,6 +13,7 @@ class Nbckpt(System):
 
     name = "nbckpt"
     packages = ("nbckpt",)
+    modules = ("nbckpt.jupyter.shell", "nbckpt.jupyter.guards", "nbckpt.effects", "cloudpickle")
     complaints = (*System.complaints, "defect in nbckpt")
 
     def start(self, shell: Any) -> None:

@@ -1,0 +1,84 @@
+"""Every trap of the benchmark, live and in a fresh process, each in a real shell of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.bench.traps import TRAPS
+from tests.bench.worker import ANSWER
+from tests.running import environment
+
+Outcomes = dict[tuple[str, str], dict[str, Any]]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each trap runs in a fork")
+
+BATCHES = 2
+PHASES = ("live", "cold")
+
+UNSEEN = "what a thread or a callback changes between cells is seen when a cell names it"
+REFUSED = "cannot be kept, and nothing makes it again"
+WRONG = {
+    "callback-between-cells": UNSEEN,
+    "thread-between-cells": UNSEEN,
+    "thread-in-an-array": UNSEEN,
+    "task-between-cells": UNSEEN,
+    "generator": REFUSED,
+    "hash-object": REFUSED,
+    "sqlite-memory": REFUSED,
+    "sqlite-rows": REFUSED,
+    "duckdb-memory": REFUSED,
+}
+"""What nbckpt still answers wrongly, and why: to be empty one day."""
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[Outcomes]:
+    """What nbckpt answers; the traps of a batch run one after the other in forks of a process."""
+    batches = [list(TRAPS)[n::BATCHES] for n in range(BATCHES)]
+    with ThreadPoolExecutor(BATCHES) as pool:
+        found = pool.map(lambda traps: _outcomes("nbckpt", traps), batches)
+        yield {key: outcome for batch in found for key, outcome in batch.items()}
+
+
+def _case(trap: str, phase: str) -> Any:
+    marks = [pytest.mark.xfail(reason=WRONG[trap], strict=True)] if trap in WRONG else []
+    return pytest.param(trap, phase, marks=marks)
+
+
+@pytest.mark.parametrize(("trap", "phase"), [_case(t, p) for t in TRAPS for p in PHASES])
+def test_going_back_gives_the_right_answer(trap: str, phase: str, outcomes: Outcomes) -> None:
+    outcome = outcomes[trap, phase]
+
+    assert outcome["outcome"] == "right", outcome
+    assert "cell_error" not in outcome
+
+
+def test_every_answer_is_right_before_anything_is_changed() -> None:
+    found = _outcomes("bare", list(TRAPS), "--honest")
+
+    assert {trap: o for (trap, _), o in found.items() if o["outcome"] != "right"} == {}
+
+
+def test_no_answer_is_right_when_nothing_is_brought_back() -> None:
+    found = _outcomes("bare", list(TRAPS))
+
+    assert [trap for (trap, _), o in found.items() if o["outcome"] == "right"] == []
+
+
+def _outcomes(system: str, traps: list[str], *more: str) -> Outcomes:
+    command = [sys.executable, "-m", "tests.bench.trapping", "--system", system, *more]
+    done = subprocess.run(
+        [*command, "--traps", *traps], capture_output=True, text=True, env=environment()
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith(ANSWER)]
+    assert lines, done.stderr
+    found = json.loads(lines[-1].removeprefix(ANSWER))
+    return {(outcome["trap"], outcome["phase"]): outcome for outcome in found}
