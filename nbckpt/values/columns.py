@@ -78,8 +78,8 @@ def lies_in_rows(column: Any) -> bool:
         and column.nbytes >= WATCHED_BYTES
         and column.strides[0] > column.itemsize
         and CHUNK_BYTES % column.itemsize == 0
-        and column.dtype.names is None
         and column.dtype.kind not in "OT"
+        and _is_packed(column.dtype)
     )
 
 
@@ -111,7 +111,7 @@ def _dtype_name(dtype: Any) -> str:
 def _is_packed(dtype: Any) -> bool:
     """Whether every byte of a type is one of a value, in the order of its fields."""
     if dtype.names is None:
-        return dtype.subdtype is None or _is_packed(dtype.base)
+        return not _is_padded_number(dtype.base)
     end = 0
     for name in dtype.names:
         field, offset = dtype.fields[name][:2]
@@ -121,10 +121,28 @@ def _is_packed(dtype: Any) -> bool:
     return bool(end == dtype.itemsize)
 
 
+def _is_padded_number(dtype: Any) -> bool:
+    """Whether a type is x86's `long double`, of which six bytes hold anything."""
+    import numpy as np
+
+    return dtype.char in "gG" and np.finfo(np.longdouble).nmant == 63
+
+
+def _without_padding(array: Any) -> Any:
+    """The ten bytes of each `long double`, as one more axis."""
+    import numpy as np
+
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    numbers = native[..., np.newaxis].view(np.longdouble)
+    return numbers[..., np.newaxis].view("u1")[..., :10]
+
+
 def _content(array: Any, lasts: bool) -> bytes:
     """The digest of the values in row order."""
-    if not _is_packed(array.dtype):  # the padding between fields holds anything
+    if array.dtype.names is not None and not _is_packed(array.dtype):
         return b"".join(_content(array[name], lasts) for name in array.dtype.names)
+    if _is_padded_number(array.dtype):
+        return _content(_without_padding(array), lasts and array.dtype.isnative)
     if array.dtype.kind == "T":  # numpy's strings of any length lie outside the buffer
         return _digest_of_texts(array.reshape(-1).tolist())
     if array.nbytes == 0:

@@ -96,6 +96,8 @@ def _pandas(pd: Any, kind: type) -> Parts | None:
         return _masked
     if issubclass(kind, pd.arrays.IntervalArray):
         return _intervals
+    if issubclass(kind, pd.IntervalIndex):
+        return _interval_index
     return None
 
 
@@ -218,6 +220,10 @@ def _intervals(array: Any) -> list[object]:
     return [repr(array.dtype), Alone(array.left), Alone(array.right)]
 
 
+def _interval_index(index: Any) -> list[object]:
+    return [list(index.names), Alone(index.array)]
+
+
 def _polars_frame(frame: Any) -> list[object]:
     return [frame.shape, *(part for column in frame for part in _polars_series(column))]
 
@@ -225,8 +231,13 @@ def _polars_frame(frame: Any) -> list[object]:
 def _polars_series(series: Any) -> list[object]:
     if "Object" in repr(series.dtype):
         return [series.name, repr(series.dtype), series.to_list()]
-    lasts = series.dtype.is_numeric()  # others are converted, into memory that nobody keeps
-    return [series.name, repr(series.dtype), digest_of_arrow(series.to_arrow(), lasts=lasts)]
+    # Only these are handed over as they lie; the others are converted, into memory of its own.
+    is_text = repr(series.dtype) in ("String", "Binary")
+    lasts = is_text or series.dtype.is_numeric() or series.dtype.is_temporal()
+    level = sys.modules["polars"].CompatLevel.newest() if is_text else None
+    column = series.to_arrow(compat_level=level)
+    digest = digest_of_arrow(column, lasts=lasts and series.n_chunks() == 1)
+    return [series.name, repr(series.dtype), digest]
 
 
 def _arrow_table(table: Any) -> list[object]:
