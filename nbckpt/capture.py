@@ -111,6 +111,12 @@ class Capturer:
         unsure = self._pending | rebound
         return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
 
+    def untouched(self) -> set[str]:
+        """Names, there or kept, that no code is known to have touched since they were looked at."""
+        if self._pending is None:
+            return set()
+        return {*self.user_names(), *self._kept} - self._pending - randomness.NAMES
+
     def capture(
         self,
         selection: Selection = Selection(),  # noqa: B008  # immutable

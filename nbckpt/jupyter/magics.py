@@ -14,6 +14,7 @@ from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.cells import Auto, Cells
+from nbckpt.jupyter.idling import Idling
 from nbckpt.moves import Moved
 
 WIDTH = 110
@@ -40,8 +41,9 @@ def _told(magic: Callable[..., Any]) -> Callable[..., Any]:
 class CheckpointMagics(Magics):
     """`%checkpoint`, `%%checkpoint`, `%rewind`, `%resume` and `%nbckpt`."""
 
-    def __init__(self, shell: InteractiveShell, cells: Cells) -> None:
+    def __init__(self, shell: InteractiveShell, cells: Cells, idling: Idling) -> None:
         super().__init__(shell)
+        self._idling = idling
         self._cells = cells
         self._session = cells.session
 
@@ -143,6 +145,8 @@ class CheckpointMagics(Magics):
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
         print(f"auto        {mode}{' --sync' if auto.sync else ''}")
         print(f"durable     {session.writing.text() or 'all that was kept'}")
+        if slow := self._idling.verifier.slow:
+            print(f"not watched {', '.join(slow)}: large; `%nbckpt check --memory` looks at them")
 
     def _why(self, line: str) -> None:
         name = _one(line, "%nbckpt why NAME") if line else None
@@ -163,9 +167,23 @@ class CheckpointMagics(Magics):
             raise UsageError(message)
         return self._session.sql(query)
 
-    def _check(self, _: str) -> None:
+    def _check(self, line: str) -> None:
+        if line == "--memory":
+            self._check_memory()
+            return
+        if line:
+            message = f"%nbckpt check {line}: it is `%nbckpt check [--memory]`"
+            raise UsageError(message)
         self._session.wait()
         print(report.check_text(self._session.store.check()))
+
+    def _check_memory(self) -> None:
+        kept = self._idling.verify()
+        if kept is None:
+            print("all that is kept is as it was kept")
+            return
+        names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
+        print(f"changed by something other than a cell, kept now as {kept.name!r}: {names}")
 
     def _show(self, moved: Moved, did: str) -> None:
         for text in _moved_lines(moved, did):

@@ -12,6 +12,7 @@ from nbckpt.config import settings_from
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.cells import Cells, Transformer
+from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
@@ -33,7 +34,8 @@ class Extension:
         )
         self.cells = Cells(shell, self.session)
         self._transformer = Transformer(self.cells)
-        self._magics = CheckpointMagics(shell, self.cells)
+        self.idling = Idling(shell, self.session)
+        self._magics = CheckpointMagics(shell, self.cells, self.idling)
 
     def attach(self) -> None:
         """Follow the shell's cells from the next one on."""
@@ -43,11 +45,13 @@ class Extension:
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.before)
         shell.events.register("post_run_cell", self.cells.after)
+        self.idling.attach()
         current.begin(self.session)
 
     def detach(self) -> None:
         """Let go; what was kept stays kept."""
         shell = self._shell
+        self.idling.detach()
         if self.cells.transform in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self.cells.transform)
         if self._transformer in shell.ast_transformers:

@@ -1,0 +1,178 @@
+"""What is done in a notebook while no cell runs: tables are written, what is kept is looked at.
+
+Values are looked at on the kernel's own loop, between its messages, so that no cell and no
+callback of the loop runs meanwhile; a cell of a subshell waits for the variable that is being
+looked at. A shell without such a loop asks with ``%nbckpt check --memory``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nbckpt.errors import NbckptError
+from nbckpt.idle import IdleClock
+from nbckpt.verification import NAME, Sweep, Verifier
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbckpt.model import Checkpoint
+    from nbckpt.session import Session
+
+SLICE_S = 0.02
+"""How long a slice takes, unless one variable takes longer."""
+
+PAUSE_S = 0.01
+"""Between slices: for the loop's messages."""
+
+
+class Idling:
+    """Uses the time in which no cell of a shell runs.
+
+    Attributes
+    ----------
+    verifier
+        Looks at what is kept.
+    """
+
+    def __init__(self, shell: InteractiveShell, session: Session) -> None:
+        self.verifier = Verifier(session)
+        self._shell = shell
+        self._session = session
+        self._clock = IdleClock(session.settings.idle_s, self._rest)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._running = 0
+        self._begun = 0
+        self._one_at_a_time = threading.RLock()
+        self._told: set[str] = set()
+
+    def attach(self) -> None:
+        """Follow the shell's cells and callbacks, if the settings want it."""
+        if self._session.settings.idle_s:
+            for event, callback in self._callbacks():
+                self._shell.events.register(event, callback)
+
+    def detach(self) -> None:
+        """Let go."""
+        if self._session.settings.idle_s:
+            for event, callback in self._callbacks():
+                self._shell.events.unregister(event, callback)
+        self._clock.close()
+
+    def _callbacks(self) -> list[tuple[str, Callable[..., None]]]:
+        # A callback of a widget has the first two alone. A cell's checkpoint is made at the last,
+        # by who was registered before.
+        return [
+            ("pre_execute", self._begin),
+            ("post_execute", self._end),
+            ("pre_run_cell", self._begin),
+            ("post_run_cell", self._end),
+        ]
+
+    def verify(self) -> Checkpoint | None:
+        """Look at everything now, however long it takes, and keep what differs.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses.
+        """
+        sweep = self.verifier.begin(thoroughly=True)
+        while sweep.go_on(SLICE_S):
+            pass
+        return sweep.keep()
+
+    # -- cells and callbacks come and go
+
+    def _begin(self, _: object = None) -> None:
+        with self._one_at_a_time:  # a subshell waits until nothing is being looked at
+            self._running += 1
+            self._begun += 1
+        self._clock.begin()
+
+    def _end(self, _: object = None) -> None:
+        self._running = max(0, self._running - 1)  # 0 already: the cell that loaded nbckpt ends
+        if self._running:
+            return
+        if self._loop is None:
+            self._loop = self._kernels_loop()
+        self._clock.end()
+
+    def _kernels_loop(self) -> asyncio.AbstractEventLoop | None:
+        in_main = threading.current_thread() is threading.main_thread()
+        if getattr(self._shell, "kernel", None) is None or not in_main:
+            return None
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            return None
+
+    # -- nothing runs
+
+    def _rest(self) -> None:
+        """In the clock's thread: begin what is to be done."""
+        begun = self._begun
+        with self._one_at_a_time:
+            if self._running:
+                return
+            self._write_tables(begun)
+        if self._loop is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._look, begun)
+            except RuntimeError:  # the kernel has ended
+                self._clock.close()
+
+    def _write_tables(self, begun: int) -> None:
+        session = self._session
+        if session.position is None:
+            return
+        try:
+            manifest = session.timeline.manifest(session.position)
+            session.tables.make_ahead(
+                manifest, session.namespace, goes_on=lambda: self._is_idle(begun)
+            )
+        except NbckptError:  # the store was closed; who asks for a table is told
+            return
+
+    def _is_idle(self, begun: int) -> bool:
+        return not self._running and self._begun == begun
+
+    def _look(self, begun: int, sweep: Sweep | None = None) -> None:
+        """On the loop: one slice of a sweep, and then the next, until a cell begins."""
+        with self._one_at_a_time:
+            if not self._is_idle(begun):
+                self._tell(sweep.found if sweep else set(), "the next checkpoint has it")
+                return
+            try:
+                sweep = sweep or self.verifier.begin()
+                if sweep.go_on(SLICE_S):
+                    assert self._loop is not None
+                    self._loop.call_later(PAUSE_S, self._look, begun, sweep)
+                    return
+                sweep.keep()
+                self._tell(sweep.found, f"kept as {NAME!r}")
+            except NbckptError as problem:
+                self._tell_of(f"what changed while nothing ran was NOT kept: {problem}")
+            except Exception as error:  # a hook's error never breaks the kernel
+                self._clock.close()
+                self._tell_of(
+                    "looking at what changed while nothing ran has stopped, by a defect in nbckpt: "
+                    + "".join(traceback.format_exception(error))
+                )
+
+    def _tell(self, found: set[str], kept: str) -> None:
+        """Name each variable once: what a thread changes, it changes again and again."""
+        names = sorted(found - self._told)
+        self._told |= found
+        if names:
+            listed = ", ".join(map(repr, names))
+            how = "was changed" if len(names) == 1 else "were changed"
+            by = "something other than a cell (a thread or a callback)"
+            self._tell_of(f"{listed} {how} by {by}; {kept}")
+
+    def _tell_of(self, text: str) -> None:
+        self._session.writing.news.append(text)

@@ -1,0 +1,168 @@
+"""Looking at all that is kept while nothing runs: what was changed without a cell that names it.
+
+What a cell can have changed is found by analysis. A thread, or a callback of a widget, changes
+variables behind it; their stored bytes are then not what is live. A sweep encodes each variable
+once, a few milliseconds at a time, compares it with what was kept, and keeps what differs.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbckpt import randomness
+from nbckpt.codecs.pickler import homes_of
+from nbckpt.grouping import Encoder
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.moves import AUTOMATIC
+from nbckpt.storage.blobs import digest_of_parts
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+NAME = "changed-while-idle"
+"""Of the checkpoints that a sweep makes."""
+
+TOO_LONG_S = 2.0
+"""What takes longer to look at is looked at when it is asked for, not behind the user's back."""
+
+BYTES_PER_S = 20_000_000
+"""What is pickled object by object, at least; before it was looked at once nobody knows better."""
+
+_HASHED = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.|(str|bytes|bytearray)$")
+_HASHED_PER_S = 1_000_000_000
+
+Names = tuple[str, ...]
+
+
+class Verifier:
+    """Sweeps over the namespace of a session, and remembers what each variable took.
+
+    Attributes
+    ----------
+    slow
+        Variables that the last sweep left out because a look would take too long.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.slow: tuple[str, ...] = ()
+        self._session = session
+        self._took_s: dict[Names, float] = {}
+
+    def begin(self, *, thoroughly: bool = False) -> Sweep:
+        """A sweep over all that no code is known to have touched since it was kept.
+
+        Parameters
+        ----------
+        thoroughly
+            Leave nothing out, however long it takes.
+        """
+        groups = self._groups()
+        slow = [g for g in groups if not thoroughly and self._expected_s(g) > TOO_LONG_S]
+        self.slow = tuple(sorted(name for group in slow for name in group))
+        return Sweep(self._session, [g for g in groups if g not in slow], self._took_s)
+
+    def _groups(self) -> list[Names]:
+        session = self._session
+        if session.position is None:
+            return []  # nothing is kept that could be wrong
+        capturer = session.capturer
+        kept, untouched = capturer.manifest(), capturer.untouched()
+        refused = {r.variable for r in capturer.refusals()}
+        groups: dict[Names, None] = {}
+        for name in sorted(untouched - refused):
+            variable = kept.get(name)
+            if variable is not None and variable.recipe:
+                continue  # its bytes are a statement
+            group = tuple(sorted(variable.group)) if variable and variable.group else (name,)
+            if untouched.issuperset(group):
+                groups[group] = None
+        return list(groups)
+
+    def _expected_s(self, group: Names) -> float:
+        if (took_s := self._took_s.get(group)) is not None:
+            return took_s
+        variable = self._session.capturer.manifest().get(group[0])
+        if variable is None:
+            return 0.0
+        rate = _HASHED_PER_S if _HASHED.match(variable.type_name) else BYTES_PER_S
+        return variable.size_bytes / rate
+
+
+class Sweep:
+    """One look at everything, in slices.
+
+    Attributes
+    ----------
+    found
+        Names that are not as they were kept.
+    """
+
+    def __init__(self, session: Session, groups: list[Names], took_s: dict[Names, float]) -> None:
+        self.found: set[str] = set()
+        self._session = session
+        self._todo = deque(groups)
+        self._took_s = took_s
+        self._kept = session.capturer.manifest()
+
+    def go_on(self, budget_s: float) -> bool:
+        """Look at variables for some time, at one at least; whether there are more.
+
+        What is found counts as touched from then on, so that the next checkpoint has it.
+        """
+        until = time.perf_counter() + budget_s
+        while self._todo:
+            began = time.perf_counter()
+            group = self._todo.popleft()
+            changed = self._changed(group)
+            ended = time.perf_counter()
+            self._took_s[group] = ended - began
+            if changed:
+                self.found |= changed
+                self._session.capturer.touched(changed)
+            if ended > until:
+                break
+        return bool(self._todo)
+
+    def keep(self) -> Checkpoint | None:
+        """Checkpoint what was found, and nothing else; None if all is as it was kept.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses; the next checkpoint tries again.
+        """
+        if not self.found:
+            return None
+        session = self._session
+        captured = session.capturer.capture(only=self.found)
+        draft = session.draft(NAME, captured, cell=Cell(""), duration_s=0.0)
+        changed = {*draft.changed, *draft.removed} - randomness.NAMES
+        self.found &= changed
+        if not changed:
+            return None
+        draft = replace(draft, tags=(AUTOMATIC,), bound=tuple(sorted(changed)))
+        session.commit(draft, patience_s=0.0)
+        return draft
+
+    def _changed(self, group: Names) -> set[str]:
+        session = self._session
+        space = session.namespace
+        present = [name for name in group if name in space]
+        changed = set(group) - set(present)
+        if not present:
+            return changed
+        homes = homes_of(space, session.capturer.user_names())
+        encoder = Encoder(space, session.capturer.bindings, homes)
+        for outcome in encoder.encode_groups(present):
+            if outcome.encoded is None:
+                continue  # a thread is at it just now; the next checkpoint refuses it if it must
+            blob = digest_of_parts(outcome.encoded.parts)
+            changed |= {n for n in outcome.names if not self._is_kept_as(n, blob)}
+        return changed
+
+    def _is_kept_as(self, name: str, blob: str) -> bool:
+        return name in self._kept and self._kept[name].blob == blob

@@ -1,0 +1,173 @@
+"""While no cell runs, what a thread or a callback changed is found, kept and told."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+from tests.jupyter.test_cells import run
+from tests.kernels import Kernel, Ran
+
+IDLE_S = 0.3
+NOTHING = "%nbckpt auto off"
+
+LATER = """
+import asyncio, threading, numpy as np
+items, array, plain = [1], np.zeros(50_000), [0]
+def change():
+    items.append(2)
+    array[7] = 1
+"""
+BY = {
+    "a thread": "threading.Timer(0.2, change).start()",
+    "a callback of the loop": "_ = asyncio.get_running_loop().call_later(0.2, change)",
+}
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
+    """A kernel that counts as idle after a moment, with nbckpt loaded."""
+    monkeypatch.setenv("NBCKPT_IDLE_S", str(IDLE_S))
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        kernel.run("%nbckpt auto on")
+        yield kernel
+
+
+def said(ran: Ran) -> str:
+    """All that a cell said, in one line, without colours."""
+    text = "\n".join([*ran.notices, ran.stdout, ran.stderr, ran.error])
+    return " ".join(re.sub(r"\x1b\[[\d;]*m", "", text).split())
+
+
+def kept_in(folder: Path, name: str, ref: str) -> Any:
+    """A variable as another process finds it in the store."""
+    from nbckpt.looks import Look
+
+    store = Store.open(folder / ".nbckpt", create=False)
+    session = Session(store, {})
+    value = Look(session, session.get(ref)).values[name]
+    store.close()
+    return value
+
+
+def idle() -> None:
+    """Time for the kernel to find itself idle, and to look."""
+    time.sleep(IDLE_S + 0.7)
+
+
+@pytest.mark.parametrize("way", BY)
+def test_what_changes_behind_the_cells_is_found_kept_and_told_once(
+    kernel: Kernel, tmp_path: Path, way: str
+) -> None:
+    kernel.run(f"%%checkpoint made\n{LATER}")
+    kernel.run(BY[way])
+    idle()
+
+    found = kept_in(tmp_path, "items", "main"), kept_in(tmp_path, "array", "main")
+    told, again = said(kernel.run(NOTHING)), said(kernel.run(NOTHING))
+    log = said(kernel.run("%nbckpt log"))
+    kernel.run("%rewind made")
+    before = kernel.value("(items, array.sum())")
+    kernel.run("%rewind -")
+    after = kernel.value("(items, array.sum(), plain)")
+
+    assert found[0] == [1, 2]
+    assert found[1].sum() == 1
+    assert told == (
+        "nbckpt: 'array', 'items' were changed by something other than a cell (a thread or a "
+        "callback); kept as 'changed-while-idle'"
+    )
+    assert again == ""
+    assert "#automatic" in log
+    assert before == "([1], np.float64(0.0))"
+    assert after == "([1, 2], np.float64(1.0), [0])"
+
+
+def test_what_a_widgets_callback_changes_is_found(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.run(
+        "%%checkpoint made\nfrom comm import create_comm\nclicks = []\n"
+        "def clicked(message):\n    clicks.append(message['content']['data'])"
+    )
+    kernel.run("button = create_comm(target_name='button'); button.on_msg(clicked)")
+    comm = kernel.value("button.comm_id").strip("'")
+    idle()
+    content = {"comm_id": comm, "data": {"n": 1}}
+    kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
+    idle()
+
+    assert kept_in(tmp_path, "clicks", "changed-while-idle") == [{"n": 1}]
+    assert "'clicks' was changed" in said(kernel.run(NOTHING))
+
+
+def test_a_variable_that_a_thread_binds_and_one_that_it_deletes_are_found(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    kernel.run("%%checkpoint made\nimport threading\nold = [1]\ndef act(space):\n"
+               "    space['new'] = [5]\n    del space['old']")  # fmt: skip
+    kernel.run("threading.Timer(0.2, act, (globals(),)).start()")
+    idle()
+    told = said(kernel.run(NOTHING))
+
+    assert kept_in(tmp_path, "new", "changed-while-idle") == [5]
+    assert "'new', 'old' were changed" in told
+    assert "-old" in said(kernel.run("%nbckpt log"))
+
+
+def test_where_nothing_changed_nothing_is_kept_or_said(kernel: Kernel) -> None:
+    kernel.run(f"%%checkpoint made\n{LATER}\ntext, nested = {{'a', 'b'}}, {{'k': [items, plain]}}")
+    kernel.run("plain.append(1)")
+    kernel.run("n = len(items)")
+    idle()
+
+    said_then = said(kernel.run(NOTHING))
+    log = said(kernel.run("%nbckpt log"))
+
+    assert said_then == ""
+    assert "changed-while-idle" not in log
+
+
+def test_a_cell_that_waits_on_the_loop_is_not_looked_at(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.run(f"%%checkpoint made\n{LATER}")
+
+    ran = kernel.run(f"change()\nawait asyncio.sleep({IDLE_S * 4})")
+
+    assert ran.ok
+    with pytest.raises(KeyError):
+        kept_in(tmp_path, "items", "changed-while-idle")
+
+
+def test_tables_of_the_head_are_written_while_nothing_runs(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.run("import pandas as pd\ndf = pd.DataFrame({'x': [1, 2]})")
+    kernel.run("df['x'] *= 10\n__import__('nbckpt').wait()")
+    tables = tmp_path / ".nbckpt" / "tables"
+    at_once = len(list(tables.glob("*.parquet")))
+    idle()
+
+    assert at_once == 0
+    assert len(list(tables.glob("*.parquet"))) == 1
+
+
+def test_a_shell_without_a_loop_looks_when_it_is_asked(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%%checkpoint made\nheld = [1]; same = [2]")
+    run(shell, "%nbckpt check --memory")
+    before = capsys.readouterr().out
+    shell.user_ns["held"].append(2)
+
+    run(shell, "%nbckpt check --memory")
+    told = capsys.readouterr().out
+    run(shell, "%rewind made")
+
+    assert "all that is kept is as it was kept" in before
+    assert "kept now as 'changed-while-idle': held" in told
+    assert shell.user_ns["held"] == [1]
+    assert not run(shell, "%nbckpt check all").success
