@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from nbckpt.pages.tracker import tracker_of_process
 
 if sys.platform != "win32":
     import fcntl
@@ -27,17 +30,23 @@ class Mapping(NamedTuple):
 
 
 _trusted: set[tuple[int, int, int, bytes]] = set()
+_asked_for: set[tuple[int, int]] = set()
 
 
-def trust_file_at(address: int) -> None:
-    """Take it from here on that nobody changes the file that is mapped at `address`.
+def trust_file(fd: int, address: int) -> None:
+    """Take it from here on that nobody changes the bytes of a file that is mapped at `address`.
 
     Its private mappings can be watched then. A pack is such a file: what was written stays as it
     is. Does nothing where mappings cannot be asked for.
     """
-    for mapping in _mappings(address, address + 1):
-        if mapping.file:
-            _trusted.add(mapping.file)
+    if tracker_of_process() is None:
+        return
+    about = os.fstat(fd)
+    if (about.st_dev, about.st_ino) in _asked_for:
+        return
+    _asked_for.add((about.st_dev, about.st_ino))
+    # What `fstat` says of a file need not be what the list of mappings says of it (overlayfs).
+    _trusted.update(one.file for one in _mappings(address, address + 1) if one.file)
 
 
 def is_private(start: int, end: int) -> tuple[bool, bool]:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from nbckpt.pages.mappings import trust_file
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES
 
 MAP_PRIVATE = 0x02
@@ -122,6 +123,8 @@ def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
             and _libc().mmap(address, length, protection, flags, fd, offset) != address
         ):
             return None
+        if fd != ZEROS_FD:
+            trust_file(fd, address)  # packs are appended to, and what is in them stays
         address += length
     return memoryview(memory)
 

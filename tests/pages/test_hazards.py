@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from nbckpt.pages import mappings
-from nbckpt.pages.mappings import is_private, trust_file_at
+from nbckpt.pages.mappings import is_private, trust_file
 from nbckpt.pages.memory import digest_of_memory
 from tests.pages.ranges import MIB, anew, anonymous, at, known, needs_tracker, place_of
 
@@ -45,6 +45,11 @@ def content(tmp_path: Path) -> Path:
 def mapped(path: Path, flags: int) -> mmap.mmap:
     with path.open("r+b") as file:
         return mmap.mmap(file.fileno(), 0, flags=flags)
+
+
+def trust(path: Path, memory: mmap.mmap) -> None:
+    with path.open("rb") as file:
+        trust_file(file.fileno(), place_of(memory))
 
 
 def overwrite(path: Path, offset: int, data: bytes) -> None:
@@ -158,7 +163,7 @@ def test_a_memory_map_of_a_file_is_never_trusted(content: Path) -> None:
 def test_a_private_map_of_a_trusted_file_is_known(content: Path) -> None:
     memory = mapped(content, mmap.MAP_PRIVATE)
     view = memoryview(memory)
-    trust_file_at(place_of(memory))
+    trust(content, memory)
     digest_of_memory(view)
     assert all(known(view))
 
@@ -173,7 +178,7 @@ def test_trust_is_in_a_file_and_not_in_an_address(content: Path, tmp_path: Path)
     other = tmp_path / "other"
     other.write_bytes(bytes(2 * MIB))
     memory = mapped(content, mmap.MAP_PRIVATE)
-    trust_file_at(place_of(memory))
+    trust(content, memory)
     place = place_of(memory)
     memory.close()
 
@@ -187,7 +192,7 @@ def test_trust_is_in_a_file_and_not_in_an_address(content: Path, tmp_path: Path)
 def test_a_page_of_a_file_that_shows_the_file_again_is_not_known(content: Path) -> None:
     memory = mapped(content, mmap.MAP_PRIVATE)
     view = memoryview(memory)
-    trust_file_at(place_of(memory))
+    trust(content, memory)
     for place in (0, PAGE, 5 * PAGE):
         view[place] ^= 1
     digest_of_memory(view)
