@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -21,7 +22,12 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_thread
     if issubclass(kind, Future):
         return _reduce_future
-    return None
+    return _reduce_frame if kind is types.FrameType else None
+
+
+def _reduce_frame(_: object, __: object) -> Any:
+    message = "it is a frame of code that runs or ran"
+    raise TypeError(message)
 
 
 def _reduce_process(_: object, process: subprocess.Popen[Any]) -> Any:

@@ -32,6 +32,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
         return reduced
     kind, name, bases, members, *_ = arguments
+    members = {**members, "__qualname__": cls.__qualname__}  # the skeleton's would be the name
     # Put there by the first instance that is pickled; no part of the definition.
     rest[0][0].pop("__slotnames__", None)
     _drop_fields_in_c(rest[0][0])

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import functools
 import linecache
+import sys
+import typing
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
 
-from nbckpt.codecs.loading import LOADING
+from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.digests import digest_of
 
 if TYPE_CHECKING:
@@ -40,16 +42,32 @@ class CellRef:
         return CellType, ()
 
 
-def is_importable(obj: type | FunctionType) -> bool:
-    """Whether another process gets `obj` by importing its module."""
-    return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
+NAMED = (type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType)
+"""What the notebook defines under a name, to which streams then refer."""
+
+
+def is_importable(obj: Any) -> bool:
+    """Whether another process gets `obj`, which is one of `NAMED`, by importing its module."""
+    if isinstance(obj, type | FunctionType):
+        return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
+    holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
+    return getattr(holder, obj.__name__, None) is obj
+
+
+def refer(pickler: NamespacePickler, obj: object) -> Any:
+    """How to write what the namespace has a name for and the stream does not hold; else None."""
+    home = pickler.scope.homes.get(id(obj))
+    if home is None or home in pickler.own:
+        return None
+    pickler.needs.add(home)
+    return from_namespace, (home,)
 
 
 def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     """A function by name if it can be imported, else by its code."""
     if is_importable(function) or function.__globals__ is not pickler.scope.namespace:
         return pickler.default_reduce(function)
-    source = _source_of(pickler, function.__code__.co_filename)
+    source = source_of(pickler, function.__code__.co_filename)
     closure = function.__closure__ or ()
     cells = tuple(_cell_ref(pickler, cell) for cell in closure)
     state = {
@@ -126,13 +144,14 @@ def _is_empty(cell: CellType) -> bool:
 
 def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
     """A code object whose file name is that of its cell's text, not of this process."""
-    source = _source_of(pickler, code.co_filename)
+    source = source_of(pickler, code.co_filename)
     named = code.replace(co_filename=source.filename)
     pickler.keep(named)
     return cloudpickle._code_reduce(named)  # noqa: SLF001  # no public twin
 
 
-def _source_of(pickler: NamespacePickler, filename: str) -> Source:
+def source_of(pickler: NamespacePickler, filename: str) -> Source:
+    """The text of a cell, by the name under which its code knows it."""
     if filename not in pickler.sources:
         entry = linecache.cache.get(filename)
         lines = entry[2] if entry is not None and len(entry) == 4 else []

@@ -20,18 +20,19 @@ from nbckpt.codecs import (
     arrays,
     classes,
     containers,
+    exceptions,
     files,
     frames,
     functions,
     library,
     locks,
+    named,
     polars_objects,
     storages,
     tensors,
-    typevars,
     views,
+    weak,
 )
-from nbckpt.codecs.loading import from_namespace
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
 
@@ -243,29 +244,23 @@ def _reducer_for(kind: type) -> Reducer | None:
         or alive.reducer_for(kind)
         or views.reducer_for(kind)
         or library.reducer_for(kind)
-        or typevars.reducer_for(kind)
+        or named.reducer_for(kind)
+        or weak.reducer_for(kind)
+        or exceptions.reducer_for(kind)
     )
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
-    return _refer(pickler, function) or functions.reduce_function(pickler, function)
+    return functions.refer(pickler, function) or functions.reduce_function(pickler, function)
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
-    return _refer(pickler, cls) or classes.reduce_class(pickler, cls)
+    return functions.refer(pickler, cls) or classes.reduce_class(pickler, cls)
 
 
 def _reduce_own(_: object, __: object) -> Reduced:
     """None: a step or session is of this process, and would bring all of its variables along."""
     return type(None), ()
-
-
-def _refer(pickler: NamespacePickler, obj: object) -> Reduced:
-    home = pickler.scope.homes.get(id(obj))
-    if home is None or home in pickler.own:
-        return None
-    pickler.needs.add(home)
-    return from_namespace, (home,)
 
 
 def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str]:
@@ -289,4 +284,4 @@ def is_by_reference(value: object) -> bool:
 
 def _is_named(value: object) -> TypeGuard[FunctionType | type]:
     """Whether `value` is a function or class, by its type: a dead weak proxy has no class."""
-    return issubclass(type(value), FunctionType | type)
+    return issubclass(type(value), functions.NAMED)

@@ -18,7 +18,7 @@ import types
 import uuid
 from collections.abc import Collection, Container, Iterable
 
-from nbckpt.codecs.functions import is_importable
+from nbckpt.codecs.functions import NAMED, is_importable
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -94,9 +94,6 @@ def _bases_elsewhere() -> Iterable[type]:
     yield datetime.tzinfo
 
 
-_NAMED = (type, types.FunctionType)
-
-
 def shareable_ids(
     memo: Collection[tuple[int, object]], *, except_ids: Container[int], homes: Container[int]
 ) -> frozenset[int]:
@@ -123,7 +120,7 @@ def shareable_ids(
     for _, obj in memo:
         if not judge.is_mutable(obj) or id(obj) in except_ids:
             continue
-        if isinstance(obj, _NAMED) and (id(obj) in homes or is_importable(obj)):
+        if isinstance(obj, NAMED) and (id(obj) in homes or is_importable(obj)):
             continue
         if isinstance(obj, type) and obj.__module__ == "builtins":
             continue  # `code` and `cell` have no name there to be imported by

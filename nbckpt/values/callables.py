@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import typing
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code
-from nbckpt.values.definitions import parts_of_class, parts_of_function
+from nbckpt.values.definitions import content_of_cell, parts_of_class, parts_of_function
 from nbckpt.values.homes import home_of_method
 from nbckpt.values.walking import Step, Walk
 
@@ -99,6 +99,22 @@ def walk_type_variable(walk: Walk, value: Any) -> None:
         walk.push([getattr(value, name, None) for name in _BOUNDS])
 
 
+def walk_new_type(walk: Walk, value: Any) -> None:
+    """A `typing.NewType`: a library's by name, the user's by what it is."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    else:
+        walk.put(b"new type", value.__name__)
+        walk.push([value.__supertype__])
+
+
+def walk_cell(walk: Walk, value: CellType) -> None:
+    """The cell of a closure."""
+    if not walk.is_known(value):
+        walk.put(b"cell")
+        walk.push([content_of_cell(value)])
+
+
 _BOUNDS = ("__bound__", "__constraints__", "__covariant__", "__contravariant__")
 
 
@@ -106,6 +122,8 @@ STEPS: dict[type, Step] = {
     property: walk_property,
     staticmethod: walk_wrapped,
     classmethod: walk_wrapped,
+    CellType: walk_cell,
+    typing.NewType: walk_new_type,
     typing.TypeVar: walk_type_variable,
     typing.ParamSpec: walk_type_variable,
     typing.TypeVarTuple: walk_type_variable,

@@ -66,7 +66,7 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
         function.__defaults__,
         tuple(sorted((function.__kwdefaults__ or {}).items())),
         tuple(sorted(_annotations(function).items(), key=lambda item: item[0])),
-        tuple(map(_content, function.__closure__ or ())),
+        _closed_over(function),
         _attributes(function),
     ]
     return [*parts, *_carried_globals(function, namespace)]
@@ -79,6 +79,14 @@ def parts_of_class(cls: type) -> list[object]:
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
     return [cls.__qualname__, type(cls), cls.__bases__, annotations, *members]
+
+
+def _closed_over(function: FunctionType) -> tuple[object, ...]:
+    """What a function closes over, without what `functools.singledispatch` notes with each call."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    is_dispatch = function.__globals__.get("__name__") == "functools"
+    noted = ("dispatch_cache", "cache_token") if is_dispatch else ()
+    return tuple(content_of_cell(cell) for name, cell in cells if name not in noted)
 
 
 def functions_of_class(cls: type) -> Iterator[FunctionType]:
@@ -128,7 +136,8 @@ def _annotations(value: Any) -> dict[str, object]:
         return {}
 
 
-def _content(cell: Any) -> object:
+def content_of_cell(cell: Any) -> object:
+    """What a closure's variable holds."""
     try:
         return cell.cell_contents
     except ValueError:

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.values.raised import parts_of_exception
 
 WHOLE_BYTES = 1 << 28
 """Files up to this size count by their bytes; larger ones by size and time of change."""
@@ -263,6 +264,14 @@ def _of_hash(hasher: Any) -> Told:
     return [hasher.name, size, hasher.digest() if size else hasher.digest(32)]
 
 
+def _of_weak_mapping(mapping: Any) -> Told:
+    return [dict(mapping)]
+
+
+def _of_weak_set(members: Any) -> Told:
+    return [set(members)]
+
+
 def _of_match(match: re.Match[Any]) -> Told:
     return [match.re, match.string, match.pos, match.endpos, match.regs]
 
@@ -300,6 +309,9 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
     (weakref.ProxyTypes, _of_proxy),
     (weakref.ref, _of_reference),
     (ContextVar, _of_context_variable),
+    ((weakref.WeakValueDictionary, weakref.WeakKeyDictionary), _of_weak_mapping),
+    (weakref.WeakSet, _of_weak_set),
+    (BaseException, parts_of_exception),
     (re.Match, _of_match),
     (struct.Struct, _of_packer),
     (random.SystemRandom, _of_system_random),

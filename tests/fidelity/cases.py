@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -39,6 +40,8 @@ class Case:
         What the table says about it.
     needs
         Packages that the case is skipped without, by import name, with spaces between.
+    since
+        The first Python that has it.
     told
         Whether keys can tell its value. If not, its digest must be one that nothing equals: a cell
         that reads it runs again.
@@ -53,12 +56,15 @@ class Case:
     reason: str = ""
     note: str = ""
     needs: str = ""
+    since: tuple[int, int] = (3, 11)
     told: bool = True
     part_of: str = ""
 
     @property
     def missing(self) -> str:
-        """The first package that it needs and that is not there; empty if all are."""
+        """What it needs and is not there; empty if all is."""
+        if sys.version_info < self.since:
+            return f"Python {self.since[0]}.{self.since[1]}"
         absent = (n for n in self.needs.split() if importlib.util.find_spec(n) is None)
         return next(absent, "")
 

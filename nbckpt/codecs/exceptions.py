@@ -1,0 +1,105 @@
+"""Exceptions whole: with their cause, their notes and the way they came.
+
+pickle calls the class again with the arguments, which fails when it takes others than
+`Exception` was told, and forgets causes and tracebacks. The frames of a restored traceback have
+names and lines, and none of the variables.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.codecs.functions import source_of
+from nbckpt.values.raised import members_in_c, steps_of
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler
+
+_CHAIN = ("__cause__", "__context__", "__suppress_context__")  # a cause sets the last
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of a traceback."""
+
+    filename: str
+    text: str
+    name: str
+    line: int
+    module: str
+
+
+def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
+    """How exceptions of type `kind` are written; None for anything else."""
+    return _reduce_exception if issubclass(kind, BaseException) else None
+
+
+def _reduce_exception(pickler: NamespacePickler, error: BaseException) -> Any:
+    way = [_step(pickler, entry) for entry in steps_of(error.__traceback__)]
+    around = {name: getattr(error, name) for name in _CHAIN}
+    kind = type(error)
+    is_as_built_in = isinstance(kind.__reduce__, types.MethodDescriptorType)
+    if not is_as_built_in or kind.__reduce_ex__ is not object.__reduce_ex__:
+        make, arguments, *rest = error.__reduce_ex__(4)
+        own = rest[0] if rest else None
+        return make, arguments, (own, {}, {}, around, way), None, None, set_exception
+    members = {"args": error.args, **members_in_c(error)}
+    state = (None, getattr(error, "__dict__", {}), members, around, way)
+    return make_exception, (kind, error.args), state, None, None, set_exception
+
+
+def make_exception(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseException:
+    """An exception that was not initialised."""
+    base = next(b for b in kind.__mro__ if b.__module__ == "builtins")
+    error: BaseException = base.__new__(kind, *arguments)
+    return error
+
+
+def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
+    """Give an exception its members, what caused it, and the way it came."""
+    own, attributes, members, around, way = state
+    if own is not None:
+        error.__setstate__(own)  # type: ignore[attr-defined]  # of every exception
+    vars(error).update(attributes)
+    for name, value in (*members.items(), *around.items()):
+        with contextlib.suppress(AttributeError, TypeError):  # of a group, its own cannot be set
+            setattr(error, name, value)
+    error.__traceback__ = make_traceback(way)
+
+
+def _step(pickler: NamespacePickler, entry: types.TracebackType) -> Step:
+    frame = entry.tb_frame
+    code = frame.f_code
+    module = str(frame.f_globals.get("__name__", ""))
+    source = source_of(pickler, code.co_filename) if module == "__main__" else None
+    filename, text = (source.filename, source.text) if source else (code.co_filename, "")
+    return Step(filename, text, code.co_name, entry.tb_lineno, module)
+
+
+def make_traceback(way: list[Step]) -> types.TracebackType | None:
+    """A traceback that came this way."""
+    trace = None
+    for step in reversed(way):
+        if step.text:
+            lines = step.text.splitlines(keepends=True)
+            linecache.cache[step.filename] = (len(step.text), None, lines, step.filename)
+        trace = types.TracebackType(trace, _frame(step), 0, step.line)
+    return trace
+
+
+def _frame(step: Step) -> types.FrameType:
+    """A frame of this name and place, which runs nothing."""
+    source = "\n" * (step.line - 1) + "raise StopIteration"
+    code = compile(source, step.filename, "exec").replace(co_name=step.name)
+    trace = None
+    try:
+        exec(code, {"__name__": step.module, "__file__": step.filename})
+    except StopIteration as stop:
+        trace = stop.__traceback__
+    *_, last = steps_of(trace)
+    return last.tb_frame

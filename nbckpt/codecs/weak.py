@@ -1,0 +1,75 @@
+"""Weak references: to the same object, which stays alive if another place in a variable holds it.
+
+dill would write a copy of the object with each of them, which nobody holds after a restore.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+Reducer = Callable[[object, Any], Any]
+
+
+def reducer_for(kind: type) -> Reducer | None:
+    """How weak references of type `kind` are written; None for anything else."""
+    return _REDUCERS.get(kind)
+
+
+class _Gone:
+    """What a dead reference refers to."""
+
+
+def _reduce_reference(_: object, reference: weakref.ref[Any]) -> Any:
+    target = reference()
+    if target is None:
+        return dead_reference, ()
+    return weakref.ref, (target, *_callback(reference))
+
+
+def _reduce_proxy(_: object, proxy: Any) -> Any:
+    try:
+        target = proxy.__repr__.__self__
+    except ReferenceError:
+        return dead_proxy, ()
+    return weakref.proxy, (target,)
+
+
+def _reduce_method(_: object, reference: weakref.WeakMethod[Any]) -> Any:
+    method = reference()
+    return (dead_reference, ()) if method is None else (weakref.WeakMethod, (method,))
+
+
+def _callback(reference: weakref.ref[Any]) -> tuple[Any, ...]:
+    callback = reference.__callback__
+    return () if callback is None else (callback,)
+
+
+def dead_reference() -> weakref.ref[Any]:
+    """A reference to what is gone."""
+    return weakref.ref(_Gone())
+
+
+def dead_proxy() -> Any:
+    """A proxy of what is gone."""
+    return weakref.proxy(_Gone())
+
+
+def _reduce_mapping(_: object, mapping: Any) -> Any:
+    return type(mapping), (), None, None, iter(list(mapping.items()))
+
+
+def _reduce_set(_: object, members: weakref.WeakSet[Any]) -> Any:
+    return weakref.WeakSet, (), list(members), None, None, weakref.WeakSet.update
+
+
+_REDUCERS: dict[type, Reducer] = {
+    weakref.ref: _reduce_reference,
+    weakref.ProxyType: _reduce_proxy,
+    weakref.CallableProxyType: _reduce_proxy,
+    weakref.WeakMethod: _reduce_method,
+    weakref.WeakValueDictionary: _reduce_mapping,
+    weakref.WeakKeyDictionary: _reduce_mapping,
+    weakref.WeakSet: _reduce_set,
+}
