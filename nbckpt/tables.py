@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from nbckpt.codecs.loading import Loading, decode
+from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
 from nbckpt.model import Manifest, Record, Variable
@@ -162,7 +162,7 @@ def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
         message = f"{name!r} is made again by its statement: it has no bytes to query"
         raise UsageError(message)
     try:
-        table = _Values(store, manifest).build(variable)
+        table = Values(store, manifest).build(name)
     except NbckptError:
         raise
     except ImportError as error:
@@ -179,25 +179,3 @@ def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
 def _may_be_table(type_name: str) -> bool:
     """Whether a type of this name may be a table's; what is not need not be built to be told."""
     return not hasattr(builtins, type_name) and not type_name.startswith("numpy.")
-
-
-class _Values:
-    """Builds values of a manifest, apart from any namespace."""
-
-    def __init__(self, store: Store, manifest: Manifest) -> None:
-        self._store = store
-        self._manifest = manifest
-        self._globals: dict[str, object] = {"__builtins__": __builtins__, "__name__": "__main__"}
-
-    def build(self, variable: Variable) -> object:
-        if variable.name not in self._globals:
-            parts = self._store.get_blob(variable.blob)
-            self._globals |= decode(parts, Loading(self._globals, self._resolve))
-        return self._globals[variable.name]
-
-    def _resolve(self, name: str) -> object:
-        variable = self._manifest.get(name)
-        if variable is None:
-            message = f"it needs {name!r}, which its checkpoint does not hold"
-            raise RestoreError(message)
-        return self.build(variable)

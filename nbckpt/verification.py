@@ -14,11 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
+from nbckpt.building import Values
 from nbckpt.codecs.pickler import homes_of
+from nbckpt.digests import Digest
 from nbckpt.grouping import Encoder
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import AUTOMATIC
 from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.values import ValueDigester
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -51,6 +54,7 @@ class Verifier:
         self.slow: tuple[str, ...] = ()
         self._session = session
         self._took_s: dict[Names, float] = {}
+        self._same: dict[tuple[str, Digest], Digest] = {}  # other bytes that mean what is kept
 
     def begin(self, *, thoroughly: bool = False) -> Sweep:
         """A sweep over all that no code is known to have touched since it was kept.
@@ -63,7 +67,8 @@ class Verifier:
         groups = self._groups()
         slow = [g for g in groups if not thoroughly and self._expected_s(g) > TOO_LONG_S]
         self.slow = tuple(sorted(name for group in slow for name in group))
-        return Sweep(self._session, [g for g in groups if g not in slow], self._took_s)
+        todo = [g for g in groups if g not in slow]
+        return Sweep(self._session, todo, self._took_s, self._same)
 
     def _groups(self) -> list[Names]:
         session = self._session
@@ -101,11 +106,18 @@ class Sweep:
         Names that are not as they were kept.
     """
 
-    def __init__(self, session: Session, groups: list[Names], took_s: dict[Names, float]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        groups: list[Names],
+        took_s: dict[Names, float],
+        same: dict[tuple[str, Digest], Digest],
+    ) -> None:
         self.found: set[str] = set()
         self._session = session
         self._todo = deque(groups)
         self._took_s = took_s
+        self._same = same
         self._kept = session.capturer.manifest()
 
     def go_on(self, budget_s: float) -> bool:
@@ -149,20 +161,48 @@ class Sweep:
         return draft
 
     def _changed(self, group: Names) -> set[str]:
-        session = self._session
-        space = session.namespace
+        space = self._session.namespace
         present = [name for name in group if name in space]
-        changed = set(group) - set(present)
-        if not present:
-            return changed
-        homes = homes_of(space, session.capturer.user_names())
-        encoder = Encoder(space, session.capturer.bindings, homes)
-        for outcome in encoder.encode_groups(present):
-            if outcome.encoded is None:
-                continue  # a thread is at it just now; the next checkpoint refuses it if it must
-            blob = digest_of_parts(outcome.encoded.parts)
-            changed |= {n for n in outcome.names if not self._is_kept_as(n, blob)}
-        return changed
+        blobs = self._blobs(present)
+        changed = {n for n, blob in blobs.items() if not self._is_kept_as(n, blob)}
+        if changed and not self._can_be_told(present, blobs):
+            self._same |= {(n, self._kept[n].blob): blobs[n] for n in changed if n in self._kept}
+            changed = set()
+        return changed | (set(group) - set(present))
 
-    def _is_kept_as(self, name: str, blob: str) -> bool:
-        return name in self._kept and self._kept[name].blob == blob
+    def _blobs(self, names: list[str]) -> dict[str, Digest]:
+        """Digests of the bytes that would be kept of these names now, of those that can be."""
+        session = self._session
+        homes = homes_of(session.namespace, session.capturer.user_names())
+        encoder = Encoder(session.namespace, session.capturer.bindings, homes)
+        return {
+            name: digest_of_parts(outcome.encoded.parts)
+            for outcome in encoder.encode_groups(names)
+            if outcome.encoded is not None  # else a thread is at it just now
+            for name in outcome.names
+        }
+
+    def _can_be_told(self, names: list[str], blobs: dict[str, Digest]) -> bool:
+        """Whether other bytes mean another value here.
+
+        Each pickle of a figure differs from the last. A set that came from another process has
+        its items in another order.
+        """
+        before = self._session.digests_of(names)
+        if self._blobs(names) != blobs:
+            return self._session.digests_of(names) != before  # it is being changed just now
+        return before != self._digests_as_kept(names)
+
+    def _digests_as_kept(self, names: list[str]) -> dict[str, Digest]:
+        values = Values(self._session.store, self._kept)
+        try:
+            for name in names:
+                values.build(name)
+            digester = ValueDigester(values.namespace)
+            return {name: digester.digest(values.namespace[name]) for name in sorted(names)}
+        except Exception:  # whatever a value's own code raises: what is live is kept
+            return {}
+
+    def _is_kept_as(self, name: str, blob: Digest) -> bool:
+        kept = self._kept.get(name)
+        return kept is not None and blob in (kept.blob, self._same.get((name, kept.blob)))

@@ -134,6 +134,26 @@ def test_where_nothing_changed_nothing_is_kept_or_said(kernel: Kernel) -> None:
     assert "changed-while-idle" not in log
 
 
+def test_what_came_back_after_a_restart_is_what_was_kept(kernel: Kernel, tmp_path: Path) -> None:
+    kernel.run(
+        "import numpy as np, matplotlib; matplotlib.use('agg')\nfrom matplotlib import pyplot\n"
+        "class Kind:\n    def __init__(self):\n        self.tags = {'a', 'b', 'c', 'd', 'e'}\n"
+        "kind = Kind(); words = {'one', 'two', 'three', 'four'}; array = np.ones(10)\n"
+        "def size(of=frozenset(words)): return len(of)\n"
+        "figure, axes = pyplot.subplots(); _ = axes.plot([1, 2])"
+    )
+    with Kernel(tmp_path) as other:
+        other.run("%load_ext nbckpt")
+        other.run("%resume")
+        idle()
+        said_then = said(other.run("%nbckpt status"))
+        log = said(other.run("%nbckpt log"))
+
+    assert "were changed" not in said_then
+    assert "was changed" not in said_then
+    assert "changed-while-idle" not in log
+
+
 def test_a_cell_that_waits_on_the_loop_is_not_looked_at(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(f"%%checkpoint made\n{LATER}")
 
