@@ -59,6 +59,10 @@ class Took:
         return self.whole_s - self.code_s
 
 
+COMPLAINTS = ("Error in callback", "defect in nbckpt")
+"""What a shell and nbckpt say when nbckpt failed."""
+
+
 class CellError(Exception):
     """A cell of a measure raised."""
 
@@ -96,15 +100,17 @@ class Notebook:
         Raises
         ------
         CellError
-            If the cell did.
+            If the cell did, or what follows the cells failed: a quick failure is no good figure.
         """
         self._code_s = 0.0
-        began = time.perf_counter()
-        result = self.shell.run_cell(source, store_history=True)
-        whole_s = time.perf_counter() - began
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+            began = time.perf_counter()
+            result = self.shell.run_cell(source, store_history=True)
+            whole_s = time.perf_counter() - began
         error = result.error_before_exec or result.error_in_exec
-        if error is not None:
-            message = f"{source!r}: {error!r}"
+        if error is not None or any(text in shown.getvalue() for text in COMPLAINTS):
+            message = f"{source!r}: {error!r}\n{shown.getvalue()}"
             raise CellError(message)
         return Took(whole_s, self._code_s)
 

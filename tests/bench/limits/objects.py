@@ -32,6 +32,7 @@ def one_appended(folder: Path, quick: bool) -> list[Figure]:
         stored.append(float(after - before))
         untouched.append(notebook.run(f"k = {n}").whole_s)
         before = notebook.stored_bytes()
+    assert min(stored) > 0, "nothing was stored of what was appended"
     name = f"{count:,} small objects"
     return [
         Figure(f"one plain pickle of {name}", "s", pickled),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tests.bench.shells import COMPLAINTS
 from tests.bench.systems.base import System
 
 
@@ -14,7 +15,7 @@ class Nbckpt(System):
     name = "nbckpt"
     packages = ("nbckpt",)
     modules = ("nbckpt.jupyter.shell", "nbckpt.jupyter.guards", "nbckpt.effects", "cloudpickle")
-    complaints = (*System.complaints, "defect in nbckpt")
+    complaints = COMPLAINTS
 
     def start(self, shell: Any) -> None:
         super().start(shell)
