@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from nbckpt import randomness
-from nbckpt.codecs.pickler import Scope, encode, homes_of
 from nbckpt.describe import preview_of, shape_of, type_name_of
-from nbckpt.grouping import ATOMS, Encoder, Group
+from nbckpt.generators import Generators
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
 from nbckpt.progress import Bar
 from nbckpt.recipes import Bindings
 from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
+from nbckpt.ties import Ties
+
+if TYPE_CHECKING:
+    from nbckpt.grouping import Group
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Capturer:
     _pending: set[str] | None = None  # None: any name may have changed
 
     def __post_init__(self) -> None:
+        self._ties = Ties()
+        self._generators = Generators(self.store)
         self._pending = set(self.user_names())
 
     def user_names(self) -> list[str]:
@@ -98,6 +104,7 @@ class Capturer:
             self._kept[name] = variable
             self._ids[name] = id(self.namespace.get(name))
             self._refusals.pop(name, None)
+            self._ties.forget(name)
             if self._pending is not None:
                 self._pending.discard(name)
         for name in removed:
@@ -199,11 +206,17 @@ class Capturer:
     def _forget(self, name: str) -> None:
         for table in (self._kept, self._ids, self._refusals):
             table.pop(name, None)
+        self._ties.forget(name)
 
     def _keep(self, looked_at: list[str], names: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
+        # Not before something is kept: a restore into an empty namespace keeps nothing.
+        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.grouping import Encoder
+
         encoder = Encoder(self.namespace, self.bindings, homes_of(self.namespace, names))
         outcomes = encoder.encode_groups(looked_at)
+        self._ties.learn(encoder.ties)
         size = sum(memoryview(p).nbytes for o in outcomes if o.encoded for p in o.encoded.parts)
         changed: set[str] = set()
         with Bar("saving", size) as bar:
@@ -256,11 +269,18 @@ class Capturer:
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""
-        homes = homes_of(self.namespace, self.user_names())
+        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.grouping import ATOMS, Encoder
+
         mutable = [n for n in names if type(self.namespace[n]) not in ATOMS]
         mutable = [n for n in mutable if n not in self._refusals and not self._is_made_again(n)]
         if len(mutable) < 2:
             return []
+        if self.settled().keys() >= set(mutable):
+            known = self._ties.groups(mutable)
+            if known is not None:
+                return known
+        homes = homes_of(self.namespace, self.user_names())
         return Encoder(self.namespace, self.bindings, homes).sharing(mutable)
 
     def _is_made_again(self, name: str) -> bool:
@@ -268,13 +288,7 @@ class Capturer:
 
     def capture_random_states(self) -> set[str]:
         """Look at the random generators alone; names of those that have moved on."""
-        changed = set()
-        for name, state in randomness.states().items():
-            encoded = encode({name: state}, Scope(self.namespace), with_shares=False)
-            blob = self.store.put_blob(encoded.parts)
-            before = self._kept.get(name)
-            if before is None or before.blob != blob:
-                size = sum(memoryview(part).nbytes for part in encoded.parts)
-                self._kept[name] = Variable(name, blob, blob, "random state", size, group=(name,))
-                changed.add(name)
+        found = self._generators.look()
+        changed = {n for n, v in found.items() if n not in self._kept or self._kept[n] != v}
+        self._kept.update(found)
         return changed

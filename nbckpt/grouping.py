@@ -14,6 +14,7 @@ from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
 from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.ties import connected, mutual, pairs_of
 
 ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None)})
 """Types whose values cannot be shared in a way that shows."""
@@ -40,7 +41,13 @@ class Group:
 
 
 class Encoder:
-    """Encodes variables one by one, and together where they share what can change."""
+    """Encodes variables one by one, and together where they share what can change.
+
+    Attributes
+    ----------
+    ties
+        Of the last call of `encode_groups`: name → names that it directly shares with.
+    """
 
     def __init__(
         self, namespace: dict[str, object], bindings: Bindings, homes: Mapping[int, str]
@@ -51,18 +58,27 @@ class Encoder:
         self._substitutes: dict[int, Any] = {}
         self._recipes: set[str] = set()
         self._keepalive: list[object] = []
+        self.ties: dict[str, frozenset[str]] = {}
 
     def encode_groups(self, names: list[str]) -> list[Group]:
         """All of `names`, each in the one group that it belongs to."""
-        single = [self._encode((name,), with_shares=len(names) > 1) for name in names]
+        n_shareable = sum(type(self._namespace[name]) not in ATOMS for name in names)
+        single = [self._encode((name,), with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
-        groups = _groups(
-            {n: e.shares for n, e in encoded.items()},
-            _mutual({n: e.needs for n, e in encoded.items()}),
-        )
+        pairs = pairs_of({n: e.shares for n, e in encoded.items()})
+        self._note(encoded, pairs)
+        tied = mutual({n: e.needs for n, e in encoded.items()})
+        groups = connected(encoded, [*pairs, *tied])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
+
+    def _note(self, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
+        found: dict[str, set[str]] = {name: set() for name in names}
+        for one, other in pairs:
+            found[one].add(other)
+            found[other].add(one)
+        self.ties = {name: frozenset(others) for name, others in found.items()}
 
     def _encode(self, names: tuple[str, ...], *, with_shares: bool = True) -> Group:
         values = {name: self._namespace[name] for name in names}
@@ -83,13 +99,13 @@ class Encoder:
 
     def _together(self, names: tuple[str, ...], alone: Mapping[str, Encoded]) -> Group:
         values = {name: digest_of_parts(alone[name].parts) for name in names}
-        return replace(self._encode(names), values=values)
+        return replace(self._encode(names, with_shares=False), values=values)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects: groups of two or more; nothing is stored."""
         single = {name: self._encode((name,)) for name in names}
         shares = {n: group.encoded.shares for n, group in single.items() if group.encoded}
-        return [group for group in _groups(shares) if len(group) > 1]
+        return [group for group in connected(shares, pairs_of(shares)) if len(group) > 1]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]
@@ -157,42 +173,3 @@ def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bo
     if not linked:
         return encoded
     return encode(values, scope, linked=linked, with_shares=with_shares)
-
-
-def _mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
-    """Pairs of definitions that need each other: neither blob could be loaded first."""
-
-    def reached(name: str) -> set[str]:
-        found: set[str] = set()
-        queue = [name]
-        while queue:
-            more = needs.get(queue.pop(), frozenset()) - found
-            found |= more
-            queue.extend(more)
-        return found
-
-    reach = {name: reached(name) for name, needed in needs.items() if needed}
-    return [(a, b) for a, names in reach.items() for b in names if a in reach.get(b, ())]
-
-
-def _groups(
-    shares: Mapping[str, frozenset[int]], tied: Iterable[tuple[str, str]] = ()
-) -> list[tuple[str, ...]]:
-    """The connected components of variables that share an object, or are tied otherwise."""
-    owner: dict[int, str] = {}
-    leader = {name: name for name in shares}
-
-    def find(name: str) -> str:
-        while leader[name] != name:
-            leader[name] = name = leader[leader[name]]
-        return name
-
-    for name, ids in shares.items():
-        for obj in ids:
-            leader[find(name)] = find(owner.setdefault(obj, name))
-    for one, other in tied:
-        leader[find(one)] = find(other)
-    groups: dict[str, list[str]] = {}
-    for name in sorted(shares):
-        groups.setdefault(find(name), []).append(name)
-    return [tuple(group) for group in groups.values()]

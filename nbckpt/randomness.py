@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from nbckpt.analysis import nodes_of
-
 
 class _Generator(NamedTuple):
     name: str
@@ -56,6 +54,15 @@ def states() -> dict[str, object]:
     return {g.name: g.get(module) for g in _GENERATORS if (module := _loaded(g.module))}
 
 
+def is_same(state: object, other: object) -> bool:
+    """Whether two states of one generator are equal."""
+    if isinstance(state, dict) and isinstance(other, dict):
+        return state.keys() == other.keys() and all(is_same(v, other[k]) for k, v in state.items())
+    if hasattr(state, "tobytes") and hasattr(other, "tobytes"):
+        return bool(state.tobytes() == other.tobytes())
+    return type(state) is type(other) and state == other
+
+
 def put_states(states: Mapping[str, object]) -> None:
     """Set the generators of `states`; their modules are imported where they are not yet."""
     for generator in _GENERATORS:
@@ -76,6 +83,8 @@ def _loaded(name: str) -> Any:
 
 def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
     """Whether a cell may seed a generator, itself or through the functions that it names."""
+    from nbckpt.analysis import nodes_of
+
     named = [n for n in nodes_of(tree) if isinstance(n, ast.Attribute | ast.Name)]
     if any((n.attr if isinstance(n, ast.Attribute) else n.id) in _SEEDING for n in named):
         return True

@@ -1,0 +1,42 @@
+"""The random generators' states as variables; encoded only when one has moved on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nbckpt import randomness
+from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.model import Variable
+from nbckpt.storage.store import Store
+
+
+@dataclass
+class Generators:
+    """Looks at the generators around each cell, nearly all of which draw no number."""
+
+    store: Store
+    _latest: dict[str, tuple[object, Variable]] = field(default_factory=dict)
+
+    def look(self) -> dict[str, Variable]:
+        """The state of each generator that is there now.
+
+        Raises
+        ------
+        StoreError
+            If a new state cannot be written.
+        """
+        for name, state in randomness.states().items():
+            latest = self._latest.get(name)
+            if latest is None or not randomness.is_same(state, latest[0]):
+                self._latest[name] = (state, self._kept(name, state))
+        return {name: variable for name, (_, variable) in self._latest.items()}
+
+    def _kept(self, name: str, state: object) -> Variable:
+        parts = encode({name: state}, Scope({}), with_shares=False).parts
+        blob = self.store.put_blob(parts)
+        size = sum(memoryview(part).nbytes for part in parts)
+        return Variable(name, blob, blob, "random state", size, group=(name,))
+
+    def forget(self) -> None:
+        """Put every state into the store again when it is asked for."""
+        self._latest.clear()

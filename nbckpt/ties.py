@@ -1,0 +1,79 @@
+"""Which variables hold a common object that can change, as the last looks at them found.
+
+A step's key says which of its inputs share. To find that out takes as long as pickling them, and
+whoever captured them a moment ago has just done it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Ties:
+    """Remembers of each variable with which others it directly shares."""
+
+    _of: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def learn(self, ties: Mapping[str, frozenset[str]]) -> None:
+        """Note what a look found: name → the names it shares with."""
+        self._of.update(ties)
+
+    def forget(self, name: str) -> None:
+        """Know nothing of a variable any more."""
+        self._of.pop(name, None)
+
+    def groups(self, names: Iterable[str]) -> list[tuple[str, ...]] | None:
+        """The groups of two and more among `names`; None if one of them is not known."""
+        wanted = list(names)
+        if not all(name in self._of for name in wanted):
+            return None
+        pairs = [(name, other) for name in wanted for other in self._of[name] if other in wanted]
+        return [group for group in connected(wanted, pairs) if len(group) > 1]
+
+
+def pairs_of(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
+    """The pairs of variables that have an object in common."""
+    pairs: list[tuple[str, str]] = []
+    seen: set[int] = set()
+    before: list[str] = []
+    for name, ids in shares.items():
+        if not seen.isdisjoint(ids):
+            pairs += [(other, name) for other in before if not shares[other].isdisjoint(ids)]
+        seen |= ids
+        before.append(name)
+    return pairs
+
+
+def connected(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The connected components of `names`, each sorted; in the order of their first names."""
+    leader = {name: name for name in names}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = name = leader[leader[name]]
+        return name
+
+    for one, other in pairs:
+        leader[find(one)] = find(other)
+    groups: dict[str, list[str]] = {}
+    for name in sorted(leader):
+        groups.setdefault(find(name), []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+def mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+    """Pairs of definitions that need each other: neither could be loaded first."""
+
+    def reached(name: str) -> set[str]:
+        found: set[str] = set()
+        queue = [name]
+        while queue:
+            more = needs.get(queue.pop(), frozenset()) - found
+            found |= more
+            queue.extend(more)
+        return found
+
+    reach = {name: reached(name) for name, needed in needs.items() if needed}
+    return [(a, b) for a, names in reach.items() for b in names if a in reach.get(b, ())]
