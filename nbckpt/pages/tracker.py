@@ -92,7 +92,7 @@ class Tracker:
             if error.errno not in _UNTRACKED:
                 raise
 
-    def take_written(self, start: int, end: int, n_pages: int = 0) -> Ranges | None:
+    def take_written(self, start: int, end: int, most: int = 0) -> Ranges | None:
         """What was written since the range was armed or this was asked; it counts anew from here.
 
         A page that was dropped, and reads as zeros again, counts as written.
@@ -101,7 +101,7 @@ class Tracker:
         ----------
         start, end
             The range.
-        n_pages
+        most
             Stop when so many written pages were found; 0 for all.
 
         Returns
@@ -112,7 +112,7 @@ class Tracker:
         # Exactly this mask: the kernel tells dropped pages only to those who ask for nothing else.
         flags = _SCAN_REPROTECTS | _SCAN_DEMANDS_TRACKING
         try:
-            return self._scan(start, end, flags, 0, _IS_WRITTEN, n_pages)
+            return self._scan(start, end, flags, 0, _IS_WRITTEN, most)
         except OSError as error:
             if error.errno != errno.EPERM:
                 raise
@@ -123,11 +123,11 @@ class Tracker:
         return self._scan(start, end, 0, _IS_FILE, _IS_FILE | _IS_PRESENT, 0)
 
     def _scan(
-        self, start: int, end: int, flags: int, inverted: int, mask: int, n_pages: int
+        self, start: int, end: int, flags: int, inverted: int, mask: int, most: int
     ) -> Ranges:
         ranges: Ranges = []
         place, size = ctypes.addressof(self._found), 12 * 8
-        n_left = n_pages
+        n_left = most
         while start < end:
             answer, n = _call(
                 self._pagemap_fd, _SCAN, "12Q",
@@ -136,8 +136,8 @@ class Tracker:
             found = self._found
             ranges += zip(found[0 : 3 * n : 3], found[1 : 3 * n : 3], strict=True)
             start = answer[4]
-            if n_pages:
-                n_left = n_pages - _n_pages(ranges)
+            if most:
+                n_left = most - n_pages(ranges)
                 if n_left <= 0:
                     break
         return ranges
@@ -184,10 +184,11 @@ def _sees_writes(tracker: Tracker) -> bool:
         memory.madvise(mmap.MADV_DONTNEED)
         dropped = tracker.take_written(start, start + size) or []
         is_one_seen = any(begin <= page < end for begin, end in one)
-        return nothing == [] and is_one_seen and _n_pages(dropped) * PAGE_BYTES == size
+        return nothing == [] and is_one_seen and n_pages(dropped) * PAGE_BYTES == size
 
 
-def _n_pages(ranges: Ranges) -> int:
+def n_pages(ranges: Ranges) -> int:
+    """How many pages they are."""
     return sum(end - begin for begin, end in ranges) // PAGE_BYTES
 
 

@@ -19,7 +19,14 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from nbckpt.pages import mappings
-from nbckpt.pages.tracker import PAGE_BYTES, Ranges, Tracker, give_up, tracker_of_process
+from nbckpt.pages.tracker import (
+    PAGE_BYTES,
+    Ranges,
+    Tracker,
+    give_up,
+    n_pages,
+    tracker_of_process,
+)
 
 CHUNK_BYTES = 256 * 1024
 MAX_WATCHES = 4096
@@ -47,7 +54,9 @@ class Watch:
     n_rests, rest
         How many looks it is still left alone, and for how many it is the next time.
     copies
-        The pages of a file's mapping that had been written to.
+        The pages of a file's mapping that had been written to, so that they are no longer its own.
+    touched
+        The range outside which there are none.
     """
 
     address: int
@@ -60,6 +69,7 @@ class Watch:
     n_rests: int = 0
     rest: int = 1
     copies: Ranges = field(default_factory=list)
+    touched: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         n_chunks = -(-self.n_bytes // CHUNK_BYTES)
@@ -82,6 +92,9 @@ class Watch:
         for index in range(first, last):
             self.names[index] = None
             self.written_at[index] = clock
+        if self.has_file:
+            low, high = self.touched or (start, end)
+            self.touched = min(low, start), max(high, end)
 
     def holds(self, chunks: range, since: int) -> bool:
         """Whether nothing was written to `chunks` since a look."""
@@ -124,16 +137,24 @@ class Watches:
         if watch.n_rests:
             watch.n_rests -= 1
             return None
+        if watch.is_new and not _is_trusted(watch):
+            self._drop(tracker, watch)
+            return None
         half = 0 if watch.is_new else (watch.end - watch.start) // PAGE_BYTES // 2 + 1
         written = tracker.take_written(watch.start, watch.end, half)
         if written is None:
-            return self._armed(tracker, watch)
+            if not (_is_trusted(watch) and tracker.arm(watch.start, watch.end)):
+                self._drop(tracker, watch)
+                return None
+            # Protecting it anew cleared the marks of whoever watches part of it.
+            written = [(watch.start, watch.end)]
+            half = 0
         self._tell(written)
-        if half and sum(end - begin for begin, end in written) // PAGE_BYTES >= half:
+        if half and n_pages(written) >= half:
             self._disarm(tracker, watch)
             watch.n_rests, watch.rest = watch.rest - 1, min(2 * watch.rest, LONGEST_REST)
             return None
-        if not watch.is_new:
+        if half:
             watch.rest = 1
         watch.is_new = False
         self._tell_reverted(tracker, watch)
@@ -152,18 +173,6 @@ class Watches:
         del self._watches[watch.address, watch.n_bytes]
         self._n_chunks -= len(watch.names)
         self._disarm(tracker, watch)
-
-    def _armed(self, tracker: Tracker, watch: Watch) -> Watch | None:
-        """Track memory that is new, at least in part; None if it cannot be trusted."""
-        is_private, watch.has_file = mappings.is_private(watch.start, watch.end)
-        if not (is_private and tracker.arm(watch.start, watch.end)):
-            self._drop(tracker, watch)
-            return None
-        # Protecting it anew cleared the marks of whoever watches part of it.
-        self._tell([(watch.start, watch.end)])
-        watch.is_new, watch.copies = False, []
-        self._tell_reverted(tracker, watch)
-        return watch
 
     def _disarm(self, tracker: Tracker, watch: Watch) -> None:
         tracker.disarm(watch.start, watch.end)
@@ -185,11 +194,20 @@ class Watches:
 
         The kernel keeps such pages protected and does not say that they changed.
         """
-        if not watch.has_file:
+        if watch.touched is None:
             return
-        copies = tracker.copied(watch.start, watch.end)
+        copies = tracker.copied(*watch.touched)
         self._tell(_without(watch.copies, copies))
         watch.copies = copies
+        watch.touched = (copies[0][0], copies[-1][1]) if copies else None
+
+
+def _is_trusted(watch: Watch) -> bool:
+    """Whether nobody but this process changes what is watched; asked anew of new memory."""
+    is_private, watch.has_file = mappings.is_private(watch.start, watch.end)
+    watch.copies = []
+    watch.touched = (watch.start, watch.end) if watch.has_file else None
+    return is_private
 
 
 def _without(ranges: Ranges, others: Ranges) -> Ranges:

@@ -16,6 +16,7 @@ import pytest
 from nbckpt.pages import mappings
 from nbckpt.pages.mappings import is_private, trust_file
 from nbckpt.pages.memory import digest_of_memory
+from nbckpt.storage.mapping import Run, gather
 from tests.pages.ranges import MIB, anew, anonymous, at, known, needs_tracker, place_of
 
 PAGE = mmap.PAGESIZE
@@ -174,6 +175,23 @@ def test_a_private_map_of_a_trusted_file_is_known(content: Path) -> None:
 
 
 @needs_tracker
+def test_memory_that_a_store_brings_back_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "pack"
+    path.write_bytes(os.urandom(4 * MIB))
+    half = MIB // 2
+    with path.open("rb") as file:
+        runs = [Run(file.fileno(), at * MIB + half, half) for at in (3, 1, 2, 0)]
+        view = gather(runs)
+    digest_of_memory(view)
+    assert all(known(view))
+
+    view[half] ^= 1
+
+    assert known(view) == [index != 2 for index in range(8)]
+    assert digest_of_memory(view) == anew(view)
+
+
+@needs_tracker
 def test_trust_is_in_a_file_and_not_in_an_address(content: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(bytes(2 * MIB))
@@ -201,6 +219,24 @@ def test_a_page_of_a_file_that_shows_the_file_again_is_not_known(content: Path) 
 
     memory.madvise(mmap.MADV_DONTNEED, PAGE, 2 * PAGE)
 
+    assert digest_of_memory(view) == anew(view)
+
+
+@needs_tracker
+def test_a_page_that_shows_the_file_again_is_unknown_to_every_view(content: Path) -> None:
+    memory = mapped(content, mmap.MAP_PRIVATE)
+    view = memoryview(memory)
+    trust(content, memory)
+    part = view[: MIB + 5]
+    digest_of_memory(view)
+    digest_of_memory(part)
+    view[PAGE] ^= 1
+    digest_of_memory(view)  # which takes the kernel's mark away
+    digest_of_memory(part)
+
+    memory.madvise(mmap.MADV_DONTNEED, PAGE, PAGE)
+
+    assert digest_of_memory(part) == anew(part)
     assert digest_of_memory(view) == anew(view)
 
 
