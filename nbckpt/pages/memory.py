@@ -34,6 +34,7 @@ __all__ = [
     "digest_of_names",
     "look",
     "look_at",
+    "names_of_memory",
     "remember",
 ]
 
@@ -169,11 +170,22 @@ def digest_of_memory(view: memoryview, *, watch: bool = True) -> bytes:
     """
     if view.nbytes < WATCHED_BYTES:
         return blake3(view).digest()
+    return digest_of_names(names_of_memory(view, watch=watch), view.nbytes)
+
+
+def names_of_memory(view: memoryview, *, watch: bool = True) -> list[bytes]:
+    """The name of each chunk of `view`; what is known is not read again.
+
+    Parameters
+    ----------
+    watch
+        See `look`.
+    """
     known = look(view, watch=watch)
     unknown = [index for index, name in enumerate(known.names) if name is None]
     for index, name in zip(unknown, _names(view, unknown), strict=True):
         known.learn(index, name)
-    return digest_of_names(known.names, view.nbytes)
+    return cast(list[bytes], known.names)
 
 
 def digest_of_blocks(blocks: Iterable[memoryview], n_bytes: int) -> bytes:

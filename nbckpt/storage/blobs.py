@@ -6,14 +6,16 @@ Equal digests mean equal parts, because a tree holds nothing but sizes, flags an
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, NamedTuple
 
 from blake3 import blake3
 
 from nbckpt.digests import Digest, digest_of
-from nbckpt.storage.cutting import by_content, evenly, in_groups
+from nbckpt.pages.devices import is_pinned
+from nbckpt.pages.memory import names_of_memory
+from nbckpt.storage.cutting import by_content, in_groups
 from nbckpt.storage.packs import CHUNK_BYTES, Name
 
 if TYPE_CHECKING:
@@ -79,11 +81,6 @@ def is_stream(number: int, part: Buffer) -> bool:
     return number == 0 and type(part) is bytes
 
 
-def cut(number: int, part: Buffer) -> Iterator[memoryview]:
-    """The chunks of a blob's part of this number."""
-    return by_content(flat(part)) if is_stream(number, part) else evenly(flat(part))
-
-
 def tree_of(parts: Sequence[Part]) -> Tree:
     """The tree of a blob whose parts name their chunks."""
     groups: list[bytes] = []
@@ -104,9 +101,12 @@ def digest_of_parts(parts: Sequence[Buffer]) -> Digest:
     """The digest that a blob of these parts has, without storing it."""
     named = []
     for number, part in enumerate(parts):
-        names = tuple(blake3(chunk).digest() for chunk in cut(number, part))
-        view = memoryview(part)
-        named.append(Part(view.nbytes, view.readonly, names))
+        view = flat(part)
+        if is_stream(number, part):
+            names = [blake3(chunk).digest() for chunk in by_content(view)]
+        else:
+            names = names_of_memory(view, watch=not is_pinned(view))
+        named.append(Part(len(view), memoryview(part).readonly, tuple(names)))
     return digest_of(tree_of(named).root)
 
 

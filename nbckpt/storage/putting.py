@@ -3,7 +3,8 @@
 What is written is what was hashed: another thread may write to a buffer meanwhile, so its bytes
 are copied first, into scratch memory that stays in the processor's cache. Large parts are
 copied, hashed and written by several threads; places are given in order, so that the chunks of a
-part lie one after the other and few mappings bring them back.
+part lie one after the other and few mappings bring them back. Where the kernel tells which pages
+were written, chunks whose names still hold and that the store has are not even read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.pages.devices import is_pinned
+from nbckpt.pages.memory import look
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.cutting import by_content, evenly
@@ -33,9 +36,9 @@ from nbckpt.storage.parallel import Turns, each
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-UNIT_BYTES = 4 * CHUNK_BYTES
+UNIT_CHUNKS = 4
 """What a thread takes at once: little enough for the cache, enough to be worth taking turns."""
-PARALLEL_BYTES = 4 * UNIT_BYTES
+PARALLEL_UNITS = 4
 
 
 class Putter:
@@ -84,19 +87,29 @@ class _Large:
         self._view = view
         self._stable = stable
         self._turns = Turns()
-        self._names: list[list[Name]] = [[] for _ in range(0, len(view), UNIT_BYTES)]
+        # Before anything is read: what is written from now on, the next look sees.
+        self._look = look(view, watch=not is_pinned(view))
+        self._units = [
+            start
+            for start in range(0, len(self._look.names), UNIT_CHUNKS)
+            if not all(map(self._is_kept, self._look.names[start : start + UNIT_CHUNKS]))
+        ]
 
     def put(self) -> list[Name]:
         """The names of its chunks."""
-        threads = None if len(self._view) >= PARALLEL_BYTES else 1
-        each(len(self._names), self._worker, turns=self._turns, threads=threads)
-        return [name for names in self._names for name in names]
+        threads = None if len(self._units) >= PARALLEL_UNITS else 1
+        each(len(self._units), self._worker, turns=self._turns, threads=threads)
+        return [name for name in self._look.names if name is not None]
+
+    def _is_kept(self, name: Name | None) -> bool:
+        return name is not None and self._batches.has(name)
 
     def _worker(self) -> Callable[[int], None]:
-        scratch = memoryview(bytearray(0 if self._stable else min(UNIT_BYTES, len(self._view))))
+        scratch = memoryview(bytearray(0 if self._stable else UNIT_CHUNKS * CHUNK_BYTES))
 
         def put_unit(number: int) -> None:
-            data = self._view[number * UNIT_BYTES : (number + 1) * UNIT_BYTES]
+            first = self._units[number]
+            data = self._view[first * CHUNK_BYTES : (first + UNIT_CHUNKS) * CHUNK_BYTES]
             if not self._stable:
                 scratch[: len(data)] = data
                 data = scratch[: len(data)]
@@ -106,7 +119,8 @@ class _Large:
                 new = list(self._reserve(names, chunks))
             for pack, place, start, end in _joined(new):
                 pack.write(place, data[start:end])
-            self._names[number] = names
+            for index, name in enumerate(names, first):
+                self._look.learn(index, name)
 
         return put_unit
 

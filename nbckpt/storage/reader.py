@@ -11,10 +11,11 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
+from nbckpt.pages.memory import look
 from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
-from nbckpt.storage.packs import MAPPED_BYTES, RAW, ZEROS, Name, Place
+from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place
 from nbckpt.storage.parallel import each
 from nbckpt.storage.spans import SPAN_BYTES, Packs, Span, spans_of
 
@@ -134,7 +135,13 @@ class _Blob:
         if sum(place.size for place in places) != part.size:
             message = f"blob {self._digest[:12]}… is damaged: its parts and sizes do not agree"
             raise FormatError(message)
-        memory = self._mapped(names, places) or self._filled(names, places)
+        memory = self._mapped(names, places)
+        if memory is None:
+            memory = self._filled(names, places)
+        elif all(place.size == CHUNK_BYTES for place in places[:-1]):
+            known = look(memory)  # so that the next put need not read it
+            for index, name in enumerate(names):
+                known.learn(index, name)
         return memory.toreadonly() if part.readonly else memory
 
     def _places(self, names: Sequence[Name]) -> list[Place]:
