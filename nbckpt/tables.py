@@ -23,7 +23,6 @@ from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
-from nbckpt.storage.tables import write_table
 
 AHEAD_BYTES = 128 << 20
 """A larger table waits until it is asked for: making it takes a multiple of its memory."""
@@ -140,6 +139,8 @@ class TableKeeper:
             self._aside = Path(tempfile.mkdtemp(prefix="nbckpt-"))
             weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
         try:
+            from nbckpt.storage.tables import write_table
+
             info = dataclasses.asdict(write_table(self._aside, variable.value, table))
         except CaptureError as error:
             reason = f"{variable.name!r}: {error}"

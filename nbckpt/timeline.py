@@ -90,6 +90,7 @@ class Timeline:
         self._lineage = Lineage()
         self._branches = Branches(self._lineage)
         self._early_heads: list[Record] = []  # their checkpoint has not come yet
+        self._moves: set[tuple[str, str, float | None]] = set()
         self._refused: dict[str, Record] = {}  # what the disk lacks, as it was before it did
         self._owners_at: dict[str, dict[str, str]] = {}
 
@@ -138,9 +139,17 @@ class Timeline:
         if self._early_heads:
             early, self._early_heads = self._early_heads, []
             for head in early:
-                self._move(head)
+                self._place_head(head)
 
     def _move(self, record: Record) -> None:
+        # A session's own records come twice: when it writes them, and when they are durable. The
+        # branch may have gone on by then, and must not go back.
+        move = (record["branch"], record["checkpoint"], record.get("at"))
+        if move not in self._moves or move[2] is None:
+            self._moves.add(move)
+            self._place_head(record)
+
+    def _place_head(self, record: Record) -> None:
         if record["checkpoint"] in self._records:
             self._branches.move(record["branch"], record["checkpoint"])
         else:

@@ -17,7 +17,6 @@ from nbckpt import randomness
 from nbckpt.building import Values
 from nbckpt.codecs.pickler import homes_of
 from nbckpt.digests import Digest
-from nbckpt.grouping import Encoder
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import AUTOMATIC
 from nbckpt.storage.blobs import digest_of_parts
@@ -172,6 +171,8 @@ class Sweep:
 
     def _blobs(self, names: list[str]) -> dict[str, Digest]:
         """Digests of the bytes that would be kept of these names now, of those that can be."""
+        from nbckpt.grouping import Encoder
+
         session = self._session
         homes = homes_of(session.namespace, session.capturer.user_names())
         encoder = Encoder(session.namespace, session.capturer.bindings, homes)

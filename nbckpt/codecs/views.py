@@ -12,9 +12,10 @@ import struct
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.views import Layout, is_released, layout_of
+if TYPE_CHECKING:
+    from nbckpt.values.views import Layout
 
 _EMPTY: tuple[dict[str, int], ...] = ({}, OrderedDict())
 
@@ -33,6 +34,8 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
 
 
 def _reduce_memoryview(_: object, view: memoryview) -> Any:
+    from nbckpt.values.views import is_released, layout_of
+
     if is_released(view):
         return released_view, ()
     if getattr(view, "obj", None) is None:  # memory that belongs to no object

@@ -7,7 +7,6 @@ looked at. A shell without such a loop asks with ``%nbckpt check --memory``.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import traceback
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from nbckpt.idle import IdleClock
 from nbckpt.verification import NAME, Sweep, Verifier
 
 if TYPE_CHECKING:
+    import asyncio
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbckpt.model import Checkpoint
@@ -106,6 +107,8 @@ class Idling:
         in_main = threading.current_thread() is threading.main_thread()
         if getattr(self._shell, "kernel", None) is None or not in_main:
             return None
+        import asyncio  # a kernel has it loaded; a plain shell need not load it
+
         try:
             return asyncio.get_running_loop()
         except RuntimeError:
