@@ -134,23 +134,25 @@ def test_where_nothing_changed_nothing_is_kept_or_said(kernel: Kernel) -> None:
     assert "changed-while-idle" not in log
 
 
-def test_what_came_back_after_a_restart_is_what_was_kept(kernel: Kernel, tmp_path: Path) -> None:
-    kernel.run(
+def test_what_came_back_in_another_process_is_what_was_kept(kernel: Kernel, tmp_path: Path) -> None:
+    made = (
         "import numpy as np, matplotlib; matplotlib.use('agg')\nfrom matplotlib import pyplot\n"
         "class Kind:\n    def __init__(self):\n        self.tags = {'a', 'b', 'c', 'd', 'e'}\n"
-        "kind = Kind(); words = {'one', 'two', 'three', 'four'}; array = np.ones(10)\n"
+        "kind = Kind(); words = {f'word {n}' for n in range(50)}; array = np.ones(10)\n"
         "def size(of=frozenset(words)): return len(of)\n"
         "figure, axes = pyplot.subplots(); _ = axes.plot([1, 2])"
     )
+    kernel.run(made, cell_id="made")
     with Kernel(tmp_path) as other:
         other.run("%load_ext nbckpt")
-        other.run("%resume")
+        other.run("%nbckpt auto skip")
+        restored = other.run(made, cell_id="made")
         idle()
         said_then = said(other.run("%nbckpt status"))
         log = said(other.run("%nbckpt log"))
 
-    assert "were changed" not in said_then
-    assert "was changed" not in said_then
+    assert "restored" in said(restored)
+    assert "changed by" not in said_then
     assert "changed-while-idle" not in log
 
 
