@@ -12,6 +12,7 @@ import pytest
 
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
+from nbckpt.verification import NAME
 from tests.jupyter.test_cells import run
 from tests.kernels import Kernel, Ran
 
@@ -63,13 +64,28 @@ def idle() -> None:
     time.sleep(IDLE_S + 0.7)
 
 
+def until_kept(folder: Path, most_s: float = 30) -> None:
+    """Return when a sweep has kept something."""
+    deadline = time.monotonic() + most_s
+    while time.monotonic() < deadline:
+        store = Store.open(folder / ".nbckpt", create=False)
+        store.refresh()
+        names = [record["name"] for record in store.records("checkpoint")]
+        store.close()
+        if NAME in names:
+            return
+        time.sleep(0.1)
+    message = f"nothing was kept within {most_s} s"
+    raise AssertionError(message)
+
+
 @pytest.mark.parametrize("way", BY)
 def test_what_changes_behind_the_cells_is_found_kept_and_told_once(
     kernel: Kernel, tmp_path: Path, way: str
 ) -> None:
     kernel.run(f"%%checkpoint made\n{LATER}")
     kernel.run(BY[way])
-    idle()
+    until_kept(tmp_path)
 
     found = kept_in(tmp_path, "items", "main"), kept_in(tmp_path, "array", "main")
     told, again = said(kernel.run(NOTHING)), said(kernel.run(NOTHING))
@@ -101,7 +117,7 @@ def test_what_a_widgets_callback_changes_is_found(kernel: Kernel, tmp_path: Path
     idle()
     content = {"comm_id": comm, "data": {"n": 1}}
     kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
-    idle()
+    until_kept(tmp_path)
 
     assert kept_in(tmp_path, "clicks", "changed-while-idle") == [{"n": 1}]
     assert "'clicks' was changed" in said(kernel.run(NOTHING))
@@ -113,7 +129,7 @@ def test_a_variable_that_a_thread_binds_and_one_that_it_deletes_are_found(
     kernel.run("%%checkpoint made\nimport threading\nold = [1]\ndef act(space):\n"
                "    space['new'] = [5]\n    del space['old']")  # fmt: skip
     kernel.run("threading.Timer(0.2, act, (globals(),)).start()")
-    idle()
+    until_kept(tmp_path)
     told = said(kernel.run(NOTHING))
 
     assert kept_in(tmp_path, "new", "changed-while-idle") == [5]
@@ -171,10 +187,33 @@ def test_tables_of_the_head_are_written_while_nothing_runs(kernel: Kernel, tmp_p
     kernel.run("df['x'] *= 10\n__import__('nbckpt').wait()")
     tables = tmp_path / ".nbckpt" / "tables"
     at_once = len(list(tables.glob("*.parquet")))
-    idle()
+    deadline = time.monotonic() + 30
+    while not (written := list(tables.glob("*.parquet"))) and time.monotonic() < deadline:
+        time.sleep(0.1)
 
     assert at_once == 0
-    assert len(list(tables.glob("*.parquet"))) == 1
+    assert len(written) == 1
+
+
+def test_a_cell_of_a_subshell_is_not_looked_at_while_it_runs(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    kernel.run(f"%%checkpoint made\n{LATER}")
+    session, control = kernel.client.session, kernel.client.control_channel
+    control.send(session.msg("create_subshell_request", {}))
+    subshell = control.get_msg(timeout=30)["content"]["subshell_id"]
+    code = f"import time\nchange(); time.sleep({IDLE_S * 5})\nhalf = 1"
+    message = session.msg("execute_request", {"code": code, "silent": False, "store_history": True})
+    message["header"]["subshell_id"] = subshell
+    kernel.client.shell_channel.send(message)
+    idle()
+
+    during = said(kernel.run("%nbckpt log"))
+    ended = kernel.collect(message["header"]["msg_id"])
+
+    assert ended.ok, ended.error
+    assert NAME not in during
+    assert kept_in(tmp_path, "items", "main") == [1, 2]
 
 
 def test_a_shell_without_a_loop_looks_when_it_is_asked(
