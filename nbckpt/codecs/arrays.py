@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs import memmaps, storages, tensors
+from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _memory_elsewhere(pickler: NamespacePickler, root: np.ndarray) -> tuple[obje
         pickler.addresses.add(first)
         if first in pickler.linked or tensors.is_tensor(base):
             ref = tensors.ref_of_array(pickler, root, span_of(root))
-            return ref, ref.address
+            return tensors.array_of(pickler, ref), ref.address
     exporter = base.obj if isinstance(base, memoryview) else base
     if not isinstance(exporter, bytearray | standard.array):
         return None
@@ -186,7 +186,7 @@ def view_of(
     strides: tuple[int, ...],
     writeable: bool,
 ) -> np.ndarray:
-    """The array that begins `offset` bytes into `memory`: an array's, a tensor's, a buffer's."""
+    """The array that begins `offset` bytes into `memory`: an array or a buffer."""
     import numpy as np
 
     if isinstance(memory, np.ndarray):
@@ -194,8 +194,6 @@ def view_of(
         # A base that is itself read-only gives a read-only view, as it was.
         has_objects = memory.dtype.hasobject
         memory = _in_order(memory) if has_objects else span_of(memory)
-    elif storages.is_storage(memory):
-        memory = storages.bytes_of(memory)
     elif isinstance(memory, bytes) and writeable:
         memory = bytearray(memory)
     return _guarded(

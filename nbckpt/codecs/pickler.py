@@ -30,6 +30,7 @@ from nbckpt.codecs import (
     polars_objects,
     storages,
     tensors,
+    torch_modules,
     views,
     weak,
 )
@@ -178,6 +179,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
         self.storages: dict[int, storages.StorageRef] = {}
+        self.storage_arrays: dict[int, storages.StorageArray] = {}
         self.addresses: set[int] = set()
         self.exporters: dict[int, object] = {}
         self.roots: dict[int, Any] = {}
@@ -239,6 +241,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or frames.reducer_for(kind)
         or polars_objects.reducer_for(kind)
         or tensors.reducer_for(kind)
+        or torch_modules.reducer_for(kind)
         or locks.reducer_for(kind)
         or files.reducer_for(kind)
         or alive.reducer_for(kind)
@@ -251,7 +254,8 @@ def _reducer_for(kind: type) -> Reducer | None:
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
-    return functions.refer(pickler, function) or functions.reduce_function(pickler, function)
+    short = functions.refer(pickler, function) or torch_modules.reduce_compiled(function)
+    return short or functions.reduce_function(pickler, function)
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-import sys
 from typing import Any
 
 from nbckpt.codecs.loading import note
@@ -38,10 +37,14 @@ class StorageRef:
         return storage_from, (pickle.PickleBuffer(memory), size, device)
 
 
-def is_storage(value: object) -> bool:
-    """Whether `value` is the storage of a tensor."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.UntypedStorage)
+class StorageArray:
+    """Stands for the array of a storage's bytes, on which numpy's arrays may lie."""
+
+    def __init__(self, ref: StorageRef) -> None:
+        self.ref = ref
+
+    def __reduce__(self) -> Any:
+        return bytes_of, (self.ref,)
 
 
 def bytes_of(storage: Any) -> Any:

@@ -6,13 +6,12 @@ torch is never imported here to ask a question: a tensor cannot exist before som
 from __future__ import annotations
 
 import ctypes
-import io
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import address_of
-from nbckpt.codecs.storages import StorageRef
+from nbckpt.codecs.storages import StorageArray, StorageRef
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +33,6 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_storage
     if kind is torch.Generator:
         return _reduce_generator
-    if issubclass(kind, torch.jit.ScriptModule | torch.jit.ScriptFunction):
-        return _reduce_script
     return None
 
 
@@ -103,6 +100,11 @@ def ref_of_array(pickler: NamespacePickler, root: np.ndarray, span: np.ndarray) 
     return ref_of(pickler, torch.frombuffer(memory, dtype=torch.uint8).untyped_storage())
 
 
+def array_of(pickler: NamespacePickler, ref: StorageRef) -> StorageArray:
+    """What stands for the array of a storage's bytes: one for each storage."""
+    return pickler.storage_arrays.setdefault(ref.address, StorageArray(ref))
+
+
 def _reduce_storage(pickler: NamespacePickler, storage: Any) -> Any:
     if storage.device.type not in _DEVICES:
         return NotImplemented
@@ -116,14 +118,6 @@ def itself(obj: object) -> object:
 
 def _reduce_generator(_: object, generator: Any) -> Any:
     return generator_from, (str(generator.device), generator.get_state())
-
-
-def _reduce_script(_: object, module: Any) -> Any:
-    """A scripted or traced module by torch's own format; `pickle` refuses these."""
-    torch = sys.modules["torch"]
-    file = io.BytesIO()
-    torch.jit.save(module, file)
-    return script_from, (file.getvalue(),)
 
 
 def tensor_from(
@@ -176,10 +170,3 @@ def generator_from(device: str, state: Any) -> Any:
     generator = torch.Generator(device)
     generator.set_state(state)
     return generator
-
-
-def script_from(data: bytes) -> Any:
-    """A scripted module or function."""
-    import torch
-
-    return torch.jit.load(io.BytesIO(data))

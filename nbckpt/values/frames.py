@@ -33,10 +33,10 @@ class Alone:
 class Memory:
     """Where the elements of an array or tensor lie.
 
-    `owner` is one for all views of the same memory.
+    `owner` is one for all views of the same memory: where it begins.
     """
 
-    owner: tuple[str, int]
+    owner: int
     offset: int
     strides: str
 
@@ -57,11 +57,22 @@ def memory_of(value: Any) -> Memory | None:
     np, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if np and isinstance(value, np.ndarray) and value.dtype.kind != "T":
         address = value.__array_interface__["data"][0]
-        return Memory(("numpy", id(_owner_of(value))), address, str(value.strides))
+        return Memory(_start_of(_owner_of(value)), address, str(value.strides))
     if torch and isinstance(value, torch.Tensor) and value.layout is torch.strided:
-        storage = value.untyped_storage().data_ptr()
-        return Memory(("torch", storage), value.storage_offset(), str(value.stride()))
+        storage = value.untyped_storage()
+        return Memory(storage.data_ptr(), value.data_ptr(), str(value.stride()))
     return None
+
+
+def _start_of(owner: Any) -> int:
+    """Where the memory of an array that is no view begins; a tensor may have the same memory."""
+    if type(owner.base).__name__ == "Tensor":
+        return int(owner.base.untyped_storage().data_ptr())
+    if owner.flags.c_contiguous:
+        return int(owner.__array_interface__["data"][0])
+    import numpy as np
+
+    return int(np.lib.array_utils.byte_bounds(owner)[0])
 
 
 def _owner_of(array: Any) -> Any:
@@ -114,6 +125,8 @@ def _pyarrow(pa: Any, kind: type) -> Parts | None:
 
 
 def _torch(torch: Any, kind: type) -> Parts | None:
+    if kind is torch.UntypedStorage:
+        return _storage
     return _tensor if issubclass(kind, torch.Tensor) else None
 
 
@@ -257,3 +270,9 @@ def _arrow_column(column: Any) -> list[object]:
 def _tensor(tensor: Any) -> list[object]:
     about = [str(tensor.device), str(tensor.dtype), tuple(tensor.shape), tensor.requires_grad]
     return [*about, digest_of_tensor(tensor)]
+
+
+def _storage(storage: Any) -> list[object]:
+    torch = sys.modules["torch"]
+    whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+    return [str(storage.device), digest_of_tensor(whole)]

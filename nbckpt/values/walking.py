@@ -44,6 +44,7 @@ class Found:
     keep: list[object] = field(default_factory=list)
     exhausted: bool = False
     is_unknown: bool = False
+    is_told: bool = False
 
     def home(self, value: object) -> str | None:
         """`home_of`, asked once; the user's modules among the homes are noted."""
@@ -106,7 +107,7 @@ class Walk:
         self.out = bytearray()
         self.stack: list[object] = []
         self.memo: dict[int, int] = {}
-        self.owners: dict[tuple[str, int], tuple[int, int]] = {}
+        self.owners: dict[int, tuple[int, int]] = {}
         self.frames: list[Frame] = []
         self.steps: dict[type, Step] = {}
 

@@ -39,9 +39,12 @@ def _place(array: Any) -> tuple[int, int]:
             break
         base = below
     below = base.base.obj if isinstance(base.base, memoryview) else base.base
+    first = array.__array_interface__["data"][0]
     if type(below).__name__ == "Tensor":
-        return below.untyped_storage().data_ptr(), array.__array_interface__["data"][0]
-    return id(below if isinstance(below, bytearray) else base), array.__array_interface__["data"][0]
+        return below.untyped_storage().data_ptr(), first
+    if "torch" in sys.modules and base.size:  # a tensor may lie on it, and knows no more
+        return base.__array_interface__["data"][0], first
+    return id(below if isinstance(below, bytearray) else base), first
 
 
 # -- numpy

@@ -1,0 +1,105 @@
+"""What PyTorch's own pickling refuses, or loses parts of: some modules, and optimisers."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+
+def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
+    """How modules of type `kind` are written; None for anything else."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "jit"):
+        return None
+    if issubclass(kind, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        return _reduce_script
+    parametrize = sys.modules.get("torch.nn.utils.parametrize")
+    if parametrize and issubclass(kind, torch.nn.Module) and _is_parametrised(kind):
+        return _reduce_parametrised
+    optimiser = torch.optim.Optimizer
+    if issubclass(kind, optimiser) and kind.__getstate__ is optimiser.__getstate__:
+        return _reduce_optimiser
+    return None
+
+
+def _is_parametrised(kind: type) -> bool:
+    is_injected = kind.__name__ == f"Parametrized{kind.__bases__[0].__name__}"
+    return is_injected and kind.__module__ == "torch.nn.utils.parametrize"
+
+
+def _reduce_script(_: object, module: Any) -> Any:
+    """A scripted or traced module by torch's own format."""
+    torch = sys.modules["torch"]
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would have users export, which they can still do
+        torch.jit.save(module, file)
+    return script_from, (file.getvalue(),)
+
+
+def script_from(data: bytes) -> Any:
+    """A scripted module or function."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.jit.load(io.BytesIO(data))
+
+
+def _reduce_parametrised(_: object, module: Any) -> Any:
+    """A module with weight norm or the like: torch makes a class for each such module."""
+    return bare_module, (type(module).__bases__[0],), vars(module), None, None, parametrise
+
+
+def bare_module(kind: Any) -> Any:
+    """A module that is still to be filled."""
+    return kind.__new__(kind)
+
+
+def parametrise(module: Any, members: dict[str, Any]) -> None:
+    """Fill a module, and give it the class whose properties compute its weights."""
+    from torch.nn.utils import parametrize
+
+    vars(module).update(members)
+    inject: Any = parametrize
+    inject._inject_new_class(module)  # noqa: SLF001  # `register_parametrization` calls these
+    for name in members["_modules"]["parametrizations"].keys():  # noqa: SIM118  # not a dict
+        inject._inject_property(module, name)  # noqa: SLF001
+
+
+def _reduce_optimiser(_: object, optimiser: Any) -> Any:
+    """An optimiser with all it has; torch forgets its hooks, and what LBFGS needs for a step."""
+    members = {k: v for k, v in vars(optimiser).items() if k != "step"}  # a schedule wraps it
+    return bare_optimiser, (type(optimiser),), members, None, None, fill_optimiser
+
+
+def bare_optimiser(kind: Any) -> Any:
+    """An optimiser that is still to be filled."""
+    return kind.__new__(kind)
+
+
+def fill_optimiser(optimiser: Any, members: dict[str, Any]) -> None:
+    """Give an optimiser what it had, and its class the hooks around `step`."""
+    vars(optimiser).update(members)
+    optimiser._patch_step_function()  # noqa: SLF001  # as its own `__setstate__` does
+
+
+def reduce_compiled(function: FunctionType) -> Any:
+    """A function under `torch.compile` as the function and the compiler's settings; else None."""
+    original = getattr(function, "_torchdynamo_orig_callable", None)
+    if original is None or original is function:
+        return None
+    for cell in function.__closure__ or ():
+        context = cell.cell_contents
+        if type(context).__module__ == "torch._dynamo.eval_frame":
+            return compiled_from, (context, original)
+    return None
+
+
+def compiled_from(context: Any, function: Any) -> Any:
+    """`function`, to be compiled when it is called."""
+    return context(function)
