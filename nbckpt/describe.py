@@ -22,7 +22,7 @@ _short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 40, 
 def type_name_of(value: object) -> str:
     """`list`, `pandas.DataFrame`, `Model`: as its user writes it."""
     kind = type(value)
-    module = kind.__module__.split(".")[0]
+    module = str(kind.__module__).split(".")[0]
     if module in ("builtins", "__main__", "_thread"):
         return kind.__qualname__
     return f"{module}.{kind.__qualname__}"
@@ -83,7 +83,7 @@ class _Named:
 
 
 def _is_array_like(value: object) -> bool:
-    module = type(value).__module__.split(".")[0]
+    module = str(type(value).__module__).split(".")[0]
     return module in ("numpy", "pandas", "polars", "pyarrow", "torch", "scipy") and hasattr(
         value, "shape"
     )

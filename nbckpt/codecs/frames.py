@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     """How holders of arrays of type `kind` are written; None for anything else."""
     pandas = sys.modules.get("pandas")
-    if pandas is None or not kind.__module__.startswith("pandas"):
+    if pandas is None or not str(kind.__module__).startswith("pandas"):
         return None
     internals = sys.modules.get("pandas._libs.internals")
     if internals is None or not hasattr(pandas, "Index"):

@@ -16,7 +16,7 @@ Reducer = Callable[[object, Any], Any]
 
 def reducer_for(kind: type) -> Reducer | None:
     """How objects of type `kind` are written; None for those of other modules."""
-    if kind.__module__.startswith(_HASHES) and hasattr(kind, "digest"):
+    if str(kind.__module__).startswith(_HASHES) and hasattr(kind, "digest"):
         return _refuse_hash
     return _REDUCERS.get(kind)
 

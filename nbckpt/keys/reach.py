@@ -107,7 +107,7 @@ def _inside(value: Any) -> Iterator[object]:
     kind = type(value)
     if getattr(kind, "is_nbckpts_own", False):
         return
-    if kind.__module__.partition(".")[0] in _BULK:
+    if str(kind.__module__).partition(".")[0] in _BULK:
         yield from _elements(value, _objects_in(value))
         return
     if issubclass(kind, ReferenceType) or kind in ProxyTypes:

@@ -47,6 +47,6 @@ def step_for(kind: type) -> Step:
     if parts := parts_for(kind):
         step = put_parts if parts is parts_of_scalar else walk_known
         return lambda walk, value: step(walk, parts, value)
-    home = kind.__module__
+    home = str(kind.__module__)
     is_value = home.partition(".")[0] in IMMUTABLE or home.startswith("pandas._libs.tslibs")
     return walk_immutable if is_value or issubclass(kind, Enum) else walk_instance
