@@ -7,6 +7,9 @@ each answer is told to every watch that it touches, and what a watch knows is wh
 touched since. `clock` numbers the answers: what somebody found out after the look of number `n`
 holds if nothing was written since `n`, even if other threads have looked meanwhile.
 
+A look that an interrupt of the user breaks off may have taken the kernel's marks and told nobody;
+then everything is forgotten.
+
 The first write to a protected page costs a fault. Memory of which a look finds more than half
 written is left alone for the next look, then for two, and so on up to `LONGEST_REST`.
 """
@@ -111,6 +114,7 @@ class Watches:
         self.max_chunks = max_chunks
         self._watches: OrderedDict[tuple[int, int], Watch] = OrderedDict()
         self._n_chunks = 0
+        self._is_torn = False
 
     def look(self, address: int, n_bytes: int) -> tuple[Watch, int, list[bytes | None]] | None:
         """A watch that knows of all writes until now, the clock, and its names.
@@ -122,13 +126,16 @@ class Watches:
             tracker = tracker_of_process()
             if tracker is None:
                 return None
+            if self._is_torn:
+                self._forget_all()
+            self._is_torn = True
             try:
                 watch = self._looked(tracker, address, n_bytes)
             except OSError:  # the descriptors are gone, or a program closed and reused them
                 give_up()
-                self._watches.clear()
-                self._n_chunks = 0
+                self._forget_all()
                 return None
+            self._is_torn = False
             return (watch, self.clock, watch.names.copy()) if watch else None
 
     def _looked(self, tracker: Tracker, address: int, n_bytes: int) -> Watch | None:
@@ -159,6 +166,10 @@ class Watches:
         watch.is_new = False
         self._tell_reverted(tracker, watch)
         return watch
+
+    def _forget_all(self) -> None:
+        self._watches.clear()
+        self._n_chunks = 0
 
     def _added(self, tracker: Tracker, address: int, n_bytes: int) -> Watch:
         watch = self._watches[address, n_bytes] = Watch(address, n_bytes)

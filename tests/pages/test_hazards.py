@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -355,6 +356,44 @@ print("done")
 def test_a_program_that_closes_all_descriptors_gets_true_digests() -> None:
     done = subprocess.run(
         [sys.executable, "-c", CLOSED],
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout == "done\n", done.stderr
+
+
+REFUSED = """
+import ctypes, struct, sys
+from nbckpt.pages.memory import digest_of_memory, look
+from nbckpt.pages.tracker import tracker_of_process
+
+number = {"x86_64": 323, "aarch64": 282}[sys.argv[1]]
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(code)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, program, 0, 0) == 0
+view = memoryview(bytearray(2 << 20))
+before = digest_of_memory(view)
+view[5] = 1
+assert tracker_of_process() is None
+assert digest_of_memory(view) == digest_of_memory(view, watch=False) != before
+assert not any(look(view).names)
+print("done")
+"""
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64") or sys.platform != "linux",
+    reason="only Linux has filters of system calls",
+)
+def test_where_the_kernel_is_told_to_refuse_everything_is_read() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED, platform.machine()],
         env={"PYTHONPATH": ":".join(filter(None, sys.path))},
         capture_output=True,
         text=True,

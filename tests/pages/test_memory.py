@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -267,6 +268,40 @@ def test_no_write_is_lost_while_threads_write_and_look_all_the_time() -> None:
             wrong.append(at)
     assert digest_of_memory(view) == anew(view)
     assert not wrong
+
+
+class Interrupted(Exception):
+    pass
+
+
+@needs_tracker
+@pytest.mark.skipif(sys.platform == "win32", reason="no timers that interrupt")
+def test_no_write_is_lost_when_a_look_is_interrupted() -> None:
+    view = memoryview(anonymous(2 * MIB))
+    numbers = random.Random(5)
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    n_interrupted = 0
+    try:
+        for _ in range(3000):
+            at = numbers.randrange(len(view))
+            view[at] ^= 1
+            try:
+                signal.setitimer(signal.ITIMER_REAL, numbers.uniform(1e-5, 1.2e-4))
+                look(view)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupted:
+                n_interrupted += 1
+            now = look(view)
+            assert now.names[at // CHUNK_BYTES] is None
+            for index in range(8):
+                now.learn(index, b"known")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert 0 < n_interrupted < 3000
 
 
 SEEDED = """
