@@ -181,8 +181,8 @@ def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
 
 
 def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> bool:
-    if isinstance(value, types.GeneratorType):
-        return _is_fresh_generator(call, value, namespace)
+    if isinstance(value, types.GeneratorType | types.CoroutineType):
+        return _has_not_begun(call, value, namespace)
     if _is_writable(value) or _may_write(call, namespace):
         return False
     function = _resolve(call.func, namespace)
@@ -191,19 +191,23 @@ def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> b
     return _qualified(function) in _BUILDERS
 
 
-def _is_fresh_generator(
-    call: ast.Call, generator: types.GeneratorType[Any, Any, Any], namespace: Mapping[str, object]
+def _has_not_begun(
+    call: ast.Call,
+    value: types.GeneratorType[Any, Any, Any] | types.CoroutineType[Any, Any, Any],
+    namespace: Mapping[str, object],
 ) -> bool:
+    """Whether a generator or coroutine is as the call of its function gave it."""
+    if isinstance(value, types.GeneratorType):
+        code, is_new = value.gi_code, inspect.getgeneratorstate(value) == inspect.GEN_CREATED
+    else:
+        code, is_new = value.cr_code, inspect.getcoroutinestate(value) == inspect.CORO_CREATED
     function = _resolve(call.func, namespace)
-    is_its_own = isinstance(function, types.FunctionType) and (
-        function.__code__ is generator.gi_code
-    )
-    return is_its_own and inspect.getgeneratorstate(generator) == inspect.GEN_CREATED
+    return is_new and isinstance(function, types.FunctionType) and function.__code__ is code
 
 
 def _is_harmless(cls: type) -> bool:
     for base in cls.__mro__:
-        module = base.__module__.split(".")[0]
+        module = str(base.__module__).split(".")[0]
         if module in _EFFECTFUL_MODULES or _EFFECTFUL_CLASSES.fullmatch(base.__name__):
             return False
     home = sys.modules.get(cls.__module__)
@@ -275,6 +279,19 @@ def _lost_state(value: object) -> str | None:
         return "and it is connected: connect again after going back"
     if isinstance(value, io.IOBase) and not value.closed and not value.seekable():
         return "and what was read from it cannot be read again"
+    return _lost_by_kind(value)
+
+
+def _lost_by_kind(value: object) -> str | None:
+    """What instances of a class have taken in or given out by now, and nobody can ask them for."""
+    kind = type(value)
+    if hasattr(kind, "hexdigest"):
+        return "and what it was fed would be lost"
+    if kind.__module__ == "mmap":
+        return "and what it holds would be lost"
+    is_file = isinstance(value, io.IOBase | types.GeneratorType)
+    if hasattr(kind, "__next__") and not is_file:
+        return "and how far it was read would be lost"
     return None
 
 

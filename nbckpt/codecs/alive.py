@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -22,12 +21,39 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_thread
     if issubclass(kind, Future):
         return _reduce_future
-    return _reduce_frame if kind is types.FrameType else None
+    why = reason_against(kind)
+    return None if why is None else _refuse(why)
 
 
-def _reduce_frame(_: object, __: object) -> Any:
-    message = "it is a frame of code that runs or ran"
-    raise TypeError(message)
+def reason_against(kind: type) -> str | None:
+    """Why nothing of type `kind` is ever kept; None of most."""
+    names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
+    return next((_REASONS[name] for name in names if name in _REASONS), None)
+
+
+_OF_ROWS = "it is a query on a connection: keep its rows, as .df() gives them"
+
+_REASONS = {
+    "builtins.frame": "it is a frame of code that runs or ran",
+    "builtins.generator": "it is a generator that may have begun: keep what it gives, in a list",
+    "asyncio.events.AbstractEventLoop": "it is an event loop of this process",
+    "_asyncio.Future": "it belongs to an event loop: keep its result",
+    "_asyncio.Task": "it belongs to an event loop: keep its result",
+    "asyncio.futures.Future": "it belongs to an event loop: keep its result",
+    "tempfile.TemporaryDirectory": "it is a temporary directory, which goes with this process",
+    "mmap.mmap": "it is a mapped file: keep bytes(…) of it",
+    "duckdb.DuckDBPyRelation": _OF_ROWS,
+    "_duckdb.DuckDBPyRelation": _OF_ROWS,
+    "duckdb._relation.DuckDBPyRelation": _OF_ROWS,
+}
+"""What lives in this process only, by the name of its class, so that no package is imported."""
+
+
+def _refuse(why: str) -> Callable[[object, Any], Any]:
+    def refuse(_: object, __: object) -> Any:
+        raise TypeError(why)
+
+    return refuse
 
 
 def _reduce_process(_: object, process: subprocess.Popen[Any]) -> Any:

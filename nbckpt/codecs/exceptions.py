@@ -7,6 +7,7 @@ names and lines, and none of the variables.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import linecache
 import types
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.functions import source_of
-from nbckpt.values.raised import members_in_c, steps_of
+from nbckpt.values.raised import members_of, steps_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -45,10 +46,11 @@ def _reduce_exception(pickler: NamespacePickler, error: BaseException) -> Any:
     kind = type(error)
     is_as_built_in = isinstance(kind.__reduce__, types.MethodDescriptorType)
     if not is_as_built_in or kind.__reduce_ex__ is not object.__reduce_ex__:
-        make, arguments, *rest = error.__reduce_ex__(4)
+        reduced: Any = error.__reduce_ex__(4)
+        make, arguments, *rest = reduced
         own = rest[0] if rest else None
         return make, arguments, (own, {}, {}, around, way), None, None, set_exception
-    members = {"args": error.args, **members_in_c(error)}
+    members = {"args": error.args, **members_of(error)}
     state = (None, getattr(error, "__dict__", {}), members, around, way)
     return make_exception, (kind, error.args), state, None, None, set_exception
 
@@ -64,7 +66,7 @@ def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
     """Give an exception its members, what caused it, and the way it came."""
     own, attributes, members, around, way = state
     if own is not None:
-        error.__setstate__(own)  # type: ignore[attr-defined]  # of every exception
+        error.__setstate__(own)
     vars(error).update(attributes)
     for name, value in (*members.items(), *around.items()):
         with contextlib.suppress(AttributeError, TypeError):  # of a group, its own cannot be set
@@ -88,18 +90,23 @@ def make_traceback(way: list[Step]) -> types.TracebackType | None:
         if step.text:
             lines = step.text.splitlines(keepends=True)
             linecache.cache[step.filename] = (len(step.text), None, lines, step.filename)
-        trace = types.TracebackType(trace, _frame(step), 0, step.line)
+        place = _placed(step)
+        trace = types.TracebackType(trace, place.tb_frame, place.tb_lasti, step.line)
     return trace
 
 
-def _frame(step: Step) -> types.FrameType:
-    """A frame of this name and place, which runs nothing."""
-    source = "\n" * (step.line - 1) + "raise StopIteration"
-    code = compile(source, step.filename, "exec").replace(co_name=step.name)
+def _placed(step: Step) -> types.TracebackType:
+    """An entry of a traceback whose frame has this name and place, and runs nothing."""
+    statement = ast.parse("raise StopIteration")
+    for node in ast.walk(statement):
+        if isinstance(node, ast.stmt | ast.expr):  # the whole line: no part of it is underlined
+            node.lineno = node.end_lineno = step.line
+            node.col_offset, node.end_col_offset = 0, 10_000
+    code = compile(statement, step.filename, "exec").replace(co_name=step.name)
     trace = None
     try:
         exec(code, {"__name__": step.module, "__file__": step.filename})
     except StopIteration as stop:
         trace = stop.__traceback__
     *_, last = steps_of(trace)
-    return last.tb_frame
+    return last

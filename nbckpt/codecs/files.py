@@ -19,8 +19,13 @@ _BUFFERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+_IN_MEMORY = (io.StringIO, io.BytesIO)
+
+
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     """How closed files of type `kind` are written; None for anything else."""
+    if kind in _IN_MEMORY:
+        return _reduce_in_memory
     is_file = kind is io.TextIOWrapper or (kind.__name__ in _BUFFERS and kind.__module__ == "_io")
     return _reduce_file if is_file else None
 
@@ -36,6 +41,17 @@ def _reduce_file(_: object, file: Any) -> Any:
     name = file.name if isinstance(file.name, str | int) else os.fspath(file.name)
     text = (file.encoding, getattr(file, "mode", None)) if is_text else None
     return closed_file, (type(buffer).__name__, name, buffer.raw.mode, text)
+
+
+def _reduce_in_memory(_: object, file: io.StringIO | io.BytesIO) -> Any:
+    return (closed_in_memory, (type(file),)) if file.closed else NotImplemented
+
+
+def closed_in_memory(kind: type[io.StringIO] | type[io.BytesIO]) -> io.StringIO | io.BytesIO:
+    """A file in memory that was closed, and so holds nothing any more."""
+    file = kind()
+    file.close()
+    return file
 
 
 def closed_file(

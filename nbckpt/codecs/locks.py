@@ -1,4 +1,4 @@
-"""Locks: a fresh one of the same kind, held if it was held.
+"""Locks: a fresh one of the same kind, held if it was held; and what threads keep for themselves.
 
 A lock guards the threads of one process, which a checkpoint does not outlive; as part of a value
 (a queue, a model with a lock) it must not cost that value.
@@ -20,7 +20,7 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_lock
     if kind is _RLOCK:
         return _reduce_rlock
-    return None
+    return _reduce_local if kind is threading.local else None
 
 
 def _reduce_lock(_: object, lock: threading.Lock) -> Any:
@@ -29,6 +29,17 @@ def _reduce_lock(_: object, lock: threading.Lock) -> Any:
 
 def _reduce_rlock(_: object, __: object) -> Any:
     return make_rlock, ()
+
+
+def _reduce_local(_: object, local: threading.local) -> Any:
+    return make_local, (vars(local),)
+
+
+def make_local(members: dict[str, object]) -> threading.local:
+    """Storage for each thread, with what the thread that wrote it had."""
+    local = threading.local()
+    vars(local).update(members)
+    return local
 
 
 def make_lock(held: bool) -> threading.Lock:

@@ -34,7 +34,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 def _says_itself(kind: type) -> bool:
     """Whether a class of the notebook's has code of its own that says how it is pickled."""
     methods = (kind.__reduce__, kind.__reduce_ex__)
-    return kind.__module__ == "__main__" and any(isinstance(m, FunctionType) for m in methods)
+    is_own = kind.__module__ == "__main__" and not issubclass(kind, BaseException)
+    return is_own and any(isinstance(method, FunctionType) for method in methods)
 
 
 def _reduce_as_it_says(pickler: NamespacePickler, value: Any) -> Any:

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from nbckpt.codecs.alive import reason_against
+
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""
 
@@ -135,6 +137,8 @@ def _slots(kind: type) -> Iterable[str]:
 def dilled(obj: object) -> Any:
     """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
     if type(obj) in weakref.ProxyTypes or isinstance(obj, _never_by_dill()):
+        return None
+    if reason_against(type(obj)) is not None:
         return None
     import dill
 

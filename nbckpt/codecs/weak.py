@@ -36,12 +36,12 @@ def _reduce_proxy(_: object, proxy: Any) -> Any:
     return weakref.proxy, (target,)
 
 
-def _reduce_method(_: object, reference: weakref.WeakMethod[Any]) -> Any:
+def _reduce_method(_: object, reference: Any) -> Any:
     method = reference()
     return (dead_reference, ()) if method is None else (weakref.WeakMethod, (method,))
 
 
-def _callback(reference: weakref.ref[Any]) -> tuple[Any, ...]:
+def _callback(reference: Any) -> tuple[Any, ...]:
     callback = reference.__callback__
     return () if callback is None else (callback,)
 

@@ -76,7 +76,7 @@ _KEPT_BY_POOLS = ("_max_workers", "_initializer", "_initargs", "_mp_context")
 
 def is_client(kind: type) -> bool:
     """Whether a class is of a package that speaks with the outside, and is no answer from there."""
-    if kind.__module__.partition(".")[0] not in _CLIENTS:
+    if str(kind.__module__).partition(".")[0] not in _CLIENTS:
         return False
     iterates = hasattr(kind, "__next__") or hasattr(kind, "__anext__")
     return not iterates and not kind.__name__.endswith(_ANSWERS)
@@ -84,7 +84,7 @@ def is_client(kind: type) -> bool:
 
 def is_bare(kind: type) -> bool:
     """Whether instances of a class count by their type alone."""
-    if kind.__module__.partition(".")[0] in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
+    if str(kind.__module__).partition(".")[0] in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
         return True
     return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
 
@@ -94,7 +94,7 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
     for base, teller in _TELLERS:
         if issubclass(kind, base):
             return teller
-    home = kind.__module__
+    home = str(kind.__module__)
     if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:
         return _nothing
     if kind.__name__ in ("Future", "Task") and home in ("_asyncio", "asyncio.futures"):
@@ -119,7 +119,7 @@ def _of_file(file: Any) -> Told:
     about = os.fstat(file.fileno())
     if not stat.S_ISREG(about.st_mode):
         return None
-    text = [getattr(file, name, None) for name in ("encoding", "errors", "newlines")]
+    text = [getattr(file, name, None) for name in ("encoding", "errors")]
     position = file.tell()  # before its content is read: it writes what is not yet written
     if file.writable():
         file.flush()
@@ -127,6 +127,12 @@ def _of_file(file: Any) -> Told:
     if not os.path.samestat(path.stat(), about):
         return None
     return ["open", str(path), file.mode, *text, position, content_of(path)]
+
+
+def _of_file_in_memory(file: Any) -> Told:
+    if file.closed:
+        return ["closed"]
+    return [type(file), file.getvalue(), file.tell(), getattr(file, "__dict__", {})]
 
 
 def content_of(path: Path) -> Digest | str:
@@ -312,6 +318,7 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
     ((weakref.WeakValueDictionary, weakref.WeakKeyDictionary), _of_weak_mapping),
     (weakref.WeakSet, _of_weak_set),
     (BaseException, parts_of_exception),
+    ((io.StringIO, io.BytesIO), _of_file_in_memory),
     (re.Match, _of_match),
     (struct.Struct, _of_packer),
     (random.SystemRandom, _of_system_random),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 
-_CHAIN = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
+_NO_MEMBERS = frozenset(
+    {"__cause__", "__context__", "__suppress_context__", "__traceback__"}
+    | {"__dict__", "__weakref__", "__class__", "args"}
+)
 
 
-def members_in_c(error: BaseException) -> dict[str, object]:
-    """The members that a built-in class gives an exception, and that are set, as ``errno``."""
+def members_of(error: BaseException) -> dict[str, object]:
+    """What lies beside the ``__dict__`` of an exception: ``errno``, slots."""
     members: dict[str, object] = {}
     for base in type(error).__mro__:
-        if base.__module__ != "builtins" or base is object:
-            continue
         for name, member in vars(base).items():
             if isinstance(member, types.MemberDescriptorType | types.GetSetDescriptorType):
                 value = getattr(error, name, None)
-                if value is not None and name not in (*_CHAIN, "__dict__", "args"):
+                if value is not None and name not in _NO_MEMBERS:
                     members.setdefault(name, value)
     return members
 
@@ -33,6 +34,6 @@ def parts_of_exception(error: BaseException) -> list[object]:
     """All that tells an exception, as parts that a walk can digest; of files only their lines."""
     way = [[t.tb_frame.f_code.co_name, t.tb_lineno] for t in steps_of(error.__traceback__)]
     chain = [error.__cause__, error.__context__, error.__suppress_context__]
-    members = [[k, v] for k, v in sorted(members_in_c(error).items())]
+    members = [[k, v] for k, v in sorted(members_of(error).items())]
     own = getattr(error, "__dict__", {})
     return [type(error), error.args, members, own, chain, way]
