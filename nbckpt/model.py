@@ -251,6 +251,9 @@ def checkpoint_from(record: Record) -> Checkpoint:
     given["cell"] = _made(Cell, members["cell"])
     if key := members.get("key"):
         given["key"] = _made(Key, {**key, "shares": tuple(key.get("shares", ()))})
+    for name in ("passive", "inherited"):
+        if name in members:
+            given[name] = {k: tuple(v) for k, v in members[name].items()}
     if progress := members.get("progress"):
         given["progress"] = tuple(progress)
     given["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from pathlib import Path
 
+from nbckpt.codecs.pickler import Scope, encode
 from nbckpt.digests import digest_of
 from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
 from nbckpt.records import head_record, session_record
@@ -65,9 +65,9 @@ def _made(store: Store, timeline: Timeline, i: int, parent: str | None) -> Check
 
 
 def _variable(store: Store, name: str, i: int) -> Variable:
-    data = pickle.dumps({name: (name, i)}, protocol=5)
-    blob = store.put_blob([data])
-    return Variable(name, blob, blob, "tuple", len(data), "2", repr((name, i)), (name,))
+    parts = encode({name: (name, i)}, Scope({}), with_shares=False).parts
+    blob, size = store.put_blob(parts), sum(memoryview(part).nbytes for part in parts)
+    return Variable(name, blob, blob, "tuple", size, "2", repr((name, i)), (name,))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.timeline import Timeline
+from nbckpt.timeline import STRIDE, Timeline
 
 
 def record(
@@ -427,3 +427,63 @@ def test_loops_that_did_not_end_are_told_newest_first() -> None:
         )
 
     assert [c.id for c in timeline.unfinished("main")] == ["id-4", "id-0"]
+
+
+def test_a_branch_does_not_go_back_when_its_own_records_come_again() -> None:
+    records = [{**r, "at": float(i)} for i, r in enumerate(line("a", "b", "c"))]
+    timeline = timeline_of(*records)
+
+    for again in records[:4]:  # as a session reads its own lines, late
+        timeline.apply(again)
+
+    assert timeline.branches == {"main": "0002c"}
+
+
+@pytest.mark.parametrize("length", [STRIDE - 1, STRIDE, STRIDE + 1, 3 * STRIDE + 5])
+def test_a_manifest_is_the_same_from_the_last_record_that_says_what_it_inherited(
+    length: int,
+) -> None:
+    plain, timeline = Timeline(), Timeline()
+    held: dict[str, str] = {}
+    parent = None
+    for i in range(length):
+        checkpoint_id = f"{i:04d}"
+        changed = [f"x{i % 7}", f"y{i % 50}"]
+        removed = [f"y{(i + 3) % 50}"] if i > 50 else []
+        made = record(checkpoint_id, parent, at=float(i), changed=changed, removed=removed)
+        plain.apply(made)
+        timeline.apply({**made, "inherited": timeline.inherited(parent)})
+        held = {n: v for n, v in held.items() if n not in removed}
+        held |= {name: f"{checkpoint_id}-{name}" for name in changed}
+        parent = checkpoint_id
+
+    assert parent is not None
+    folded = {name: v.value for name, v in timeline.manifest(parent).items()}
+    assert folded == held == {name: v.value for name, v in plain.manifest(parent).items()}
+
+
+def test_a_log_shows_finished_checkpoints_and_the_newest_that_did_not_finish() -> None:
+    timeline = timeline_of(
+        *line("a", "b"),
+        record("f1", "0001b", "b", at=5.0, state="failed"),
+        record("f2", "0001b", "new", at=6.0, state="failed"),
+        record("f3", "0001b", "again", at=7.0, state="failed"),
+        record("d3", "0001b", "again", at=8.0),
+        head("side", "d3"),
+    )
+
+    assert timeline.log("main") == ["f2", "f1", "0001b", "0000a"]
+    assert timeline.log(None) == ["d3", "f2", "f1", "0001b", "0000a"]
+    assert timeline.count_ancestry("d3") == 3
+
+
+def test_many_overtaken_tips_are_told_quickly() -> None:
+    timeline = timeline_of(*line(*(f"c{i}" for i in range(200))))
+    began = time.perf_counter()
+    for i in range(600):
+        timeline.apply(head("main", f"{i % 150:04d}c{i % 150}"))
+        timeline.apply(record(f"side{i}", f"{i % 150:04d}c{i % 150}", at=1000.0 + i))
+        timeline.apply(head("main", f"side{i}"))
+
+    assert len(timeline.branches) == 601
+    assert time.perf_counter() - began < 3
