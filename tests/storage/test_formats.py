@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import random
 import shutil
 from pathlib import Path
 
 import pandas as pd
 
+from nbckpt.codecs.loading import Loading, decode
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
@@ -48,3 +51,74 @@ def test_format_1_is_read(tmp_path: Path) -> None:
     assert store.check().problems == ()
     assert store.damages == []
     store.close()
+
+
+def test_format_2_is_read(tmp_path: Path) -> None:
+    store = Store.open(shutil.copytree(DATA / "format-2", tmp_path / "s"), create=False)
+    timeline = Timeline()
+    for record in store.refresh():
+        timeline.apply(record)
+    changed = timeline.resolve("talk", branch="main").changed
+
+    stream = store.get_blob(changed["messages"].blob)
+    mixed = store.get_blob(changed["mixed"].blob)
+
+    assert decode(stream, Loading({}, str)) == {
+        "messages": [{"n": n, "text": f"message {n} " * (n % 40)} for n in range(2000)],
+        "text": "a text that is a part of its own " * 8000,
+    }
+    noise = random.Random(2).randbytes(70_000)
+    assert [bytes(part) for part in mixed] == [b"stream", bytes(400 << 10) + noise, bytes(300), b""]
+    assert [part.readonly for part in mixed] == [True, False, False, True]
+    assert store.check().problems == ()
+    assert store.damages == []
+    store.close()
+
+
+def test_what_format_2_wrote_is_what_is_written_now(tmp_path: Path) -> None:
+    kept = Store.open(DATA / "format-2", create=False)
+    (record,) = (r for r in kept.refresh() if r["kind"] == "checkpoint")
+    digests = [variable["blob"] for variable in record["changed"]]
+    blobs = [kept.get_blob(digest) for digest in digests]
+    store = Store.open(tmp_path / "s")
+
+    again = [
+        store.put_blob([bytes(part) if part.readonly else bytearray(part) for part in blob])
+        for blob in blobs
+    ]
+
+    assert again == digests
+    store.close()
+    kept.close()
+
+
+def test_a_store_of_format_1_goes_on_in_format_2(tmp_path: Path) -> None:
+    path = shutil.copytree(DATA / "format-1", tmp_path / "s")
+    store = Store.open(path)
+    (old, *_) = (r for r in store.refresh() if r["kind"] == "checkpoint")
+    opened = json.loads((path / "format.json").read_text())
+    nothing = store.put_blob([])
+    new = store.put_blob([b"a stream " * 5000, bytearray(500_000)])
+
+    store.append([{"kind": "event", "at": 1.0, "blob": digest} for digest in (new, nothing)])
+    store.close()
+    later = Store.open(path, create=False)
+
+    assert (opened, json.loads((path / "format.json").read_text())) == (
+        {"format": 1},
+        {"format": 2},
+    )
+    assert [len(part) for part in later.get_blob(new)] == [45_000, 500_000]
+    assert bytes(later.get_blob(old["changed"][0]["blob"])[0]) == b"a pickle stream"
+    assert later.check().problems == ()
+    later.close()
+
+
+def test_a_store_of_format_1_that_is_only_read_stays_one(tmp_path: Path) -> None:
+    path = shutil.copytree(DATA / "format-1", tmp_path / "s")
+    store = Store.open(path)
+
+    store.refresh()
+    store.close()
+
+    assert json.loads((path / "format.json").read_text()) == {"format": 1}
