@@ -149,12 +149,14 @@ class Session:
         try:
             self.store.wait(timeout_s)
         except StoreError as error:
+            if not self.writing.was_refused(error):
+                raise
             problem = error
         self.writing.settle()
         if problem is None and not self.writing.refused:
             return
         # What was refused is tried again with each commit: by now all may be well.
-        again = self.store.append([])
+        again = self.append([])
         self.writing.try_again(again)
         try:
             again.result(timeout_s)
@@ -319,7 +321,9 @@ class Session:
         if not self._begun:
             self._begun = True
             records = [session_record(self.id, self.notebook), *records]
-        return self.store.append(records, durable=durable)
+        written = self.store.append(records, durable=durable)
+        self.writing.remember(written)
+        return written
 
     # -- going back -------------------------------------------------------------------------
 

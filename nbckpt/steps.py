@@ -17,9 +17,10 @@ from typing import ClassVar, TypeVar
 
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.digests import Digest, Json
+from nbckpt.errors import StoreError
 from nbckpt.loops import Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
-from nbckpt.model import Cell, Checkpoint, Key, State
+from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session, new_id
 
@@ -202,10 +203,14 @@ class Step:
         """
         duration = time.perf_counter() - self._began
         self.session.ran(self.tree)
-        draft = self._draft(self._spent_s + duration, "done")
-        if outputs:
-            text = json.dumps(outputs).encode()
-            draft = replace(draft, outputs=self.session.store.put_blob([text]))
+        try:
+            draft = self._draft(self._spent_s + duration, "done")
+            if outputs:
+                text = json.dumps(outputs).encode()
+                draft = replace(draft, outputs=self.session.store.put_blob([text]))
+        except StoreError as problem:
+            self._note_lost(problem)
+            raise
         self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
         self.session.interrupted.pop(self.request.name, None)
         self._event("ran", draft, took_s=duration)
@@ -218,7 +223,20 @@ class Step:
         changed = set(self.key.inputs) & self.names.loads
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
         session.interrupted[self.request.name] = Interrupted(self.key, after)
-        failed = Checkpoint(
+        failed = self._failed(f"{type(error).__name__}: {error}")
+        session.commit(failed)
+        self._event("failed", failed, took_s=failed.duration_s)
+        return failed
+
+    def _note_lost(self, problem: StoreError) -> None:
+        """Have the history say that the disk did not take what the body made."""
+        record = checkpoint_record(self._failed(f"not written: {problem}"))
+        self.session.append([record], durable=False)
+        self.session.timeline.apply(record)
+
+    def _failed(self, why: str) -> Checkpoint:
+        session = self.session
+        return Checkpoint(
             id=new_id(),
             parent=session.position,
             name=self.request.name,
@@ -229,11 +247,8 @@ class Step:
             duration_s=time.perf_counter() - self._began,
             cell=self.cell,
             state="failed",
-            error=f"{type(error).__name__}: {error}"[:500],
+            error=why[:500],
         )
-        session.commit(failed)
-        self._event("failed", failed, took_s=failed.duration_s)
-        return failed
 
     def _key_now(self) -> Key:
         return self.session.key_of(self.tree, self.request.selection, self.request.deps)

@@ -42,6 +42,7 @@ class Writing:
         self._timeline = timeline
         self._open: list[_Write] = []
         self._refused: list[_Write] = []
+        self._errors: deque[BaseException] = deque(maxlen=MOST_NEWS)
         self._settling = threading.Lock()  # cells of subshells run in threads
 
     def follow(self, what: Checkpoint | str, done: Future[None]) -> None:
@@ -54,6 +55,18 @@ class Writing:
     def try_again(self, done: Future[None]) -> None:
         """Watch a write that takes along what was refused, and nothing of its own."""
         self._open.append(_Write("", "", done))
+
+    def remember(self, done: Future[None]) -> None:
+        """Know again what the disk says of a write, if it refuses it."""
+        done.add_done_callback(self._remember)
+
+    def was_refused(self, error: BaseException) -> bool:
+        """Whether `error` is of a write, which the store tries again, and not of another job."""
+        return any(error is one for one in self._errors)
+
+    def _remember(self, done: Future[None]) -> None:
+        if error := done.exception():
+            self._errors.append(error)
 
     @property
     def unfinished(self) -> frozenset[str]:

@@ -149,3 +149,26 @@ def test_an_event_takes_no_refused_record_to_disk_without_its_bytes(disk: Path) 
     (disk / "filler").unlink()
     with pytest.raises(StoreError):
         store.close()
+
+
+def test_a_value_that_the_disk_does_not_take_leaves_a_failed_checkpoint(
+    tmp_path: Path, disk: Path
+) -> None:
+    with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
+        kernel.run("%load_ext nbckpt")
+        kernel.run("%%checkpoint first\nfirst = 1")
+        ran = said(kernel.run("%%checkpoint big\nimport os\nbig = os.urandom(4_000_000)"))
+        log = said(kernel.run("%nbckpt log"))
+        kernel.run("%%checkpoint tidy\nbig = len(big)")
+        kernel.run("%%checkpoint later\nlater = 1")
+    with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
+        kernel.run("%load_ext nbckpt")
+        later = said(kernel.run("%nbckpt log"))
+        kernel.run("%resume")
+        values = kernel.value("(first, big)")
+
+    assert "checkpoint 'big' was NOT kept: the disk is full" in ran
+    assert re.search("✗ big .* failed: not written", log)
+    assert re.search("✗ big .* failed: not written", later)
+    assert values == "(1, 4000000)"
+    assert is_whole(disk)
