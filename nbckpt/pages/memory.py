@@ -6,14 +6,15 @@ The other way round it would be lost.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 from blake3 import blake3
 
+from nbckpt.pages.addresses import Place, place_of
+from nbckpt.pages.devices import is_pinned_at
 from nbckpt.pages.watches import CHUNK_BYTES, MAX_VALUES, Watch, Watches
 
 WATCHED_BYTES = 1 << 20
@@ -51,13 +52,6 @@ def _begin_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
-
-
-class Place(NamedTuple):
-    """A range of addresses."""
-
-    address: int
-    n_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -136,14 +130,15 @@ def look(view: memoryview, *, watch: bool = True) -> Look:
     view
         Contiguous bytes.
     watch
-        False for memory that a device writes to, and for what is about to be freed.
+        False for memory that a device writes to, and for what is about to be freed. What CUDA has
+        pinned is never watched.
     """
-    return look_at(Place(_address(view), view.nbytes), watch=watch)
+    return look_at(place_of(view), watch=watch)
 
 
 def look_at(place: Place, *, watch: bool = True) -> Look:
     """`look` at bytes that the caller keeps alive."""
-    if watch and place.n_bytes >= WATCHED_BYTES:
+    if watch and place.n_bytes >= WATCHED_BYTES and not is_pinned_at(place.address):
         found = _watches.look(place.address, place.n_bytes)
         if found:
             watched, clock, names = found
@@ -232,31 +227,3 @@ def _names(view: memoryview, indexes: Sequence[int]) -> list[bytes]:
     # Threads of its own, for as long as it takes: a pool that waits would not survive a fork.
     with ThreadPoolExecutor(n_threads) as pool:
         return [name for names in pool.map(names_of, batches) for name in names]
-
-
-class _Buffer(ctypes.Structure):
-    """``Py_buffer``."""
-
-    _fields_ = (
-        ("place", ctypes.c_void_p),
-        ("owner", ctypes.c_void_p),
-        ("n_bytes", ctypes.c_ssize_t),
-        ("item_bytes", ctypes.c_ssize_t),
-        ("is_read_only", ctypes.c_int),
-        ("n_axes", ctypes.c_int),
-        ("format", ctypes.c_char_p),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("suboffsets", ctypes.c_void_p),
-        ("internal", ctypes.c_void_p),
-    )
-
-
-def _address(view: memoryview) -> int:
-    """Where the bytes lie; ctypes' own ways refuse what is read-only."""
-    buffer = _Buffer()
-    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
-    try:
-        return buffer.place or 0
-    finally:
-        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))

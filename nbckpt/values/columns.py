@@ -92,9 +92,7 @@ def digest_of_tensor(tensor: Any) -> Digest:
     if data.nbytes < WATCHED_BYTES:
         return digest_of_memory(data).hex()
     is_own = tensor.device.type == "cpu" and plain.data_ptr() == tensor.data_ptr()
-    # A device writes into pinned memory, which the kernel does not see.
-    is_pinned = torch.cuda.is_initialized() and tensor.is_pinned()
-    return digest_of_memory(data, watch=is_own and not is_pinned).hex()
+    return digest_of_memory(data, watch=is_own).hex()
 
 
 def _digest(dtype: Any, shape: tuple[int, ...], content: bytes) -> Digest:

@@ -161,6 +161,22 @@ def test_a_memory_map_of_a_file_is_never_trusted(content: Path) -> None:
         assert digest_of_memory(view) == anew(view)
 
 
+def test_memory_that_a_gpu_writes_to_by_itself_is_never_trusted() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    pinned = torch.zeros(2 * MIB, dtype=torch.uint8, pin_memory=True)
+    view = memoryview(pinned.numpy())
+    digest_of_memory(view)
+
+    pinned.copy_(torch.full((2 * MIB,), 7, dtype=torch.uint8, device="cuda"), non_blocking=True)
+    torch.cuda.synchronize()
+
+    assert not any(known(view))
+    assert view[5] == 7
+    assert digest_of_memory(view) == anew(view)
+
+
 @needs_tracker
 def test_a_private_map_of_a_trusted_file_is_known(content: Path) -> None:
     memory = mapped(content, mmap.MAP_PRIVATE)
