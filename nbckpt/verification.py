@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME = "changed-while-idle"
 """Of the checkpoints that a sweep makes."""
 
-TOO_LONG_S = 2.0
+TOO_LONG_S = 1.0
 """What takes longer to look at is looked at when it is asked for, not behind the user's back."""
 
 BYTES_PER_S = 20_000_000
