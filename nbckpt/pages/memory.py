@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -220,10 +221,12 @@ def _names(view: memoryview, indexes: Sequence[int]) -> list[bytes]:
         return [blake3(view[at : at + CHUNK_BYTES]).digest() for at in places]
 
     n_threads = min(len(batches), os.cpu_count() or 1, MAX_THREADS)
-    if n_threads < 2:
-        return [name for batch in batches for name in names_of(batch)]
-    from concurrent.futures import ThreadPoolExecutor
-
     # Threads of its own, for as long as it takes: a pool that waits would not survive a fork.
-    with ThreadPoolExecutor(n_threads) as pool:
-        return [name for names in pool.map(names_of, batches) for name in names]
+    # At the end of the process no thread starts any more.
+    with suppress(RuntimeError):
+        if n_threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(n_threads) as pool:
+                return [name for names in pool.map(names_of, batches) for name in names]
+    return [name for batch in batches for name in names_of(batch)]

@@ -348,3 +348,23 @@ def test_the_kernel_s_help_is_taken_where_it_is_not_switched_off() -> None:
 @pytest.mark.parametrize("n_bytes", [0, 1, CHUNK_BYTES, WATCHED_BYTES - 1, WATCHED_BYTES])
 def test_memory_of_any_size_has_a_digest(n_bytes: int) -> None:
     assert len(digest_of_memory(memoryview(bytes(n_bytes)))) == 32
+
+
+AT_THE_END = """
+import atexit
+from nbckpt.pages.memory import digest_of_memory
+view = memoryview(bytes(64 << 20))
+atexit.register(lambda: print(digest_of_memory(view).hex()))
+"""
+
+
+def test_large_memory_has_a_digest_while_the_process_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_END],
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == digest_of_memory(memoryview(bytes(64 * MIB))).hex()
