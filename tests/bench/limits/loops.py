@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import median
 
 from tests.bench.figures import Figure
 from tests.bench.shells import Notebook, Took
@@ -12,7 +11,11 @@ SLOWER_AT_MOST = 1.02
 
 
 def plain_loop(folder: Path, quick: bool) -> list[Figure]:
-    """3,000,000 turns; the ratio is of medians, of turns that alternate."""
+    """3,000,000 turns, with and without in turns.
+
+    The ratio is of the quickest runs: what else the machine does only ever adds, and it adds more
+    than the two per cent that are asked for.
+    """
     count, runs = (300_000, 4) if quick else (3_000_000, 15)
     cell = f"s = 0\nfor i in range({count}):\n    s += i"
     notebook = Notebook(folder, follows=False)
@@ -31,6 +34,6 @@ def plain_loop(folder: Path, quick: bool) -> list[Figure]:
     return [
         Figure(f"{name}, without nbckpt", "s", code),
         Figure(f"{name}, auto on", "s", its_code),
-        Figure("the loop with / without", "x", [median(its_code) / median(code)], SLOWER_AT_MOST),
-        Figure("the whole cell with / without", "x", [median(its_whole) / median(whole)]),
+        Figure("the loop with / without", "x", [min(its_code) / min(code)], SLOWER_AT_MOST),
+        Figure("the whole cell with / without", "x", [min(its_whole) / min(whole)]),
     ]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
 IPYTHON_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open"})
 
 
+_IPYTHONS_OWN = re.compile(r"__.*|_+|_i*|_i?\d+|_[iod]h|_exit_code")
+
+
 def is_user_name(name: str) -> bool:
-    """Whether a user, not IPython, made the name."""
+    """Whether a user made the name, and wants it compared: a private one need not be kept."""
     return not name.startswith("_") and name not in IPYTHON_NAMES
+
+
+def is_ipythons(name: str) -> bool:
+    """Whether IPython made the name."""
+    return name in IPYTHON_NAMES or _IPYTHONS_OWN.fullmatch(name) is not None
 
 
 class System:

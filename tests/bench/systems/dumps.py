@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 from typing import Any
 
-from tests.bench.systems.base import System
+from tests.bench.systems.base import System, is_ipythons
 
 
 class _Dumps(System):
@@ -23,7 +23,8 @@ class _Dumps(System):
         raise NotImplementedError
 
     def after_cell(self, cell: int, source: str) -> None:
-        self.dump(self.variables(), self.path(cell))
+        private_too = {k: v for k, v in self.everything().items() if not is_ipythons(k)}
+        self.dump(private_too, self.path(cell))
 
     def restore(self, cell: int) -> None:
         self.replace_variables(self.load(self.path(cell)))
