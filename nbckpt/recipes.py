@@ -21,8 +21,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbckpt.analysis import names_of_tree, nodes_of
-
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
      "webbrowser", "os", "signal", "ctypes", "http", "xmlrpc", "logging", "smtplib", "ftplib",
@@ -80,6 +78,8 @@ class Bindings:
 
 def _bound_by(statement: ast.stmt) -> Iterable[str]:
     """The names that a statement binds."""
+    from nbckpt.analysis import names_of_tree, nodes_of
+
     nodes = nodes_of(statement)
     is_simple = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign)
     if is_simple and not any(_binds_otherwise(node) for node in nodes):

@@ -45,6 +45,27 @@ def test_the_log_lists_the_branch_newest_first(
     assert "#raw; the beginning" in lines[3]
 
 
+def test_the_log_of_the_newest_says_how_many_are_older(
+    kept: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["log", "-n", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    main(["log", "-n", "2", "--json"])
+    found = json.loads(capsys.readouterr().out)
+
+    assert [line.split()[1] for line in lines[1:-1]] == ["train"]
+    assert lines[-1] == "… and 2 older: `-n 3` shows all"
+    assert [c["name"] for c in found] == ["train", "read"]
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "few"])
+def test_a_log_of_no_number_is_refused(
+    kept: Session, typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", f"-n{typed}"]) == 2
+    assert f"{typed!r} is no number of checkpoints" in capsys.readouterr().err
+
+
 def test_the_log_of_all_branches_has_what_was_left_too(
     kept: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:

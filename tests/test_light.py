@@ -23,7 +23,7 @@ def loaded_by(statement: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
     )
-    return set(json.loads(done.stdout))
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("module", ["nbckpt", "nbckpt.session", "nbckpt.api", "nbckpt.blocks"])
@@ -41,6 +41,31 @@ def test_a_script_that_keeps_a_plain_value_loads_no_heavy_package(tmp_path: Path
     )
 
     assert loaded.isdisjoint({"IPython", "duckdb", "pandas", "pyarrow"})
+
+
+def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: Path) -> None:
+    loaded_by(
+        f"import nbckpt\nx = [1, 2]\ns = nbckpt.open({str(tmp_path)!r} + '/s', globals())\n"
+        "s.checkpoint('a')\ns.wait()"
+    )
+    shell = (
+        "import os, sys\n"
+        f"os.environ['NBCKPT_STORE'] = {str(tmp_path)!r} + '/s'\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+    )
+    before = loaded_by(shell)
+
+    after = loaded_by(
+        f"{shell}shell.run_line_magic('load_ext', 'nbckpt')\n"
+        "shell.run_line_magic('nbckpt', 'auto on')\nshell.run_line_magic('resume', '')\n"
+        "sys.stdout.flush()\nassert shell.user_ns['x'] == [1, 2]\nprint()"
+    )
+
+    added = {name.partition(".")[0] for name in after - before} - {"IPython"}
+    assert added.isdisjoint({*HEAVY, "asyncio", "dill", "html", "nbformat", "rich", "ssl", "tqdm"})
+    cells = {"analysis.scanning", "grouping", "keys", "steps", "storage.tables", "values.walking"}
+    assert after.isdisjoint({f"nbckpt.{name}" for name in cells})
 
 
 def test_all_public_names_are_there() -> None:
