@@ -205,7 +205,8 @@ class Checkpoint:
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
 _OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited")
-_MICROSECONDS = 6
+MICROSECONDS = 6
+"""Digits of seconds that records keep."""
 
 
 def checkpoint_record(checkpoint: Checkpoint) -> Record:
@@ -215,7 +216,7 @@ def checkpoint_record(checkpoint: Checkpoint) -> Record:
     """
     members = ((name, getattr(checkpoint, name)) for name in PLACING[1:])
     record = {"kind": "checkpoint", **{k: v for k, v in members if v not in (None, "")}}
-    record["duration_s"] = round(checkpoint.duration_s, _MICROSECONDS)
+    record["duration_s"] = round(checkpoint.duration_s, MICROSECONDS)
     record["cell"] = {k: v for k, v in _members(checkpoint.cell) if v is not None}
     if checkpoint.key is not None:
         record["key"] = {k: v for k, v in _members(checkpoint.key) if v}

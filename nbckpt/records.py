@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 
-from nbckpt.model import Checkpoint, Record
+from nbckpt.model import MICROSECONDS, Checkpoint, Record
 from nbckpt.version import __version__
 
 
@@ -16,6 +17,16 @@ def head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Re
     if previous is not None and previous != checkpoint.parent:
         moved = {**moved, "previous": previous}
     return {**moved, "at": time.time()}
+
+
+def event_record(event: str, session: str, members: Mapping[str, object]) -> Record:
+    """The record of something that happened, without what is not known of it."""
+    known = {k: _brief(v) for k, v in members.items() if v is not None}
+    return {"kind": "event", "event": event, "at": time.time(), "session": session, **known}
+
+
+def _brief(value: object) -> object:
+    return round(value, MICROSECONDS) if isinstance(value, float) else value
 
 
 def session_record(session: str, notebook: str) -> Record:
