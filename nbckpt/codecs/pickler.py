@@ -18,6 +18,7 @@ import cloudpickle
 from nbckpt.codecs import (
     alive,
     arrays,
+    bunches,
     classes,
     containers,
     exceptions,
@@ -242,6 +243,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or polars_objects.reducer_for(kind)
         or tensors.reducer_for(kind)
         or torch_modules.reducer_for(kind)
+        or bunches.reducer_for(kind)
         or locks.reducer_for(kind)
         or files.reducer_for(kind)
         or alive.reducer_for(kind)

@@ -97,7 +97,7 @@ def storage_from(buffer: Any, size: int, device: str = "cpu") -> Any:
     """A storage on `buffer`, which is kept if it can be written to, or a copy on `device`."""
     import torch
 
-    place = _place_of(device)
+    place = place_of(device)
     if size == 0:
         return torch.UntypedStorage(0, device=place)
     memory = memoryview(buffer)
@@ -110,7 +110,7 @@ def storage_from(buffer: Any, size: int, device: str = "cpu") -> Any:
     return (on_buffer.clone() if is_in_stream else on_buffer).untyped_storage()
 
 
-def _place_of(device: str) -> str:
+def place_of(device: str) -> str:
     """`device`, or the CPU if it is not here."""
     import torch
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import address_of
-from nbckpt.codecs.storages import StorageArray, StorageRef
+from nbckpt.codecs.storages import StorageArray, StorageRef, place_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,9 +164,11 @@ def _result_without_graph(tensor: Any) -> Any:
 
 
 def generator_from(device: str, state: Any) -> Any:
-    """A random generator in `state`."""
+    """A random generator in `state`; a new one if its device is not here."""
     import torch
 
-    generator = torch.Generator(device)
-    generator.set_state(state)
+    place = place_of(device)
+    generator = torch.Generator(place)
+    if place == device:
+        generator.set_state(state)
     return generator

@@ -8,6 +8,7 @@ that dies has said where.
 from __future__ import annotations
 
 import ast
+import builtins
 import io
 import json
 import os
@@ -85,6 +86,7 @@ def back(case: Case, digest: str) -> dict[str, Any]:
 def _main() -> types.ModuleType:
     """A new module ``__main__``, as a shell has for its cells."""
     main = types.ModuleType("__main__")
+    vars(main)["__builtins__"] = builtins
     sys.modules["__main__"] = main
     return main
 
@@ -119,6 +121,8 @@ def _check_kept(case: Case, checkpoint: Any, manifest: Any) -> None:
 
 
 def _check_digest(case: Case, before: str, after: str) -> None:
+    if case.told is None:
+        return
     if case.told:
         assert after == before, "its digest is another after the restore"
     else:
@@ -161,6 +165,7 @@ def _texts(refusals: Any) -> str:
 
 def run(phase: str, module: str, folder: Path, names: list[str]) -> None:
     """Run one phase of a module's cases, each in a working directory of its own."""
+    os.fsync = os.fdatasync = lambda _: None  # values are tried here, and no power cut
     kept = read(folder / "keep.jsonl") if phase == "back" else {}
     with (folder / f"{phase}.jsonl").open("w") as results:
         for index, case in enumerate(cases_of(module).values()):

@@ -44,7 +44,7 @@ class Case:
         The first Python that has it.
     told
         Whether keys can tell its value. If not, its digest must be one that nothing equals: a cell
-        that reads it runs again.
+        that reads it runs again. None: it is told in some processes and not in others.
     part_of
         The row of the table that stands for this case and others alike; `name` by default.
     """
@@ -57,7 +57,7 @@ class Case:
     note: str = ""
     needs: str = ""
     since: tuple[int, int] = (3, 11)
-    told: bool = True
+    told: bool | None = True
     part_of: str = ""
 
     @property

@@ -158,7 +158,7 @@ class Comparison:
 
 def handler_for(kind: type) -> Handler:
     """How instances of a class are compared."""
-    roots = {base.__module__.partition(".")[0] for base in kind.__mro__}
+    roots = {str(base.__module__).partition(".")[0] for base in kind.__mro__}
     if not roots <= {"__main__", *sys.stdlib_module_names}:
         importlib.import_module("tests.fidelity.compare_science")
     for base in kind.__mro__[:-1]:

@@ -31,14 +31,15 @@ def _same_place(c: Comparison, x: tuple[int, int], y: tuple[int, int]) -> None:
 def _place(array: Any) -> tuple[int, int]:
     import numpy as np
 
-    base = array
+    base: Any = array
+    below: Any = None
     while True:
         below = base.base
         below = below.base if type(below).__name__ == "DummyArray" else below
         if not isinstance(below, np.ndarray):
             break
         base = below
-    below = base.base.obj if isinstance(base.base, memoryview) else base.base
+    below = below.obj if isinstance(below, memoryview) else below
     first = array.__array_interface__["data"][0]
     if type(below).__name__ == "Tensor":
         return below.untyped_storage().data_ptr(), first

@@ -26,7 +26,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 
 def fitted(name: str) -> Any:
     """An estimator of the class `name`, fitted."""
-    from sklearn.utils import all_estimators
+    from sklearn.utils import all_estimators  # type: ignore[import-untyped]
 
     made = made_by(dict(all_estimators())[name])
     with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def _without_chance(made: Any) -> Any:
 def made_by(kind: type) -> Any:
     """An estimator of this class, of a size that is quick to fit."""
     if kind.__name__ == "FrozenEstimator":
-        from sklearn.linear_model import Ridge
+        from sklearn.linear_model import Ridge  # type: ignore[import-untyped]
 
         return kind(Ridge().fit(np.eye(5), range(5)))
     known = _ARGUMENTS.get(kind.__name__)
@@ -62,7 +62,9 @@ def made_by(kind: type) -> Any:
 
 def _of_its_tests(kind: type) -> Any:
     """As scikit-learn's own tests make it."""
-    from sklearn.utils._test_common import instance_generator
+    from sklearn.utils._test_common import (  # type: ignore[import-untyped]
+        instance_generator,
+    )
 
     return next(iter(instance_generator._construct_instances(kind)))
 
@@ -70,7 +72,7 @@ def _of_its_tests(kind: type) -> Any:
 def _fit(made: Any) -> Any:
     name = type(made).__name__
     random = np.random.default_rng(0)
-    X = random.random((40, 5)) + 0.1  # noqa: N806  # as everybody calls it
+    X = random.random((40, 5)) + 0.1
     y = (X[:, 0] > X[:, 1]).astype(int)
     special = {
         "CountVectorizer": (_TEXTS,), "TfidfVectorizer": (_TEXTS,), "HashingVectorizer": (_TEXTS,),
@@ -83,7 +85,7 @@ def _fit(made: Any) -> Any:
         return made.fit(*special[name])
     tags = made.__sklearn_tags__()
     if tags.input_tags.pairwise:
-        X = X @ X.T  # noqa: N806
+        X = X @ X.T
     if tags.target_tags.multi_output and not tags.target_tags.single_output:
         y = np.column_stack([y, 1 - y])
     elif tags.estimator_type == "regressor":
@@ -97,7 +99,7 @@ def _fit(made: Any) -> Any:
 
 def answers(made: Any) -> dict[str, Any]:
     """What a fitted estimator says of a data set, by method."""
-    X = np.random.default_rng(1).random((40, 5)) + 0.1  # noqa: N806
+    X = np.random.default_rng(1).random((40, 5)) + 0.1
     asked = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -43,7 +43,8 @@ def _row(case: Case) -> tuple[str, str, str]:
     if case.outcome == "refused":
         notes.insert(0, f"“… {case.reason} …”")
     if case.outcome != "refused" and not case.told:
-        notes.append("a cell that reads it always runs")
+        always = "always runs" if case.told is False else "may run again"
+        notes.append(f"a cell that reads it {always}")
     note = "; ".join(n for n in notes if n)
     return _plain(case.part_of or case.name), case.outcome, _plain(note)
 
