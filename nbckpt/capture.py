@@ -7,6 +7,7 @@ have, however large they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,6 +25,12 @@ from nbckpt.ties import Ties
 
 if TYPE_CHECKING:
     from nbckpt.grouping import Group
+
+
+QUICK_BYTES = 100_000
+"""What is smaller is pickled in about a millisecond."""
+
+_IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,17 @@ class Capturer:
         if self._pending is None:
             return set()
         return {*self.user_names(), *self._kept} - self._pending - randomness.NAMES
+
+    def quick_to_look_at(self) -> list[str]:
+        """The names of values that are small, or arrays whose pages tell what was written."""
+        kept = self._kept
+        return [
+            n
+            for n in self.user_names()
+            if n not in kept
+            or kept[n].size_bytes < QUICK_BYTES
+            or _IN_PAGES.match(kept[n].type_name)
+        ]
 
     def capture(
         self,

@@ -17,9 +17,10 @@ from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
+from nbckpt.examined import ExaminedVariables
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
-from nbckpt.records import head_record, session_record
+from nbckpt.records import event_record, head_record, session_record
 from nbckpt.selection import Selection, missing
 from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
@@ -89,6 +90,7 @@ class Session:
         self.reruns = False
         self.seeded: set[str] = set()
         self._begun = False
+        self._examined = ExaminedVariables()
         self.tables = TableKeeper(store)
         self.writing = Writing(self.timeline)
         self.refresh()
@@ -174,7 +176,8 @@ class Session:
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
         if tree is None:
-            self.capturer.touched(None)
+            # In a shell it was no cell: what is quickly looked at is looked at all the same.
+            self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)
             return
         from nbckpt import analysis, keys
 
@@ -188,7 +191,10 @@ class Session:
         """What a step with this code depends on, here and now."""
         from nbckpt import keys
 
-        key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+        settled = self.capturer.settled()
+        known = self._examined.current(settled, self.namespace)
+        key = keys.key_of(tree, self.namespace, known=known, deps=deps, options=selection.options())
+        self._examined.learn(known, settled, self.namespace)
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(", ".join(group) for group in groups))
 
@@ -313,8 +319,7 @@ class Session:
 
     def event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
-        record: Record = {"kind": "event", "event": kind, "at": time.time(), "session": self.id}
-        self.append([{**record, **members}], durable=False)
+        self.append([event_record(kind, self.id, members)], durable=False)
 
     def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
         """Have records written to this session's journal; done when they are durable."""

@@ -27,11 +27,16 @@ def _digest_of_tree(tree: ast.Module) -> Digest:
     # What it compiles to, which takes a tenth of the time of `ast.dump`. As in a shell, where the
     # value of an expression is shown: a module's code lacks its constants.
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    shown = ast.fix_missing_locations(ast.Interactive(tree.body))
+    shown = ast.Interactive(tree.body)
     try:
-        return digest_of_code(compile(shown, "<cell>", "single", flags, dont_inherit=True))
+        try:
+            code = compile(shown, "<cell>", "single", flags, dont_inherit=True)
+        except TypeError:  # it was put together, and says nowhere where its parts stand
+            shown = ast.fix_missing_locations(shown)
+            code = compile(shown, "<cell>", "single", flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return digest_of(ast.dump(tree))
+    return digest_of_code(code)
 
 
 def runs_queries(tree: ast.Module) -> bool:

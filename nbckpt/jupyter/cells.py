@@ -109,8 +109,7 @@ class Cells:
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 
-        guarded = Guard(self.session.namespace).visit(tree)
-        tree.body = ast.fix_missing_locations(guarded).body
+        Guard(self.session.namespace).guarded(tree)
         request = self._request(line)
         if request is None:
             return tree

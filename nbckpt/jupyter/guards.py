@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from nbckpt.analysis import nodes_of
 from nbckpt.blocks import checkpoint
 
 
@@ -14,6 +15,12 @@ class Guard(ast.NodeTransformer):
     def __init__(self, namespace: Mapping[str, object]) -> None:
         self._namespace = namespace
         self._count = 0
+
+    def guarded(self, tree: ast.Module) -> ast.Module:
+        """The cell with its checkpoints skippable; most have none, and are not walked twice."""
+        if any(type(node) is ast.With for node in nodes_of(ast.Module(tree.body, []))):
+            tree.body = ast.fix_missing_locations(self.visit(tree)).body
+        return tree
 
     def visit_With(self, node: ast.With) -> ast.With:
         """Wrap the body, unless its user has."""
