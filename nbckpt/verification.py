@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import Values
@@ -34,10 +34,31 @@ TOO_LONG_S = 1.0
 BYTES_PER_S = 20_000_000
 """What is pickled object by object, at least; before it was looked at once nobody knows better."""
 
+RESTLESS = 3
+"""What was found to change under the look this often is left to checkpoints."""
+
 _HASHED = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.|(str|bytes|bytearray)$")
 _HASHED_PER_S = 1_000_000_000
 
 Names = tuple[str, ...]
+
+
+class _Memory(NamedTuple):
+    """What sweeps leave to the next ones.
+
+    Attributes
+    ----------
+    took_s
+        Seconds of the last look.
+    same
+        Variable and its blob → other bytes that mean the same value.
+    restless
+        How often a group was found to change while it was looked at.
+    """
+
+    took_s: dict[Names, float]
+    same: dict[tuple[str, Digest], Digest]
+    restless: Counter[Names]
 
 
 class Verifier:
@@ -45,15 +66,15 @@ class Verifier:
 
     Attributes
     ----------
-    slow
-        Variables that the last sweep left out because a look would take too long.
+    left_out
+        Variables that the last sweep left out because a look takes too long, or because they were
+        never the same twice.
     """
 
     def __init__(self, session: Session) -> None:
-        self.slow: tuple[str, ...] = ()
+        self.left_out: tuple[str, ...] = ()
         self._session = session
-        self._took_s: dict[Names, float] = {}
-        self._same: dict[tuple[str, Digest], Digest] = {}  # other bytes that mean what is kept
+        self._memory = _Memory({}, {}, Counter())
 
     def begin(self, *, thoroughly: bool = False) -> Sweep:
         """A sweep over all that no code is known to have touched since it was kept.
@@ -64,10 +85,13 @@ class Verifier:
             Leave nothing out, however long it takes.
         """
         groups = self._groups()
-        slow = [g for g in groups if not thoroughly and self._expected_s(g) > TOO_LONG_S]
-        self.slow = tuple(sorted(name for group in slow for name in group))
-        todo = [g for g in groups if g not in slow]
-        return Sweep(self._session, todo, self._took_s, self._same)
+        left = [g for g in groups if not thoroughly and self._is_left_out(g)]
+        self.left_out = tuple(sorted(name for group in left for name in group))
+        todo = [g for g in groups if g not in left]
+        return Sweep(self._session, todo, self._memory)
+
+    def _is_left_out(self, group: Names) -> bool:
+        return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S
 
     def _groups(self) -> list[Names]:
         session = self._session
@@ -87,7 +111,7 @@ class Verifier:
         return list(groups)
 
     def _expected_s(self, group: Names) -> float:
-        if (took_s := self._took_s.get(group)) is not None:
+        if (took_s := self._memory.took_s.get(group)) is not None:
             return took_s
         variable = self._session.capturer.manifest().get(group[0])
         if variable is None:
@@ -105,18 +129,11 @@ class Sweep:
         Names that are not as they were kept.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        groups: list[Names],
-        took_s: dict[Names, float],
-        same: dict[tuple[str, Digest], Digest],
-    ) -> None:
+    def __init__(self, session: Session, groups: list[Names], memory: _Memory) -> None:
         self.found: set[str] = set()
         self._session = session
         self._todo = deque(groups)
-        self._took_s = took_s
-        self._same = same
+        self._memory = memory
         self._kept = session.capturer.manifest()
 
     def go_on(self, budget_s: float) -> bool:
@@ -130,7 +147,7 @@ class Sweep:
             group = self._todo.popleft()
             changed = self._changed(group)
             ended = time.perf_counter()
-            self._took_s[group] = ended - began
+            self._memory.took_s[group] = ended - began
             if changed:
                 self.found |= changed
                 self._session.capturer.touched(changed)
@@ -164,8 +181,9 @@ class Sweep:
         present = [name for name in group if name in space]
         blobs = self._blobs(present)
         changed = {n for n, blob in blobs.items() if not self._is_kept_as(n, blob)}
-        if changed and not self._can_be_told(present, blobs):
-            self._same |= {(n, self._kept[n].blob): blobs[n] for n in changed if n in self._kept}
+        if changed and not self._can_be_told(group, present, blobs):
+            same = {(n, self._kept[n].blob): blobs[n] for n in changed if n in self._kept}
+            self._memory.same.update(same)
             changed = set()
         return changed | (set(group) - set(present))
 
@@ -183,7 +201,7 @@ class Sweep:
             for name in outcome.names
         }
 
-    def _can_be_told(self, names: list[str], blobs: dict[str, Digest]) -> bool:
+    def _can_be_told(self, group: Names, names: list[str], blobs: dict[str, Digest]) -> bool:
         """Whether other bytes mean another value here.
 
         Each pickle of a figure differs from the last. A set that came from another process has
@@ -191,7 +209,10 @@ class Sweep:
         """
         before = self._session.digests_of(names)
         if self._blobs(names) != blobs:
-            return self._session.digests_of(names) != before  # it is being changed just now
+            if self._session.digests_of(names) == before:
+                return False
+            self._memory.restless[group] += 1  # it is being changed just now, or always another
+            return True
         return before != self._digests_as_kept(names)
 
     def _digests_as_kept(self, names: list[str]) -> dict[str, Digest]:
@@ -206,4 +227,7 @@ class Sweep:
 
     def _is_kept_as(self, name: str, blob: Digest) -> bool:
         kept = self._kept.get(name)
-        return kept is not None and blob in (kept.blob, self._same.get((name, kept.blob)))
+        return kept is not None and blob in (
+            kept.blob,
+            self._memory.same.get((name, kept.blob)),
+        )

@@ -145,8 +145,9 @@ class CheckpointMagics(Magics):
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
         print(f"auto        {mode}{' --sync' if auto.sync else ''}")
         print(f"durable     {session.writing.text() or 'all that was kept'}")
-        if slow := self._idling.verifier.slow:
-            print(f"not watched {', '.join(slow)}: large; `%nbckpt check --memory` looks at them")
+        if left_out := self._idling.verifier.left_out:
+            names = ", ".join(left_out)
+            print(f"not watched {names}: slow or restless; `%nbckpt check --memory` looks at all")
 
     def _why(self, line: str) -> None:
         name = _one(line, "%nbckpt why NAME") if line else None
