@@ -17,6 +17,7 @@ import sys
 import types
 import uuid
 from collections.abc import Collection, Container, Iterable
+from typing import TypeGuard
 
 from nbckpt.codecs.functions import NAMED, is_importable
 
@@ -120,12 +121,17 @@ def shareable_ids(
     for _, obj in memo:
         if not judge.is_mutable(obj) or id(obj) in except_ids:
             continue
-        if isinstance(obj, NAMED) and (id(obj) in homes or is_importable(obj)):
+        if _is_named(obj) and (id(obj) in homes or is_importable(obj)):
             continue
-        if isinstance(obj, type) and obj.__module__ == "builtins":
+        if issubclass(type(obj), type) and getattr(obj, "__module__", "") == "builtins":
             continue  # `code` and `cell` have no name there to be imported by
         ids.add(id(obj))
     return frozenset(ids - _of_classes())
+
+
+def _is_named(obj: object) -> TypeGuard[type | types.FunctionType]:
+    # By its type: a dead weak proxy raises when it is asked for its class.
+    return issubclass(type(obj), NAMED)
 
 
 def _of_classes() -> set[int]:
