@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,30 +11,32 @@ import pytest
 from nbckpt.session import Session
 
 
-def kept_and_lost(session: Session, *names: str) -> None:
+def kept_and_lost(session: Session, *names: str) -> dict[str, Any]:
+    """The namespace after these variables were kept, lost and brought back."""
     session.checkpoint("kept")
     session.namespace.update(dict.fromkeys(names))
     session.rewind("kept")
+    return session.namespace
 
 
 def test_an_array_on_a_bytearray_stays_on_it(session: Session) -> None:
-    session.namespace["raw"] = bytearray(40_000)
-    session.namespace["view"] = np.frombuffer(session.namespace["raw"], "u1")
+    raw = bytearray(40_000)
+    session.namespace.update(raw=raw, view=np.frombuffer(raw, "u1"))
 
-    kept_and_lost(session, "raw", "view")
-    session.namespace["view"][7] = 5
+    back = kept_and_lost(session, "raw", "view")
+    back["view"][7] = 5
 
-    assert session.namespace["raw"][7] == 5
+    assert back["raw"][7] == 5
 
 
 def test_an_array_on_a_standard_array_stays_on_it(session: Session) -> None:
-    session.namespace["raw"] = array.array("d", range(5000))
-    session.namespace["view"] = np.frombuffer(session.namespace["raw"])[10:]
+    raw = array.array("d", range(5000))
+    session.namespace.update(raw=raw, view=np.frombuffer(raw)[10:])
 
-    kept_and_lost(session, "raw", "view")
-    session.namespace["view"][0] = -5
+    back = kept_and_lost(session, "raw", "view")
+    back["view"][0] = -5
 
-    assert session.namespace["raw"][10] == -5
+    assert back["raw"][10] == -5
 
 
 @pytest.mark.parametrize("names", [("a", "t"), ("z", "b")], ids=["array first", "tensor first"])
@@ -42,15 +45,15 @@ def test_a_tensor_made_from_an_array_stays_on_its_memory(
 ) -> None:
     torch = pytest.importorskip("torch")
     one, other = names
-    session.namespace[one] = np.arange(9000.0)
-    session.namespace[other] = torch.from_numpy(session.namespace[one])
+    made = np.arange(9000.0)
+    session.namespace.update({one: made, other: torch.from_numpy(made)})
 
     for _ in range(2):  # what was restored is kept as well as what was made
-        kept_and_lost(session, one, other)
-        session.namespace[other][5] = -1
-        assert session.namespace[one][5] == -1
-        session.namespace[one][6] = -2
-        assert session.namespace[other][6] == -2
+        back = kept_and_lost(session, one, other)
+        back[other][5] = -1
+        assert back[one][5] == -1
+        back[one][6] = -2
+        assert back[other][6] == -2
 
 
 def test_a_view_of_a_view_that_was_restored_keeps_its_base(session: Session) -> None:
@@ -58,10 +61,10 @@ def test_a_view_of_a_view_that_was_restored_keeps_its_base(session: Session) -> 
     session.namespace.update(base=base, view=np.lib.stride_tricks.as_strided(base, (5, 5), (8, 8)))
 
     for n in range(2):
-        kept_and_lost(session, "base", "view")
-        session.namespace["view"][0, 1] = n
+        back = kept_and_lost(session, "base", "view")
+        back["view"][0, 1] = n
 
-        assert session.namespace["base"][0, 1] == n
+        assert back["base"][0, 1] == n
 
 
 def test_two_windows_on_memory_without_a_name_share_it(session: Session) -> None:
@@ -69,20 +72,20 @@ def test_two_windows_on_memory_without_a_name_share_it(session: Session) -> None
     session.namespace.update(one=hidden[10:60], other=hidden[50:90])
     del hidden
 
-    kept_and_lost(session, "one", "other")
-    session.namespace["one"][45] = 123
+    back = kept_and_lost(session, "one", "other")
+    back["one"][45] = 123
 
-    assert session.namespace["other"][5] == 123
+    assert back["other"][5] == 123
 
 
 def test_a_part_of_a_masked_array_shares_its_data_and_its_mask(session: Session) -> None:
     whole = np.ma.array(np.arange(5000.0), mask=np.zeros(5000, bool))
     session.namespace.update(whole=whole, part=whole[10:20])
 
-    kept_and_lost(session, "whole", "part")
-    session.namespace["part"][0] = -1
+    back = kept_and_lost(session, "whole", "part")
+    back["part"][0] = -1
 
-    assert session.namespace["whole"][10] == -1
+    assert back["whole"][10] == -1
 
 
 def test_arrays_on_memory_of_their_own_are_kept_apart(session: Session) -> None:
