@@ -68,8 +68,7 @@ class Encoder:
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
         pairs = pairs_of({n: e.shares for n, e in encoded.items()})
         self._note(encoded, pairs)
-        tied = mutual({n: e.needs for n, e in encoded.items()})
-        groups = connected(encoded, [*pairs, *tied])
+        groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
 
@@ -152,6 +151,18 @@ class Encoder:
     def _replace(self, obj: object, substitute: Any) -> None:
         self._substitutes[id(obj)] = substitute
         self._keepalive.append(obj)
+
+
+def _mutual(
+    groups: Iterable[tuple[str, ...]], encoded: Mapping[str, Encoded]
+) -> list[tuple[str, str]]:
+    """Pairs of groups, each by its first name, that need each other's definitions."""
+    first = {name: group[0] for group in groups for name in group}
+    needs: dict[str, set[str]] = {}
+    for name, one in encoded.items():
+        if needed := {first[n] for n in one.needs if n in first} - {first[name]}:
+            needs.setdefault(first[name], set()).update(needed)
+    return mutual({name: frozenset(needed) for name, needed in needs.items()})
 
 
 def _encode_at_any_depth(
