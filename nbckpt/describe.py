@@ -9,6 +9,7 @@ import reprlib
 import sys
 from types import FunctionType, ModuleType
 from typing import Any
+from weakref import ProxyTypes
 
 PREVIEW_CHARACTERS = 120
 
@@ -30,6 +31,8 @@ def type_name_of(value: object) -> str:
 
 def shape_of(value: object) -> str | None:
     """`1000 x 3` of arrays and tables, the length of containers; None of anything else."""
+    if type(value) in ProxyTypes:  # what it stands for may be gone, and then it answers nothing
+        return None
     shape = getattr(value, "shape", None) if _is_array_like(value) else None
     if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
         return " x ".join(map(str, shape)) or "scalar"
@@ -46,6 +49,8 @@ def preview_of(value: object) -> str:
 
 
 def _preview(value: Any) -> str:
+    if type(value) in ProxyTypes:
+        return type_name_of(value)
     if isinstance(value, ModuleType):
         return f"module {value.__name__}"
     if isinstance(value, FunctionType):
