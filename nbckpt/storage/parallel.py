@@ -1,4 +1,4 @@
-"""Do the same for many pieces of memory or disk in several threads, and say whose turn it is.
+"""Do the same for many pieces of memory or disk in several threads.
 
 Hashing and disk calls let go of the interpreter, so two threads do nearly twice as much. Threads
 live no longer than one call: nothing to share with forked children, or to end at the exit.
@@ -6,135 +6,95 @@ live no longer than one call: nothing to share with forked children, or to end a
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 MOST_THREADS = 4  # the disk cache and the memory are not faster with more
 
 
-def processors() -> int:
-    """How many this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def threads_for(count: int, *, enough: int) -> int:
+    """How many threads `count` pieces are worth; fewer than `enough` are not worth a second."""
+    if count < enough:
+        return 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return min(MOST_THREADS, processors, count)
 
 
-class Stopped(Exception):  # noqa: N818 - no error: another thread has the error
-    """Another thread failed, so this one's turn will not come."""
+class Pieces:
+    """The numbers of the pieces, each given to one thread; and what became of the threads."""
 
-
-class Turns:
-    """Lets threads do a part of their work one by one, in the order of their pieces."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
+    def __init__(self, count: int, when_failed: Callable[[], None]) -> None:
+        self.errors: list[BaseException] = []
+        self._count = count
+        self._when_failed = when_failed
         self._next = 0
-        self._stopped = False
+        self._lock = threading.Lock()
 
-    @contextmanager
-    def of(self, number: int) -> Iterator[None]:
-        """A block that runs when those of all smaller numbers have run.
-
-        Raises
-        ------
-        Stopped
-            If one of those will never run.
-        """
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._next == number)
-            if self._stopped:
-                raise Stopped
-        yield
-        with self._changed:
+    def take(self) -> int | None:
+        """The next number; None if none is left, or a thread failed."""
+        with self._lock:
+            if self.errors or self._next == self._count:
+                return None
             self._next += 1
-            self._changed.notify_all()
+            return self._next - 1
 
-    def stop(self) -> None:
-        """Let nobody wait any longer."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+    def fail(self, error: BaseException) -> None:
+        """Give out no more numbers."""
+        self.errors.append(error)
+        self._when_failed()
 
 
 def each(
     count: int,
-    worker: Callable[[], Callable[[int], None]],
+    work: Callable[[Pieces], None],
     *,
-    turns: Turns | None = None,
-    threads: int | None = None,
+    threads: int,
+    when_failed: Callable[[], None] = lambda: None,
 ) -> None:
-    """Return when all numbers below `count` have been worked on.
+    """Return when all pieces have been worked on.
 
     Parameters
     ----------
-    worker
-        Makes what one thread does with a number; it may hold scratch memory of that thread's own.
-    turns
-        That the work takes; stopped when a thread fails.
-    threads
-        The caller's own among them; None: as many as pay.
+    work
+        Takes pieces until none is left; called once in each thread, the caller's own among them.
+    when_failed
+        Wakes threads that wait for another one, when that failed.
 
     Raises
     ------
     BaseException
         The first error of a thread. No thread is left then.
     """
-    wanted = threads or min(MOST_THREADS, processors())
-    run = _Run(count, worker, turns or Turns())
-    helpers = run.start(min(wanted, count) - 1)
-    run.work()
-    for helper in helpers:
-        run.join(helper)
-    if run.errors:
-        raise run.errors[0]
+    pieces = Pieces(count, when_failed)
 
-
-class _Run:
-    def __init__(
-        self, count: int, worker: Callable[[], Callable[[int], None]], turns: Turns
-    ) -> None:
-        self.errors: list[BaseException] = []
-        self._count = count
-        self._worker = worker
-        self._turns = turns
-        self._numbers = itertools.count()
-        self._lock = threading.Lock()
-
-    def start(self, count: int) -> list[threading.Thread]:
-        """Helpers that began; none where the interpreter is exiting and allows no new thread."""
-        helpers: list[threading.Thread] = []
-        with suppress(RuntimeError):
-            for _ in range(count):
-                helper = threading.Thread(target=self.work, name="nbckpt-chunks", daemon=True)
-                helper.start()
-                helpers.append(helper)
-        return helpers
-
-    def work(self) -> None:
+    def run() -> None:
         try:
-            do = self._worker()
-            while not self.errors:
-                with self._lock:
-                    number = next(self._numbers)
-                if number >= self._count:
-                    return
-                do(number)
-        except Stopped:
-            pass  # whoever stopped the others has the error
-        except BaseException as error:
-            self._fail(error)
+            work(pieces)
+        except BaseException as error:  # raised again below
+            pieces.fail(error)
 
-    def join(self, helper: threading.Thread) -> None:
-        """Wait also through an interrupt: the helper uses memory of the caller's."""
+    helpers = _start(run, threads - 1)
+    run()
+    for helper in helpers:
+        # Also through an interrupt: the helper uses memory of the caller's.
         while helper.is_alive():
             try:
                 helper.join()
             except BaseException as error:
-                self._fail(error)
+                pieces.fail(error)
+    if pieces.errors:
+        raise pieces.errors[0]
 
-    def _fail(self, error: BaseException) -> None:
-        self.errors.append(error)
-        self._turns.stop()
+
+def _start(run: Callable[[], None], count: int) -> list[threading.Thread]:
+    """Helpers that began; none where the interpreter is exiting and allows no new thread."""
+    helpers: list[threading.Thread] = []
+    with suppress(RuntimeError):
+        for _ in range(count):
+            helper = threading.Thread(target=run, name="nbckpt-chunks", daemon=True)
+            helper.start()
+            helpers.append(helper)
+    return helpers

@@ -16,7 +16,7 @@ from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
 from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place
-from nbckpt.storage.parallel import each
+from nbckpt.storage.parallel import Pieces, each, threads_for
 from nbckpt.storage.spans import SPAN_BYTES, Packs, Span, spans_of
 
 PARALLEL_SPANS = 4
@@ -194,17 +194,15 @@ class _Blob:
         }
         spans = list(spans_of(list(unverified), list(unverified.values())))
 
-        def worker() -> Callable[[int], None]:
-            scratch = memoryview(bytearray(SPAN_BYTES if spans else 0))
+        def work(pieces: Pieces) -> None:
+            scratch = memoryview(bytearray(SPAN_BYTES))
             expander = Expander()
-
-            def verify(number: int) -> None:
+            while (number := pieces.take()) is not None:
                 for _ in self._chunks(spans[number], scratch, expander):
                     pass
 
-            return verify
-
-        each(len(spans), worker, threads=None if len(spans) >= PARALLEL_SPANS else 1)
+        if spans:
+            each(len(spans), work, threads=threads_for(len(spans), enough=PARALLEL_SPANS))
 
     # -- read
 

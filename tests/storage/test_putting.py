@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import putting
+from nbckpt.storage import large
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.storage.packs import RAW, ZEROS, ZSTD, PackWriter, Place, find_frames
-from nbckpt.storage.parallel import Turns, each
+from nbckpt.storage.parallel import Pieces, each
 from nbckpt.storage.store import Store
 
 MIB = 1 << 20
@@ -113,7 +112,7 @@ def test_what_was_not_written_since_is_not_read_again(
     first = store.put_blob([b"", data])
     store.put_blob([b"", data])  # the first look at new memory may not have been kept
     hashed: list[int] = []
-    monkeypatch.setattr(putting, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
+    monkeypatch.setattr(large, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
 
     again = store.put_blob([b"", data])
     seen = sum(hashed)
@@ -137,7 +136,7 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
     store = Store.open(tmp_path / "s")
     _, part = store.get_blob(digest)
     hashed: list[int] = []
-    monkeypatch.setattr(putting, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
+    monkeypatch.setattr(large, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
 
     again = store.put_blob([b"", part])
 
@@ -198,38 +197,35 @@ def test_an_interrupt_leaves_no_chunk_that_was_not_written(
     assert store.check().problems == ()
 
 
-def test_turns_are_taken_in_order() -> None:
-    turns, taken = Turns(), list[int]()
+def test_each_piece_is_given_once() -> None:
+    done: list[int] = []
 
-    def worker() -> Callable[[int], None]:
-        def work(number: int) -> None:
-            with turns.of(number):
-                taken.append(number)
+    def work(pieces: Pieces) -> None:
+        while (number := pieces.take()) is not None:
+            done.append(number)
 
-        return work
+    each(2000, work, threads=4)
 
-    each(200, worker, turns=turns, threads=4)
-
-    assert taken == list(range(200))
+    assert sorted(done) == list(range(2000))
 
 
-def test_a_thread_that_fails_stops_the_others() -> None:
-    turns, done = Turns(), list[int]()
+def test_a_thread_that_fails_stops_and_wakes_the_others() -> None:
+    woken = threading.Event()
+    others: list[int] = []
 
-    def worker() -> Callable[[int], None]:
-        def work(number: int) -> None:
+    def work(pieces: Pieces) -> None:
+        while (number := pieces.take()) is not None:
             if number == 5:
                 message = "the fifth"
                 raise ValueError(message)
-            with turns.of(number):
-                done.append(number)
-
-        return work
+            if number > 5:
+                assert woken.wait(30)
+                others.append(number)
 
     with pytest.raises(ValueError, match="the fifth"):
-        each(10_000, worker, turns=turns, threads=4)
+        each(10_000, work, threads=4, when_failed=woken.set)
 
-    assert done == [0, 1, 2, 3, 4]
+    assert len(others) < 4
 
 
 def test_work_is_done_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,9 +233,9 @@ def test_work_is_done_where_no_thread_can_start(monkeypatch: pytest.MonkeyPatch)
         message = "can't create new thread at interpreter shutdown"
         raise RuntimeError(message)
 
+    done: list[int | None] = []
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    done: list[int] = []
 
-    each(10, lambda: done.append, threads=4)
+    each(3, lambda pieces: done.extend(pieces.take() for _ in range(4)), threads=4)
 
-    assert done == list(range(10))
+    assert done == [0, 1, 2, None]

@@ -1,0 +1,150 @@
+"""Put a part whose chunks readers will map, with several threads.
+
+Each thread copies and hashes units of chunks. Places are given in the order of the part, so that
+its chunks lie one after the other and few mappings bring them back, by whichever thread finds the
+next units hashed; none waits for another, unless that one is far behind.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from blake3 import blake3
+
+from nbckpt.pages.devices import is_pinned
+from nbckpt.pages.memory import look
+from nbckpt.storage.batches import Batches
+from nbckpt.storage.cutting import evenly
+from nbckpt.storage.forms import is_zeros
+from nbckpt.storage.packs import CHUNK_BYTES, PAGE_BYTES, ZEROS, Name, PackWriter, Place
+from nbckpt.storage.parallel import Pieces, each, threads_for
+
+UNIT_CHUNKS = 4
+"""What a thread takes at once: little enough for the processor's cache."""
+
+PARALLEL_UNITS = 4
+AHEAD = 2
+"""How many units there may be for each thread: some stay in the cache till others had a place."""
+
+
+class _Unit(NamedTuple):
+    first: int
+    data: memoryview
+    names: list[Name]
+    scratch: memoryview | None
+
+
+class _Range(NamedTuple):
+    """Where to write a range of a unit."""
+
+    pack: PackWriter
+    place: Place
+    start: int
+    stop: int
+
+
+class LargePart:
+    """One part that is being put."""
+
+    def __init__(self, batches: Batches, view: memoryview) -> None:
+        self._batches = batches
+        self._view = view
+        self._is_stable = isinstance(view.obj, bytes)
+        # Before anything is read: what is written from now on, the next look sees.
+        self._look = look(view, watch=not is_pinned(view))
+        names = self._look.names
+        self._firsts = [
+            first
+            for first in range(0, len(names), UNIT_CHUNKS)
+            if not all(map(self._is_kept, names[first : first + UNIT_CHUNKS]))
+        ]
+        self._scratches: queue.SimpleQueue[memoryview | None] = queue.SimpleQueue()
+        self._hashed: dict[int, _Unit] = {}
+        self._placed = 0
+        self._order = threading.Lock()
+
+    def put(self) -> list[Name]:
+        """The names of its chunks; their bytes are in the kernel's hands."""
+        threads = threads_for(len(self._firsts), enough=PARALLEL_UNITS)
+        unit_bytes = min(UNIT_CHUNKS * CHUNK_BYTES, len(self._view))
+        for _ in range(min(AHEAD * threads if threads > 1 else 1, len(self._firsts))):
+            size = 0 if self._is_stable else unit_bytes
+            self._scratches.put(memoryview(bytearray(size)))
+
+        def wake() -> None:
+            for _ in range(threads):
+                self._scratches.put(None)
+
+        if self._firsts:
+            each(len(self._firsts), self._work, threads=threads, when_failed=wake)
+        return [name for name in self._look.names if name is not None]
+
+    def _is_kept(self, name: Name | None) -> bool:
+        return name is not None and self._batches.has(name)
+
+    def _work(self, pieces: Pieces) -> None:
+        # Scratch first, a number then: so the unit that all others wait for always has some.
+        while (scratch := self._scratches.get()) is not None:
+            number = pieces.take()
+            if number is None:
+                self._scratches.put(scratch)
+                return
+            unit = self._hash(self._firsts[number], scratch)
+            for ready, ranges in self._place(number, unit):
+                for pack, place, start, stop in ranges:
+                    pack.write(place, ready.data[start:stop])
+                for index, name in enumerate(ready.names, ready.first):
+                    self._look.learn(index, name)
+                self._scratches.put(ready.scratch)
+
+    def _hash(self, first: int, scratch: memoryview) -> _Unit:
+        """The unit as it is at this instant: another thread may write to it meanwhile."""
+        data = self._view[first * CHUNK_BYTES : (first + UNIT_CHUNKS) * CHUNK_BYTES]
+        if not self._is_stable:
+            scratch[: len(data)] = data
+            data = scratch[: len(data)]
+        return _Unit(first, data, [blake3(chunk).digest() for chunk in evenly(data)], scratch)
+
+    def _place(self, number: int, unit: _Unit) -> list[tuple[_Unit, list[_Range]]]:
+        """All units that have their place now, each with what of it is to be written where."""
+        with self._order:
+            self._hashed[number] = unit
+            ready = []
+            while self._placed in self._hashed:
+                next_one = self._hashed.pop(self._placed)
+                ready.append((next_one, list(_joined(self._reserve(next_one)))))
+                self._placed += 1
+        return ready
+
+    def _reserve(self, unit: _Unit) -> Iterator[_Range]:
+        for i, (name, chunk) in enumerate(zip(unit.names, evenly(unit.data), strict=True)):
+            if self._batches.has(name):
+                continue
+            if is_zeros(name, chunk):
+                self._batches.reserve(name, 0, size=len(chunk), codec=ZEROS)
+                continue
+            size = len(chunk)
+            pack, place = self._batches.reserve(name, size, size=size, unit=PAGE_BYTES)
+            yield _Range(pack, place, i * CHUNK_BYTES, i * CHUNK_BYTES + size)
+
+
+def _joined(ranges: Iterator[_Range]) -> Iterator[_Range]:
+    """The same ranges, those that follow each other in memory and on disk made one."""
+    last: _Range | None = None
+    for new in ranges:
+        if last and _follows(last, new):
+            last = last._replace(stop=new.stop)
+            continue
+        if last:
+            yield last
+        last = new
+    if last:
+        yield last
+
+
+def _follows(last: _Range, new: _Range) -> bool:
+    same_gap = new.place.offset - last.place.offset == new.start - last.start
+    return last.pack is new.pack and last.stop == new.start and same_gap
