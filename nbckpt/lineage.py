@@ -53,6 +53,8 @@ class Lineage:
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` is `older` or descends from it."""
+        if self._parents.get(newer) == older and older in self._parents:  # nearly always
+            return True
         if older == newer or older not in self._parents or newer not in self._parents:
             return older == newer
         if older not in self._children:
