@@ -121,7 +121,9 @@ def _figures(names: list[str], part: str, *, quick: bool) -> Iterator[Record]:
             print(f"{name}: {answer['failed']}", file=sys.stderr)
             continue
         kind = {"limits": "limit", "measures": "time"}[part]
-        yield from ({"kind": kind, "figure": figure} for figure in answer["figures"])
+        yield from (
+            {"kind": kind, "measure": name, "figure": figure} for figure in answer["figures"]
+        )
 
 
 def _one(name: str, quick: bool) -> None:

@@ -63,11 +63,11 @@ def _ordered(runs: Sequence[Record]) -> list[Record]:
 
 
 def _latest(records: list[Record], kind: str) -> list[Record]:
-    """The last record of each label, where the first stood."""
-    found: dict[str, Record] = {}
+    """The last record of each label of each measure, where the first stood."""
+    found: dict[tuple[str, str], Record] = {}
     for record in records:
         if record["kind"] == kind:
-            found[record["figure"]["label"]] = record
+            found[record["measure"], record["figure"]["label"]] = record
     return list(found.values())
 
 

@@ -69,7 +69,7 @@ def test_a_state_that_came_back_wrong_is_counted() -> None:
 def test_a_goal_says_whether_it_was_reached_and_by_how_much() -> None:
     peer = _run("cloudpickle", [1.7])
     limits = [Figure("held", "x", [3.0], 1.5), Figure("loop", "x", [1.0], 1.02)]
-    figures = [{"kind": "limit", "figure": figure.as_record()} for figure in limits]
+    figures = [{"kind": "limit", "measure": "m", "figure": figure.as_record()} for figure in limits]
     missing = {"kind": "absent", "system": "chipmink", "why": "CHIPMINK_SRC is not set"}
     runs = [_run("bare", [1.0]), _run("nbckpt", [1.5]), peer]
 

@@ -91,8 +91,12 @@ def _one_element(folder: Path, quick: bool, how: str) -> list[Figure]:
     return [
         Figure(f"one element of {name} changed, without nbckpt{how}", "s", bare),
         Figure(f"one element of {name} changed{how}", "s", changed, 0.025 if is_goal else None),
-        Figure(f"bytes stored for it{how}", "B", stored, 2e6),
+        Figure(f"bytes stored for the element{how}", "B", stored, 2e6),
         Figure(f"a cell that does not touch {name}{how}", "s", untouched, 0.005),
         Figure(f"a cell that reads one element of {name}{how}", "s", read),
-        Figure(f"p95 / median of these cells{how}", "x", [max(changed) / median(changed)]),
+        Figure(
+            f"slowest / median of the cells that change one{how}",
+            "x",
+            [max(changed) / median(changed)],
+        ),
     ]

@@ -79,9 +79,11 @@ def _figures(name: str, folder: Path, cells: list[str], runs: int) -> list[Figur
     allowed = GROWTH_AT_MOST * max(made) + EXTRA_MB
     return [
         Figure(f"{name}: what they take", "MB", made),
-        Figure("private peak without nbckpt", "MB", [found["anon"] for found in bare]),
-        Figure("private peak with nbckpt", "MB", [found["anon"] for found in ours]),
-        Figure("VmHWM with nbckpt, mapped files included", "MB", [f["peak"] for f in ours]),
+        Figure(f"{name}: private peak without nbckpt", "MB", [found["anon"] for found in bare]),
+        Figure(f"{name}: private peak with nbckpt", "MB", [found["anon"] for found in ours]),
+        Figure(
+            f"{name}: VmHWM with nbckpt, mapped files included", "MB", [f["peak"] for f in ours]
+        ),
         Figure(
             f"{name}: private peak / (1.3 of them + 256 MB)",
             "x",

@@ -38,7 +38,7 @@ def one_appended(folder: Path, quick: bool) -> list[Figure]:
         Figure(f"one plain pickle of {name}", "s", pickled),
         Figure(f"first save of {name}", "s", [first.around_s]),
         Figure(f"one appended to {name}", "s", appended),
-        Figure("bytes stored for it", "B", stored, 200e3),
+        Figure("bytes stored for the one appended", "B", stored, 200e3),
         Figure("a cell without nbckpt", "s", bare),
         Figure("a cell with nbckpt and no such list", "s", empty),
         Figure(f"a cell that does not touch {name}", "s", untouched, 0.005),
