@@ -6,6 +6,7 @@ A value of a package that nobody imported cannot exist, so the packages are look
 
 from __future__ import annotations
 
+import array
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -68,10 +69,11 @@ def _start_of(owner: Any) -> int:
     """Where the memory of an array that is no view begins; a tensor may have the same memory."""
     if type(owner.base).__name__ == "Tensor":
         return int(owner.base.untyped_storage().data_ptr())
-    if owner.flags.c_contiguous:
-        return int(owner.__array_interface__["data"][0])
     import numpy as np
 
+    base = owner.base.obj if isinstance(owner.base, memoryview) else owner.base
+    if isinstance(base, bytearray | array.array):
+        owner = np.frombuffer(base, "u1")
     return int(np.lib.array_utils.byte_bounds(owner)[0])
 
 
