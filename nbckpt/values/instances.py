@@ -131,7 +131,7 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
 def _enter(walk: Walk, instance: object) -> None:
     """Note that the walk is inside `instance`, until its end."""
     kind = type(instance)
-    is_open = kind.__module__.partition(".")[0] in OPEN
+    is_open = str(kind.__module__).partition(".")[0] in OPEN
     frame = Frame(
         None if is_open else instance,
         is_users=walk.found.is_users(kind),
