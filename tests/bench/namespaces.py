@@ -103,7 +103,12 @@ class _Walk:
 
     def _array(self, array: Any) -> None:
         self._put("array", array.dtype.str, array.shape)
-        if array.dtype.hasobject:
+        if array.dtype.names:
+            # Field by field: what lies between them is no value, and a copy need not keep it.
+            for name in array.dtype.names:
+                self._put(name)
+                self._array(array[name])
+        elif array.dtype.hasobject:
             for member in array.ravel().tolist():
                 self._add(member)
         elif array.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.bench.document import document_of
@@ -95,6 +96,18 @@ def test_a_variable_that_differs_only_in_what_it_shares_is_told() -> None:
     got = digests_of({"a": [row, [1]], "b": 1, "d": 1})
 
     assert difference(want, got) == {"wrong": ["a"], "missing": ["c"], "extra": ["d"]}
+
+
+def test_what_lies_between_the_fields_of_an_array_is_no_value() -> None:
+    records = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "itemsize": 24})
+    one, same = np.zeros(3, records), np.full(3 * 24, 7, np.uint8).view(records)
+    same["a"], same["b"] = 0, 0
+    other = same.copy()
+    other["b"][2] = 1
+
+    digests = digests_of({"one": one, "same": same, "other": other})
+
+    assert digests["one"] == digests["same"] != digests["other"]
 
 
 def test_an_invariant_that_cannot_be_asked_is_broken() -> None:
