@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,37 @@ def test_waiting_tries_again_what_was_refused(tmp_path: Path, disk: Path) -> Non
     assert "Error" not in asked
     assert waited.ok, waited.error
     assert "state done" in shown
+
+
+def test_what_was_refused_is_tried_again_while_nothing_runs(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NBCKPT_IDLE_S", "0.2")
+    filler = disk / "filler"
+    with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
+        kernel.run("%load_ext nbckpt")
+        kernel.run(FILL)
+        kernel.run("%%checkpoint first\nfirst = [1]")
+        kernel.run(f"fill({str(filler)!r})")
+        kernel.run("%nbckpt auto on")
+        kernel.run("second = [2]" + "  # long" * 2000, cell_id="second")
+        kernel.run("%nbckpt auto off")
+        filler.unlink()
+        deadline = time.monotonic() + 30
+        while "second" not in "".join(names_in(disk)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        told = said(kernel.run("1"))
+
+    assert names_in(disk) == ["first", "cell-second"]
+    assert "checkpoint 'cell-second' is kept now" in told
+
+
+def names_in(disk: Path) -> list[str]:
+    store = Store.open(disk / ".nbckpt", create=False)
+    store.refresh()
+    names = [record["name"] for record in store.records("checkpoint")]
+    store.close()
+    return names
 
 
 def test_an_event_takes_no_refused_record_to_disk_without_its_bytes(disk: Path) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nbckpt.errors import NbckptError
+from nbckpt.errors import NbckptError, StoreError
 from nbckpt.idle import IdleClock
 from nbckpt.verification import NAME, Sweep, Verifier
 
@@ -122,15 +123,20 @@ class Idling:
         with self._one_at_a_time:
             if self._running:
                 return
-            self._write_tables(begun)
+            self._catch_up(begun)
         if self._loop is not None:
             try:
                 self._loop.call_soon_threadsafe(self._look, begun)
             except RuntimeError:  # the kernel has ended
                 self._clock.close()
 
-    def _write_tables(self, begun: int) -> None:
+    def _catch_up(self, begun: int) -> None:
+        """Have written what waits: what the disk refused, and tables."""
         session = self._session
+        session.writing.settle()
+        if session.writing.refused:  # there may be room now
+            with suppress(StoreError):  # the store was closed
+                session.writing.try_again(session.append([]))
         if session.position is None:
             return
         try:
