@@ -129,10 +129,9 @@ class Entry(NamedTuple):
 
 def when(record: Record) -> float:
     """The time that a record carries, in seconds since the epoch; 0.0 if it has none."""
-    if record.get("kind") == "checkpoint":
+    at = record.get("created_at" if record.get("kind") == "checkpoint" else "at")
+    if at is None:
         at = record.get("created_at")
-    else:
-        at = record.get("at", record.get("created_at"))
     return float(at) if isinstance(at, int | float) else 0.0
 
 
@@ -162,19 +161,22 @@ class Follower:
             Read no further than this many bytes from the start of the file.
         """
         entries = []
-        name = self.path.stem
+        name, latest, serial = self.path.stem, self._at, self._serial
         for line in self._lines(limit):
             self._line += 1
-            expected, self._serial = self._serial, self._serial + 1
-            record = None if (text := open_line(line)) is None else read_text(text)
-            if record is None or text is None:
+            text = open_line(line)
+            record = None if text is None else read_text(text)
+            if text is None or record is None:
                 self._damaged("is damaged; what it recorded is lost")
+                serial += 1
                 continue
-            if not text.endswith(b',"n":%d' % expected):
-                self._jump(text, expected)
-            if (at := when(record)) > self._at:  # a clock set back must not reorder a journal
-                self._at = at
-            entries.append(Entry(self._at, name, self._serial - 1, record))
+            if not text.endswith(b',"n":%d' % serial):
+                serial = self._jump(text, serial)
+            at = when(record)
+            latest = max(at, latest)  # a clock set back must not reorder a journal
+            entries.append(Entry(latest, name, serial, record))
+            serial += 1
+        self._at, self._serial = latest, serial
         return entries
 
     def _lines(self, limit: int | None) -> list[bytes]:
@@ -189,12 +191,14 @@ class Follower:
         self._offset += whole
         return data[:whole].split(b"\n")[:-1]
 
-    def _jump(self, text: bytes, expected: int) -> None:
-        """Go on at the serial number of a line that does not follow the last one."""
-        if serial := serial_of(text):
-            if serial > expected:
-                self._damaged(f"{serial - expected} lines before it are gone")
-            self._serial = serial + 1
+    def _jump(self, text: bytes, expected: int) -> int:
+        """The serial number of a line that does not follow the last one."""
+        serial = serial_of(text)
+        if serial is None:
+            return expected
+        if serial > expected:
+            self._damaged(f"{serial - expected} lines before it are gone")
+        return serial
 
     def _damaged(self, what: str) -> None:
         self.damages.append(f"journal {self.path.name}, line {self._line}: {what}")

@@ -48,7 +48,7 @@ def seal_line(body: str, serial: int) -> bytes:
 def open_line(line: bytes) -> bytes | None:
     """The text of a line up to its checksum; None if they do not agree."""
     text = line[:-TAIL]
-    return text if line[-TAIL:] == b',"sum":"%b"}' % _sum(text) else None
+    return text if line.endswith(b',"sum":"%b"}' % _sum(text)) else None
 
 
 def read_text(text: bytes) -> Record | None:
