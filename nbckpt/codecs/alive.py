@@ -6,6 +6,7 @@ to somebody else; a copy of a pending result would never be there.
 
 from __future__ import annotations
 
+import _thread
 import subprocess
 import threading
 from collections.abc import Callable
@@ -67,7 +68,41 @@ def _reduce_thread(_: object, thread: threading.Thread) -> Any:
     if thread.is_alive():
         message = "it is a running thread"
         raise TypeError(message)
-    return NotImplemented
+    members = {k: v for k, v in vars(thread).items() if k not in _OF_SYSTEM}
+    has_begun = thread.ident is not None
+    return make_thread, (type(thread),), (has_begun, members), None, None, set_thread
+
+
+_OF_SYSTEM = frozenset(
+    {"_context", "_handle", "_invoke_excepthook", "_is_stopped", "_native_id", "_os_thread_handle"}
+    | {"_started", "_stderr", "_tstate_lock"}
+)
+"""What a thread keeps that is the system's."""
+
+
+def make_thread(kind: type[threading.Thread]) -> threading.Thread:
+    """A thread that has not begun."""
+    thread = kind.__new__(kind)
+    threading.Thread.__init__(thread, daemon=False)
+    return thread
+
+
+def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
+    """Give a thread its work, or let it have ended."""
+    has_begun, members = state
+    for name in {"_target", "_args", "_kwargs"} - members.keys():  # gone when it has run
+        delattr(thread, name)
+    vars(thread).update(members)
+    if not has_begun:
+        return
+    inside = vars(thread)  # there is no public way to make a thread that has ended
+    inside["_started"].set()
+    if "_handle" in inside:
+        handle = getattr(_thread, "_make_thread_handle")(thread.ident)  # noqa: B009  # 3.13
+        getattr(handle, "_set_done")()  # noqa: B009
+        inside["_handle"] = handle
+    else:
+        inside.update(_is_stopped=True, _tstate_lock=None)
 
 
 def _reduce_future(_: object, future: Future[Any]) -> Any:

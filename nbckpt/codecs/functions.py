@@ -42,7 +42,10 @@ class CellRef:
         return CellType, ()
 
 
-NAMED = (type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType)
+NAMED: tuple[type, ...] = (
+    type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType,
+    *(getattr(typing, name) for name in ["TypeAliasType"] if hasattr(typing, name)),
+)  # fmt: skip
 """What the notebook defines under a name, to which streams then refer."""
 
 

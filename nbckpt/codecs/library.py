@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import struct
+import warnings
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
@@ -20,7 +21,21 @@ def reducer_for(kind: type) -> Reducer | None:
         return _refuse_hash
     if f"{kind.__module__}.{kind.__qualname__}" in _FORGETFUL:
         return _reduce_forgetful
-    return _REDUCERS.get(kind)
+    return _reduce_iterator if kind.__module__ == "itertools" else _REDUCERS.get(kind)
+
+
+def _reduce_iterator(_: object, iterator: Any) -> Any:
+    with warnings.catch_warnings():  # from Python 3.12 to 3.13 it warns that it will not answer
+        warnings.simplefilter("ignore", DeprecationWarning)
+        make, arguments, *state = iterator.__reduce__()
+    return (make, arguments, *state, None, None, set_iterator) if state else (make, arguments)
+
+
+def set_iterator(iterator: Any, state: object) -> None:
+    """Let an iterator stand where it stood."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        iterator.__setstate__(state)
 
 
 _FORGETFUL = frozenset({"sklearn.utils._bunch.Bunch"})

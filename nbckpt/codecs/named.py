@@ -26,6 +26,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     """How type variables and the like are written; None for anything else."""
     if kind is typing.NewType:
         return _reduce_new_type
+    if kind.__name__ == "TypeAliasType" and kind.__module__ == "typing":
+        return _reduce_alias
     if kind.__module__ in ("typing", "typing_extensions") and kind.__name__ in _MAKERS:
         return _reduce_variable
     return _reduce_as_it_says if _says_itself(kind) else None
@@ -56,6 +58,20 @@ def _reduce_new_type(pickler: NamespacePickler, value: Any) -> Any:
     members = {"__module__": value.__module__, "__qualname__": value.__qualname__}
     made = (value.__name__, value.__supertype__)
     return typing.NewType, made, members, None, None, set_members
+
+
+def _reduce_alias(pickler: NamespacePickler, alias: Any) -> Any:
+    if is_importable(alias):
+        return getattr, (sys.modules[alias.__module__], alias.__name__)
+    if reference := refer(pickler, alias):
+        return reference
+    return make_alias, (alias.__name__, alias.__value__, alias.__type_params__)
+
+
+def make_alias(name: str, value: object, parameters: tuple[Any, ...]) -> Any:
+    """A new name for a type."""
+    make: Any = getattr(typing, "TypeAliasType")  # noqa: B009  # from Python 3.12 on
+    return make(name, value, type_params=parameters)
 
 
 def _reduce_variable(pickler: NamespacePickler, variable: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import typing
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -108,6 +109,15 @@ def walk_new_type(walk: Walk, value: Any) -> None:
         walk.push([value.__supertype__])
 
 
+def walk_alias(walk: Walk, value: Any) -> None:
+    """A ``type`` statement's alias: a library's by name, the user's by what it stands for."""
+    if home := walk.found.home(value):
+        walk.put(b"named", home)
+    elif not walk.is_known(value):
+        walk.put(b"alias", value.__name__)
+        walk.push([value.__value__, value.__type_params__])
+
+
 def walk_cell(walk: Walk, value: CellType) -> None:
     """The cell of a closure."""
     if not walk.is_known(value):
@@ -135,3 +145,6 @@ STEPS: dict[type, Step] = {
     functools.partial: walk_partial,
     type(functools.lru_cache(lambda: None)): walk_cached,
 }
+
+if sys.version_info >= (3, 12):
+    STEPS[typing.TypeAliasType] = walk_alias

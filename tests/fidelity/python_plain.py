@@ -163,6 +163,9 @@ x[0].n, x[1].note, x[2].self, x[3].more = 1, "d", x, [4]
          part_of="`queue.Queue`, `PriorityQueue`"),
 )  # fmt: skip
 
+_LEVELS = "import sys\nlevels = 10_000 if sys.version_info < (3, 12) else 1_000\n"
+_DEPTH = "from Python 3.12 on its pickler goes a few thousand levels deep"
+
 _STRUCTURE = (
     Case(
         "references shared inside a value",
@@ -188,28 +191,31 @@ x = nodes[3]
         check="same(x, y)\nassert x is new['nodes'][3]",
     ),
     Case(
-        "10,000 lists in each other", "x = []\nfor _ in range(10_000): x = [x]",
+        "lists in each other, 10,000 deep", _LEVELS + "x = []\nfor _ in range(levels): x = [x]",
         check="""
 for z in (x, y):
     depth = 0
     while z: z, depth = z[0], depth + 1
-    assert depth == 10_000
+    assert depth == new['levels']
 """,
+        note=_DEPTH,
     ),
     Case(
         "a chain of 10,000 objects",
-        """
+        _LEVELS
+        + """
 class Link:
     def __init__(self, before): self.before = before
 x = None
-for _ in range(10_000): x = Link(x)
+for _ in range(levels): x = Link(x)
 """,
         check="""
 for z in (x, y):
     depth = 0
     while z: z, depth = z.before, depth + 1
-    assert depth == 10_000
+    assert depth == new['levels']
 """,
+        note=_DEPTH,
     ),
     Case("sets of `str` in a second process", "x = [{str(n) for n in range(1000)}, {'a': {'b', 'c'}}]"),
     Case("1,000,000 numbers in a list", "x = list(range(1_000_000))", check="assert x == y"),
