@@ -61,9 +61,10 @@ class Index:
 
     def find(self, name: Name) -> Place | None:
         """The durable place of a chunk."""
-        with self._lock:
-            self._read_frames()
-            return self._known.get(name)
+        if self._unread:
+            with self._lock:
+                self._read_frames()
+        return self._known.get(name)
 
     def search(self, name: Name) -> Place | None:
         """The place of a chunk, searching packs where no journal leads."""
@@ -85,10 +86,11 @@ class Index:
             self._found.pop(name, None)
 
     def _read_frames(self) -> None:
-        while self._unread:
-            batches, self._unread = self._unread, []
+        while batches := self._unread:
             for pack, offsets in _by_pack(batches).items():
                 self._read_pack(pack, offsets)
+            # Emptied last: who finds it empty asks no lock, and everything is known then.
+            self._unread = []
 
     def _read_pack(self, pack: str, offsets: list[int]) -> None:
         try:

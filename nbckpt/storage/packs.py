@@ -30,6 +30,7 @@ FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
 FRAME = struct.Struct("<16sQQQI20x")
 ENTRY = struct.Struct("<32sQIB3s")
 SUM_BYTES = 32
+FIRST_READ_BYTES = 1024  # most frames are shorter
 NO_FRAME = 0
 
 RAW = 0
@@ -109,21 +110,24 @@ def encode_frame(chunks: dict[Name, Place], *, offset: int, previous: int, start
 
 def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
     """The index frame at `offset`; None if there is none, or it is damaged."""
-    head = read_at(fd, FRAME.size, offset)
-    if len(head) < FRAME.size:
+    data = read_at(fd, FIRST_READ_BYTES, offset)
+    if len(data) < FRAME.size:
         return None
-    magic, own_offset, previous, start, count = FRAME.unpack(head)
+    magic, own_offset, previous, start, count = FRAME.unpack_from(data)
     if magic != FRAME_MAGIC or own_offset != offset:
         return None
-    body = read_at(fd, count * ENTRY.size + SUM_BYTES, offset + FRAME.size)
-    entries, checksum = body[:-SUM_BYTES], body[-SUM_BYTES:]
-    if len(entries) != count * ENTRY.size or blake3(head + entries).digest() != checksum:
+    length = FRAME.size + count * ENTRY.size + SUM_BYTES
+    if length > len(data):
+        data += read_at(fd, length - len(data), offset + len(data))
+    whole, checksum = data[: length - SUM_BYTES], data[length - SUM_BYTES : length]
+    if len(data) < length or blake3(whole).digest() != checksum:
         return None
+    entries = memoryview(whole)[FRAME.size :]
     chunks = tuple(
         (name, Place(pack, at, length, codec, int.from_bytes(size, "little") if codec else length))
         for name, at, length, codec, size in ENTRY.iter_unpack(entries)
     )
-    return Frame(offset, len(head) + len(body), previous, start, chunks)
+    return Frame(offset, length, previous, start, chunks)
 
 
 def find_frames(fd: int, pack: str, start: int = 0) -> Iterator[Frame]:
