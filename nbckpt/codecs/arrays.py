@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
-from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of
+from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,21 +57,22 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """An array as its buffer, or as a view of the memory that it shares."""
     if id(array) in pickler.private:
         return _as_buffer(pickler, array)
-    root = _root_of(pickler, array)
-    if elsewhere := _memory_elsewhere(pickler, root):
+    owner = owner_of(array)
+    if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
-    owner = id(owner_of(root))
-    pickler.views.setdefault(owner, set()).add(id(array))
-    if root is not array and owner in pickler.linked and _can_be_viewed(root):
-        return _as_view(array, root, bounds_of(root)[0])
-    return _as_buffer(pickler, array)
+    pickler.views.setdefault(id(owner), set()).add(id(array))
+    if id(owner) not in pickler.linked or not _can_be_viewed(owner):
+        return _as_buffer(pickler, array)
+    root = _plain(pickler, owner)
+    if root is array:
+        return _as_buffer(pickler, array)
+    return _as_view(array, root, start_of(root))
 
 
-def _root_of(pickler: NamespacePickler, array: np.ndarray) -> np.ndarray:
-    """The owner of the memory of `array` as a plain array: one for all that lie on it."""
+def _plain(pickler: NamespacePickler, owner: np.ndarray) -> np.ndarray:
+    """An owner of memory as a plain array: one for all that lie on it."""
     import numpy as np
 
-    owner = owner_of(array)
     if type(owner) is np.ndarray:
         return owner
     root: np.ndarray | None = pickler.roots.get(id(owner))
@@ -81,24 +82,25 @@ def _root_of(pickler: NamespacePickler, array: np.ndarray) -> np.ndarray:
     return root
 
 
-def _memory_elsewhere(pickler: NamespacePickler, root: np.ndarray) -> tuple[object, int] | None:
-    """What is no array and has the memory of `root`, if that is shared, and where it begins."""
-    if root.dtype.hasobject or root.size == 0:
+def _memory_elsewhere(pickler: NamespacePickler, owner: np.ndarray) -> tuple[object, int] | None:
+    """What is no plain array and has the memory of `owner`, if it is shared; its first address."""
+    base: Any = owner.base
+    has_torch = "torch" in sys.modules
+    if (base is None and not has_torch) or owner.dtype.hasobject or owner.size == 0:
         return None
-    first = bounds_of(root)[0]
-    base: Any = root.base
-    if memmaps.is_on_file(owner := owner_of(root)):
-        return owner, first
-    if "torch" in sys.modules:
+    if memmaps.is_on_file(owner):
+        return owner, start_of(owner)
+    if has_torch:
+        first = start_of(owner)
         pickler.addresses.add(first)
         if first in pickler.linked or tensors.is_tensor(base):
-            ref = tensors.ref_of_array(pickler, root, span_of(root))
+            ref = tensors.ref_of_array(pickler, owner, span_of(_plain(pickler, owner)))
             return tensors.array_of(pickler, ref), ref.address
     exporter = base.obj if isinstance(base, memoryview) else base
     if not isinstance(exporter, bytearray | standard.array):
         return None
     pickler.exporters[id(exporter)] = exporter
-    pickler.views.setdefault(id(exporter), set()).add(id(root))
+    pickler.views.setdefault(id(exporter), set()).add(id(owner))
     if id(exporter) not in pickler.linked:
         return None
     import numpy as np
@@ -219,7 +221,7 @@ def _reduce_subclass(pickler: NamespacePickler, array: np.ndarray) -> Any:
     import numpy as np
 
     if owner_of(array) is array:
-        plain = _root_of(pickler, array)
+        plain = _plain(pickler, array)
     else:
         plain = np.ndarray.view(array, np.ndarray)
         pickler.keep(plain)

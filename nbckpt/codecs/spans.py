@@ -14,6 +14,8 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 
     while True:
         base: Any = array.base
+        if base is None:
+            return array
         if type(base).__name__ == "DummyArray":  # `as_strided` puts one between view and base
             base = base.base
         if not isinstance(base, np.ndarray):
@@ -31,6 +33,11 @@ def bounds_of(array: np.ndarray) -> tuple[int, int]:
     import numpy as np
 
     return np.lib.array_utils.byte_bounds(array)
+
+
+def start_of(array: np.ndarray) -> int:
+    """The lowest address of any element."""
+    return address_of(array) if array.flags.c_contiguous else bounds_of(array)[0]
 
 
 def span_of(array: np.ndarray) -> np.ndarray:
