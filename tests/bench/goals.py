@@ -76,8 +76,8 @@ def of_workload(name: str, found: Sequence[Standing]) -> Iterator[Row]:
         best = min(peers, key=stand, default=None)
         peer = f"{amount(stand(best) * scale, unit)} ({best.system})" if best else ""
         yield _row(f"{name}: {label}", stand(ours), getattr(goal, field), scale, unit, peer)
-    if ours.small_ms:
-        ratio = quantile(ours.small_ms, 0.95) / max(ours.median_ms, 1e-6)
+    if ours.small_ms and ours.median_ms > 0:  # less than nothing is the noise of the machine
+        ratio = quantile(ours.small_ms, 0.95) / ours.median_ms
         yield _row(f"{name}: p95 / median of what is added", ratio, P95_AT_MOST, 1, "x")
     states = f"{ours.right} of {ours.states}{''.join(f'; {f}' for f in ours.faults)}"
     yield Row(f"{name}: states right", "all", states, reached=ours.is_right)
