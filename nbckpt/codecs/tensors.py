@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import address_of
-from nbckpt.codecs.storages import StorageArray, StorageRef, place_of
+from nbckpt.codecs.storages import StorageArray, StorageRef, place_of, storage_from
 
 if TYPE_CHECKING:
     import numpy as np
 
     from nbckpt.codecs.pickler import NamespacePickler
+
+__all__ = ["storage_from"]  # streams of format 1 look for it here
 
 _DEVICES = ("cpu", "cuda")
 """Devices whose memory is written here; what lies on others is left to torch."""
@@ -123,11 +125,19 @@ def _reduce_generator(_: object, generator: Any) -> Any:
 def tensor_from(
     kind: str, storage: Any, dtype: Any, layout: Any, requires_grad: bool, bits: Any
 ) -> Any:
-    """A tensor, or a parameter, on `storage`."""
+    """A tensor, or a parameter, on `storage`.
+
+    Parameters
+    ----------
+    bits
+        Whether it is seen conjugated, seen negated, and the result of a computation. Stores of
+        format 1 have the gradient in this place.
+    """
     import torch
 
+    is_of_format_1 = not isinstance(bits, tuple)
+    is_conj, is_negative, is_result = (False,) * 3 if is_of_format_1 else bits
     offset, shape, strides = layout
-    is_conj, is_negative, is_result = (*bits, False, False, False)[:3] if bits else (False,) * 3
     tensor = torch.empty(0, dtype=dtype, device=storage.device)
     tensor.set_(storage, offset, shape, strides)
     if is_conj:
@@ -135,8 +145,11 @@ def tensor_from(
     if is_negative:
         tensor = torch._neg_view(tensor)  # noqa: SLF001  # there is no other way
     if kind == "parameter":
-        return torch.nn.Parameter(tensor, requires_grad=requires_grad)
-    tensor.requires_grad_(requires_grad)
+        tensor = torch.nn.Parameter(tensor, requires_grad=requires_grad)
+    else:
+        tensor.requires_grad_(requires_grad)
+    if is_of_format_1 and bits is not None:
+        tensor.grad = bits
     return _result_without_graph(tensor) if is_result else tensor
 
 
