@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import subprocess
 import threading
+import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -22,6 +23,8 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_thread
     if issubclass(kind, Future):
         return _reduce_future
+    if kind is types.GeneratorType:
+        return _reduce_generator
     why = reason_against(kind)
     return None if why is None else _refuse(why)
 
@@ -32,11 +35,34 @@ def reason_against(kind: type) -> str | None:
     return next((_REASONS[name] for name in names if name in _REASONS), None)
 
 
+def _reduce_generator(_: object, generator: types.GeneratorType[Any, Any, Any]) -> Any:
+    if generator.gi_frame is None:
+        return ended_generator, (generator.__name__, generator.__qualname__)
+    message = "it is a generator that may have begun: keep what it gives, in a list"
+    raise TypeError(message)
+
+
+def ended_generator(name: str, qualified_name: str) -> types.GeneratorType[Any, Any, Any]:
+    """A generator that has nothing more to give."""
+    generator: Any = (0 for _ in "")
+    next(generator, None)
+    generator.__name__, generator.__qualname__ = name, qualified_name
+    ended: types.GeneratorType[Any, Any, Any] = generator
+    return ended
+
+
 _OF_ROWS = "it is a query on a connection: keep its rows, as .df() gives them"
 
 _REASONS = {
     "builtins.frame": "it is a frame of code that runs or ran",
-    "builtins.generator": "it is a generator that may have begun: keep what it gives, in a list",
+    "builtins.traceback": "it is the way of an exception: keep the exception",
+    "builtins.async_generator": "it is an asynchronous generator: keep what it gives, in a list",
+    "_contextvars.Context": "it is a context of this process",
+    "_csv.writer": "it writes to a file of this process",
+    "_socket.socket": "it is a socket of this process",
+    "sqlite3.Cursor": "it is a query on a connection: keep its rows, as .fetchall() gives them",
+    "zlib.Compress": "what it was fed cannot be read back: keep what it gave",
+    "zlib.Decompress": "what it was fed cannot be read back: keep what it gave",
     "asyncio.events.AbstractEventLoop": "it is an event loop of this process",
     "_asyncio.Future": "it belongs to an event loop: keep its result",
     "_asyncio.Task": "it belongs to an event loop: keep its result",

@@ -120,7 +120,7 @@ x.slow.append(2)
     Case("a module made by hand", "import types\nx = types.ModuleType('made')\nx.n = 1\nexec('def f(): return n', vars(x))",
          check="assert x.f() == 1 and x.n == 1 and x.__name__ == 'made'"),
     Case("frames", "import sys\nx = sys._getframe()", outcome="refused", reason="it is a frame"),
-    Case("tracebacks", "try: 1 / 0\nexcept ZeroDivisionError as e: x = e.__traceback__", outcome="refused", reason="traceback", note="inside exceptions they are kept"),
+    Case("tracebacks", "try: 1 / 0\nexcept ZeroDivisionError as e: x = e.__traceback__", outcome="refused", reason="keep the exception", note="inside exceptions they are kept"),
 )  # fmt: skip
 
 _CLASSES = (
