@@ -197,6 +197,33 @@ def test_an_interrupt_leaves_no_chunk_that_was_not_written(
     assert store.check().problems == ()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_puts_and_reads_large_parts_with_threads_of_its_own(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "s")
+    data = bytearray(os.urandom(20 * MIB))
+    digest = store.put_blob([b"", data])
+    store.append([{"kind": "event", "at": 1.0, "blob": digest}]).result()
+
+    child = os.fork()
+    if child == 0:
+        try:
+            data[3 * MIB] ^= 1
+            own = store.put_blob([b"", data])
+            store.append([{"kind": "event", "at": 2.0, "blob": own}]).result(60)
+            sound = store.get_blob(own)[1] == data and store.get_blob(digest)[1] != data
+            os._exit(0 if sound else 3)
+        finally:
+            os._exit(4)
+    _, status = os.waitpid(child, 0)
+    later = Store.open(tmp_path / "s", create=False)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [r["at"] for r in later.refresh() if r["kind"] == "event"] == [1.0, 2.0]
+    assert later.check().problems == ()
+    later.close()
+    store.close()
+
+
 def test_each_piece_is_given_once() -> None:
     done: list[int] = []
 
