@@ -76,10 +76,13 @@ def load(
 
 
 def _warn_of(notes: Mapping[str, list[str]]) -> None:
-    """Say what came back otherwise than it was: one warning for all variables of one kind."""
+    """Say what came back otherwise than it was: one warning for all variables of one kind.
+
+    Each time, not only the first as `warnings.warn` would have it.
+    """
     for note, names in notes.items():
         text = f"{', '.join(repr(n) for n in names)} {note}"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        warnings.warn_explicit(text, RuntimeWarning, "nbckpt", 0)
 
 
 def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:

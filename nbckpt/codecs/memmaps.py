@@ -7,6 +7,7 @@ the file, so if it holds something else by then, the values come back in memory 
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 from pathlib import Path
@@ -80,6 +81,7 @@ def map_of(
 
     name = Path(path) if is_path else path
     try:
+        _hold_whole(path, offset + dtype.itemsize * math.prod(shape))
         array: Any = np.memmap(name, dtype, "r" if mode == "r" else "r+", offset, shape, order)
     except (OSError, ValueError) as error:
         if data is None:
@@ -95,6 +97,13 @@ def map_of(
     if _bytes_of(array) != memoryview(data).cast("B"):
         return _in_memory(name, mode, dtype, offset, shape, order, data)
     return array
+
+
+def _hold_whole(path: str, n_bytes: int) -> None:
+    # numpy would make a file that is shorter as long as it was.
+    if Path(path).stat().st_size < n_bytes:
+        message = "it is shorter now"
+        raise ValueError(message)
 
 
 def _in_memory(

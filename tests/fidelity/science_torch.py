@@ -204,7 +204,7 @@ _BEHAVING = (
         _T + "x = iter(torch.utils.data.DataLoader(range(9)))\nnext(x)",
         check="same(list(x), list(y))",
         outcome="refused",
-        reason="x",
+        reason="cannot be pickled",
         needs="torch",
     ),
 )
