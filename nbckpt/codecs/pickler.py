@@ -74,7 +74,7 @@ class Encoded:
     Attributes
     ----------
     parts
-        The stream, its large payloads, then buffers; each stays valid as long as the values are not changed.
+        The stream, its large payloads, then buffers; valid as long as the values are not changed.
     needs
         Names of notebook functions and classes that the stream refers to.
     shares
