@@ -105,6 +105,10 @@ class Capturer:
         """What is kept, as of the last look."""
         return dict(self._kept)
 
+    def kept_as(self, name: str) -> Variable | None:
+        """What is kept of one variable, as of the last look."""
+        return self._kept.get(name)
+
     def adopt(self, restored: Mapping[str, Variable], removed: Iterable[str] = ()) -> None:
         """Take note that these names now hold what these blobs hold."""
         for name, variable in restored.items():

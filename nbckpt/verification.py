@@ -11,12 +11,14 @@ import re
 import time
 from collections import Counter, deque
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import Values
-from nbckpt.codecs.pickler import homes_of
+from nbckpt.codecs.pickler import homes_of, is_by_reference
 from nbckpt.digests import Digest
+from nbckpt.grouping import ATOMS
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import AUTOMATIC
 from nbckpt.storage.blobs import digest_of_parts
@@ -40,6 +42,9 @@ RESTLESS = 3
 _HASHED = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.|(str|bytes|bytearray)$")
 _HASHED_PER_S = 1_000_000_000
 
+LOOK_S = 0.00005
+"""A look at next to nothing."""
+
 Names = tuple[str, ...]
 
 
@@ -54,11 +59,14 @@ class _Memory(NamedTuple):
         Variable and its blob → other bytes that mean the same value.
     restless
         How often a group was found to change while it was looked at.
+    seen
+        When a glance last fell on a group, as a serial number.
     """
 
     took_s: dict[Names, float]
     same: dict[tuple[str, Digest], Digest]
     restless: Counter[Names]
+    seen: dict[Names, int]
 
 
 class Verifier:
@@ -74,7 +82,9 @@ class Verifier:
     def __init__(self, session: Session) -> None:
         self.left_out: tuple[str, ...] = ()
         self._session = session
-        self._memory = _Memory({}, {}, Counter())
+        self._memory = _Memory({}, {}, Counter(), {})
+        self._glances: Counter[Names] = Counter()
+        self._serials = count(1)
 
     def begin(self, *, thoroughly: bool = False) -> Sweep:
         """A sweep over all that no code is known to have touched since it was kept.
@@ -89,6 +99,39 @@ class Verifier:
         self.left_out = tuple(sorted(name for group in left for name in group))
         todo = [g for g in groups if g not in left]
         return Sweep(self._session, todo, self._memory)
+
+    def glance(self, budget_s: float) -> set[str]:
+        """Look for a moment at what was not looked at for longest; names that were changed.
+
+        Between two cells there is no time for a sweep, and most variables are small.
+        """
+        chosen = []
+        for group in sorted(filter(self._can_change, self._groups()), key=self._seen_at):
+            expected_s = self._glance_s(group)
+            if expected_s <= budget_s and not self._is_left_out(group):
+                budget_s -= expected_s
+                chosen.append(group)
+        sweep = Sweep(self._session, chosen, self._memory)
+        while sweep.go_on(budget_s=0.0):
+            pass
+        for group in chosen:
+            self._memory.seen[group] = next(self._serials)
+        self._glances.update(chosen)
+        return sweep.found
+
+    def _glance_s(self, group: Names) -> float:
+        # The first look at a type imports and decides things that the next ones know.
+        if self._glances[group] > 1:
+            return self._expected_s(group)
+        return LOOK_S + self._by_size_s(group)
+
+    def _seen_at(self, group: Names) -> int:
+        return self._memory.seen.get(group, 0)
+
+    def _can_change(self, group: Names) -> bool:
+        """Whether one of them can become another value while its name holds the same object."""
+        values = [self._session.namespace.get(name) for name in group]
+        return not all(type(value) in ATOMS or is_by_reference(value) for value in values)
 
     def _is_left_out(self, group: Names) -> bool:
         return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S
@@ -113,7 +156,10 @@ class Verifier:
     def _expected_s(self, group: Names) -> float:
         if (took_s := self._memory.took_s.get(group)) is not None:
             return took_s
-        variable = self._session.capturer.manifest().get(group[0])
+        return self._by_size_s(group)
+
+    def _by_size_s(self, group: Names) -> float:
+        variable = self._session.capturer.kept_as(group[0])
         if variable is None:
             return 0.0
         rate = _HASHED_PER_S if _HASHED.match(variable.type_name) else BYTES_PER_S

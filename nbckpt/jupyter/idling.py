@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 SLICE_S = 0.02
 """How long a slice takes, unless one variable takes longer."""
 
+GLANCE_S = 0.0005
+"""What may be spent on looking around before a cell."""
+
+OF_ONE_CELL = 2
+"""How many of the events that begin something come with a cell."""
+
 PAUSE_S = 0.01
 """Between slices: for the loop's messages."""
 
@@ -72,6 +78,7 @@ class Idling:
             ("pre_execute", self._begin),
             ("post_execute", self._end),
             ("pre_run_cell", self._begin),
+            ("pre_run_cell", self._glance),
             ("post_run_cell", self._end),
         ]
 
@@ -103,6 +110,18 @@ class Idling:
         if self._loop is None:
             self._loop = self._kernels_loop()
         self._clock.end()
+
+    def _glance(self, _: object = None) -> None:
+        """Before a cell: see what was changed since the last one, as far as that is quick.
+
+        So that it counts as it was before this cell, and not as this cell's doing.
+        """
+        if self._running > OF_ONE_CELL or self._session.position is None:
+            return
+        try:
+            self._tell(self.verifier.glance(GLANCE_S), "the next checkpoint has it")
+        except NbckptError as problem:
+            self._tell_of(f"what changed while nothing ran was not looked at: {problem}")
 
     def _kernels_loop(self) -> asyncio.AbstractEventLoop | None:
         in_main = threading.current_thread() is threading.main_thread()

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import nbckpt
+from nbckpt.current import session as current
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.verification import NAME
@@ -219,7 +221,8 @@ def test_a_cell_of_a_subshell_is_not_looked_at_while_it_runs(
 def test_a_shell_without_a_loop_looks_when_it_is_asked(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(shell, "%%checkpoint made\nheld = [1]; same = [2]")
+    # Too long to be glanced at before the cell that asks.
+    run(shell, "%%checkpoint made\nheld = [1] * 50_000; same = [2]")
     run(shell, "%nbckpt check --memory")
     before = capsys.readouterr().out
     shell.user_ns["held"].append(2)
@@ -230,5 +233,25 @@ def test_a_shell_without_a_loop_looks_when_it_is_asked(
 
     assert "all that is kept is as it was kept" in before
     assert "kept now as 'changed-while-idle': held" in told
-    assert shell.user_ns["held"] == [1]
+    assert shell.user_ns["held"] == [1] * 50_000
     assert not run(shell, "%nbckpt check all").success
+
+
+def test_what_was_changed_between_two_cells_is_no_doing_of_the_second(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, "import numpy as np\nitems = [1]; holder = {'a': items}; row = np.zeros(5)")
+    run(shell, "first = 1")
+    exec("items.append(2); row[0] = 7", shell.user_ns)
+    run(shell, "second = 2")
+    made = nbckpt.history()[0]
+    run(shell, "items.append(3); row[1] = 9")
+
+    nbckpt.rewind(made.id)
+
+    assert shell.user_ns["items"] == [1, 2]
+    assert shell.user_ns["holder"]["a"] is shell.user_ns["items"]
+    assert shell.user_ns["row"].tolist() == [7, 0, 0, 0, 0]
+    assert current().get(made.id).bound == ("second",)
+    assert "'holder', 'items', 'row' were changed by something" in capsys.readouterr().err
