@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -73,13 +75,37 @@ def parametrise(module: Any, members: dict[str, Any]) -> None:
 
 def _reduce_optimiser(_: object, optimiser: Any) -> Any:
     """An optimiser with all it has; torch forgets its hooks, and what LBFGS needs for a step."""
-    members = {k: v for k, v in vars(optimiser).items() if k != "step"}  # a schedule wraps it
-    return bare_optimiser, (type(optimiser),), members, None, None, fill_optimiser
+    members = dict(vars(optimiser))
+    is_watched = hasattr(members.get("step"), _WATCHED)
+    if is_watched:
+        del members["step"]
+    return bare_optimiser, (type(optimiser), is_watched), members, None, None, fill_optimiser
 
 
-def bare_optimiser(kind: Any) -> Any:
+_WATCHED = "_wrapped_by_lr_sched"
+"""What a schedule marks the `step` of its optimiser with, to know whether it was called."""
+
+
+def bare_optimiser(kind: Any, is_watched: bool) -> Any:
     """An optimiser that is still to be filled."""
-    return kind.__new__(kind)
+    optimiser = kind.__new__(kind)
+    if is_watched:
+        optimiser.step = _watched(optimiser)
+    return optimiser
+
+
+def _watched(optimiser: Any) -> Any:
+    """The optimiser's `step` as a schedule wraps it."""
+    step, reference = type(optimiser).step, weakref.ref(optimiser)
+
+    @functools.wraps(step)
+    def watched(*args: Any, **options: Any) -> Any:
+        owner: Any = reference()
+        owner._opt_called = True  # noqa: SLF001  # the schedule asks for it
+        return step(owner, *args, **options)
+
+    setattr(watched, _WATCHED, True)
+    return watched
 
 
 def fill_optimiser(optimiser: Any, members: dict[str, Any]) -> None:

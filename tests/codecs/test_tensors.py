@@ -71,3 +71,21 @@ def test_tensors_of_every_kind_come_back_equal(expression: str) -> None:
     assert back["x"].dtype == namespace["x"].dtype
     assert back["x"].layout == namespace["x"].layout
     assert torch.equal(back["x"].to_dense(), namespace["x"].to_dense())
+
+
+def test_a_schedule_still_knows_whether_its_optimiser_has_taken_a_step() -> None:
+    namespace = define(
+        "import torch\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "schedule = torch.optim.lr_scheduler.StepLR(opt, 1)"
+    )
+
+    back = namespace
+    for _ in range(2):  # what was restored is kept as well as what was made
+        back = round_trip(back, "model", "opt", "schedule")
+    back["opt"].step()
+    back["schedule"].step()  # it warns if it believes that no step was taken
+
+    assert back["opt"].param_groups[0]["lr"] == pytest.approx(0.01)
+    assert "step" in vars(back["opt"])
