@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     wrong = 0
     for case in asked:
         if case.missing:
-            print(f"skipped  {case.name}: {case.missing} is not installed")
+            print(f"skipped  {case.name}: needs {case.missing}")
         elif problem := found.problem_of(case.name):
             wrong += 1
             print(f"WRONG    {case.name}\n         {problem}")

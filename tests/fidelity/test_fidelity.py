@@ -60,7 +60,7 @@ def _run(module: str, shared: Path) -> running.Found:
 @pytest.mark.parametrize(("module", "case"), PARAMETERS)
 def test_the_table_is_true(found: Callable[[str], running.Found], module: str, case: Case) -> None:
     if case.missing:
-        pytest.skip(f"{case.missing} is not installed")
+        pytest.skip(f"needs {case.missing}")
 
     problem = found(module).problem_of(case.name)
 
