@@ -78,6 +78,8 @@ def resume(session: Session, branch: str | None) -> Moved:
 
 def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
+    if session.position is None and not session.capturer.user_names():
+        return None  # a new process: there is nothing, and nothing need be imported to look at it
     captured = session.capturer.capture()
     draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
     if set(draft.changed) <= randomness.NAMES and not draft.removed:
@@ -92,9 +94,10 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
-    # So that what is there and has not changed is not built anew beside those who hold it.
-    with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
-        session.capturer.capture(only=_with_definitions(wanted, manifest))
+    if session.capturer.user_names():
+        # So that what is there and has not changed is not built anew beside those who hold it.
+        with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
+            session.capturer.capture(only=_with_definitions(wanted, manifest))
     return restore.load(
         wanted,
         store=session.store,

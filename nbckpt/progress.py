@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -10,36 +11,40 @@ from typing import Any
 PATIENCE_S = 1.0
 """Nothing is shown for what is done sooner."""
 
-SMALL_BYTES = 32 * 1024 * 1024
-"""Done within `PATIENCE_S` on any disk; not worth importing a progress bar for."""
-
 
 class Bar:
-    """Counts bytes; shows itself once the work has gone on for `PATIENCE_S`."""
+    """Counts bytes; shows itself once the work has gone on for `PATIENCE_S`.
+
+    Nothing is imported before: most work is done by then.
+    """
 
     def __init__(self, what: str, total_bytes: int) -> None:
         self._what = what
         self._total = total_bytes
+        self._done = 0
+        self._began = 0.0
         self._bar: Any = None
 
     def __enter__(self) -> Bar:
-        if self._total >= SMALL_BYTES:
+        self._began = time.perf_counter()
+        return self
+
+    def advance(self, size_bytes: int) -> None:
+        """Count `size_bytes` as done."""
+        self._done += size_bytes
+        if self._bar is not None:
+            self._bar.update(size_bytes)
+        elif time.perf_counter() - self._began >= PATIENCE_S:
             from tqdm.auto import tqdm
 
             self._bar = tqdm(
                 desc=f"nbckpt: {self._what}",
                 total=self._total,
+                initial=self._done,
                 unit="B",
                 unit_scale=True,
-                delay=PATIENCE_S,
                 leave=False,
             )
-        return self
-
-    def advance(self, size_bytes: int) -> None:
-        """Count `size_bytes` as done."""
-        if self._bar is not None:
-            self._bar.update(size_bytes)
 
     def __exit__(
         self,
