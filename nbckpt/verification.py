@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import Values
-from nbckpt.codecs.pickler import homes_of, is_by_reference
 from nbckpt.digests import Digest
-from nbckpt.grouping import ATOMS
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import AUTOMATIC
 from nbckpt.storage.blobs import digest_of_parts
@@ -130,6 +128,9 @@ class Verifier:
 
     def _can_change(self, group: Names) -> bool:
         """Whether one of them can become another value while its name holds the same object."""
+        from nbckpt.codecs.pickler import is_by_reference
+        from nbckpt.grouping import ATOMS
+
         values = [self._session.namespace.get(name) for name in group]
         return not all(type(value) in ATOMS or is_by_reference(value) for value in values)
 
@@ -235,6 +236,7 @@ class Sweep:
 
     def _blobs(self, names: list[str]) -> dict[str, Digest]:
         """Digests of the bytes that would be kept of these names now, of those that can be."""
+        from nbckpt.codecs.pickler import homes_of
         from nbckpt.grouping import Encoder
 
         session = self._session
