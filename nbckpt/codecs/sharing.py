@@ -17,7 +17,6 @@ import sys
 import types
 import uuid
 from collections.abc import Collection, Container, Iterable
-from typing import TypeGuard
 
 from nbckpt.codecs.functions import NAMED, is_importable
 
@@ -60,28 +59,30 @@ _IMMUTABLE_ELSEWHERE = {
 """Immutable classes of packages that are never imported to ask about them."""
 
 
-class _Judge:
-    """Remembers per type whether its instances can change."""
+_FIXED, _MUTABLE, _TUPLE, _NAMED = range(4)
+"""What the type of an object says: it never changes, it may, it does if it holds something, …"""
+
+
+class _Judge(dict[type, int]):
+    """Remembers of each type whether its instances can change."""
 
     def __init__(self) -> None:
-        self._verdicts: dict[type, bool] = {}
+        super().__init__()
         self._bases = tuple(_bases_elsewhere())
 
-    def is_mutable(self, obj: object) -> bool:
-        kind = type(obj)
-        verdict = self._verdicts.get(kind)
-        if verdict is None:
-            verdict = self._verdicts[kind] = self._decide(kind)
-        if kind is tuple:
-            return bool(obj)
+    def __missing__(self, kind: type) -> int:
+        verdict = self[kind] = self._decide(kind)
         return verdict
 
-    def _decide(self, kind: type) -> bool:
-        if kind in _IMMUTABLE or issubclass(kind, enum.Enum):
-            return False
+    def _decide(self, kind: type) -> int:
+        if kind is tuple:
+            return _TUPLE
+        if kind in _IMMUTABLE or issubclass(kind, (enum.Enum, *self._bases)):
+            return _FIXED
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
-            return False
-        return not issubclass(kind, self._bases)
+            return _FIXED
+        # By its type: a dead weak proxy raises when it is asked for its class.
+        return _NAMED if issubclass(kind, NAMED) else _MUTABLE
 
 
 def _bases_elsewhere() -> Iterable[type]:
@@ -119,19 +120,21 @@ def shareable_ids(
     judge = _Judge()
     ids: set[int] = set()
     for _, obj in memo:
-        if not judge.is_mutable(obj) or id(obj) in except_ids:
+        verdict = judge[type(obj)]
+        if verdict == _FIXED or id(obj) in except_ids or (verdict == _TUPLE and not obj):
             continue
-        if _is_named(obj) and (id(obj) in homes or is_importable(obj)):
+        if verdict == _NAMED and _is_by_name(obj, homes):
             continue
-        if issubclass(type(obj), type) and getattr(obj, "__module__", "") == "builtins":
-            continue  # `code` and `cell` have no name there to be imported by
         ids.add(id(obj))
     return frozenset(ids - _of_classes())
 
 
-def _is_named(obj: object) -> TypeGuard[type | types.FunctionType]:
-    # By its type: a dead weak proxy raises when it is asked for its class.
-    return issubclass(type(obj), NAMED)
+def _is_by_name(obj: object, homes: Container[int]) -> bool:
+    """Whether streams hold only the name of a function, a class or the like."""
+    if id(obj) in homes or is_importable(obj):
+        return True
+    # `code` and `cell` have no name there to be imported by.
+    return isinstance(obj, type) and getattr(obj, "__module__", "") == "builtins"
 
 
 def _of_classes() -> set[int]:
