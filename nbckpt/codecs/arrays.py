@@ -37,6 +37,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return reduce_array
     if kind is numpy.finfo:
         return _reduce_finfo
+    if kind is numpy.dtypes.VoidDType:
+        return _reduce_dtype
     if not issubclass(kind, numpy.ndarray):
         return None
     if kind is numpy.memmap:
@@ -260,3 +262,11 @@ def set_members(array: np.ndarray, members: dict[str, object]) -> None:
 
 def _reduce_finfo(_: object, info: Any) -> Any:
     return type(info), (info.dtype,)
+
+
+def _reduce_dtype(pickler: NamespacePickler, dtype: Any) -> Any:
+    """A type of records; the dict of its fields, which it shows, cannot be changed either."""
+    reduced = dtype.__reduce__()
+    state = reduced[2] if len(reduced) > 2 else ()
+    pickler.private.update(id(part) for part in state if isinstance(part, dict))
+    return reduced

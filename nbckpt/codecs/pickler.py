@@ -29,6 +29,7 @@ from nbckpt.codecs import (
     locks,
     named,
     polars_objects,
+    singletons,
     storages,
     tensors,
     torch_modules,
@@ -238,7 +239,8 @@ def _reducer_for(kind: type) -> Reducer | None:
     if kind in exact:
         return exact[kind]
     return (
-        arrays.reducer_for(kind)
+        singletons.reducer_for(kind)
+        or arrays.reducer_for(kind)
         or frames.reducer_for(kind)
         or polars_objects.reducer_for(kind)
         or tensors.reducer_for(kind)

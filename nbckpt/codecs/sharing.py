@@ -22,7 +22,7 @@ from nbckpt.codecs.functions import NAMED, is_importable
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {
-        str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented),
+        tuple, str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented),
         range, slice, frozenset,
         datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
         decimal.Decimal, fractions.Fraction, uuid.UUID, re.Pattern,
@@ -54,13 +54,14 @@ _IMMUTABLE_ELSEWHERE = {
     ),
     "polars": ("LazyFrame", "Expr", "DataType"),
     "sympy": ("Basic",),
+    "sympy.polys.domains.domain": ("Domain",),
     "zoneinfo": ("ZoneInfo",),
 }
 """Immutable classes of packages that are never imported to ask about them."""
 
 
-_FIXED, _MUTABLE, _TUPLE, _NAMED = range(4)
-"""What the type of an object says: it never changes, it may, it does if it holds something, …"""
+_FIXED, _MUTABLE, _NAMED = range(3)
+"""What the type of an object says: it never changes, it may, or it counts by its name."""
 
 
 class _Judge(dict[type, int]):
@@ -75,8 +76,6 @@ class _Judge(dict[type, int]):
         return verdict
 
     def _decide(self, kind: type) -> int:
-        if kind is tuple:
-            return _TUPLE
         if kind in _IMMUTABLE or issubclass(kind, (enum.Enum, *self._bases)):
             return _FIXED
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
@@ -121,7 +120,7 @@ def shareable_ids(
     ids: set[int] = set()
     for _, obj in memo:
         verdict = judge[type(obj)]
-        if verdict == _FIXED or id(obj) in except_ids or (verdict == _TUPLE and not obj):
+        if verdict == _FIXED or id(obj) in except_ids:
             continue
         if verdict == _NAMED and _is_by_name(obj, homes):
             continue

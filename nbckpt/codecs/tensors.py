@@ -40,8 +40,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    return isinstance(value, getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
 def _reduce_tensor(pickler: NamespacePickler, tensor: Any) -> Any:

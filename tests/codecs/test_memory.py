@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import random
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,50 @@ def test_arrays_on_memory_of_their_own_are_kept_apart(session: Session) -> None:
     manifest = session.timeline.manifest(checkpoint.id)
     assert manifest["a"].group == ("a",)
     assert manifest["b"].group == ("b",)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sympy\nNAME = sympy.Matrix([[sympy.Symbol('x')]])",
+        "from scipy import stats\nNAME = stats.norm(1, 2)",
+        "import numpy as np\nfrom sklearn.tree import DecisionTreeClassifier\n"
+        "NAME = DecisionTreeClassifier().fit(np.eye(9), range(9))",
+        "import matplotlib\nmatplotlib.use('agg')\nimport matplotlib.pyplot as plt\n"
+        "NAME, ax = plt.subplots()\nax.plot([1, 2], label='a')\nax.legend()\nplt.close(NAME)\ndel ax",
+    ],
+    ids=["sympy", "scipy", "scikit-learn", "matplotlib"],
+)
+def test_values_that_share_only_constants_are_kept_apart(session: Session, source: str) -> None:
+    pytest.importorskip(source.split()[1])
+    for name in ("one", "two"):
+        exec(source.replace("NAME", name), session.namespace)
+
+    checkpoint = session.checkpoint("kept")
+
+    manifest = session.timeline.manifest(checkpoint.id)
+    assert manifest["one"].group == ("one",)
+    assert manifest["two"].group == ("two",)
+
+
+def test_a_value_on_the_hidden_generator_stays_on_it(session: Session) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    session.namespace["x"] = stats.norm(1, 2)
+
+    back = kept_and_lost(session, "x")
+
+    np.random.seed(3)
+    first = back["x"].rvs(3).tolist()
+    np.random.seed(3)
+    assert back["x"].rvs(3).tolist() == first
+
+
+def test_functions_of_the_random_module_stay_those_of_the_module(session: Session) -> None:
+    session.namespace["draw"] = random.random
+
+    back = kept_and_lost(session, "draw")
+
+    random.seed(3)
+    first = back["draw"]()
+    random.seed(3)
+    assert random.random() == first
