@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.values.numbers import teller_of
 from nbckpt.values.raised import parts_of_exception
 
 WHOLE_BYTES = 1 << 28
@@ -84,7 +85,8 @@ def is_client(kind: type) -> bool:
 
 def is_bare(kind: type) -> bool:
     """Whether instances of a class count by their type alone."""
-    if str(kind.__module__).partition(".")[0] in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
+    package = str(kind.__module__).partition(".")[0]
+    if package in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
         return True
     return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
 
@@ -94,6 +96,8 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
     for base, teller in _TELLERS:
         if issubclass(kind, base):
             return teller
+    if tell := teller_of(kind):
+        return tell
     home = str(kind.__module__)
     if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:
         return _nothing
