@@ -20,7 +20,7 @@ from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
 from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.values.homes import home_of
 from nbckpt.values.opaque import code_of
-from nbckpt.values.plain import ATOMS, tree_of
+from nbckpt.values.plain import ATOMS, levels_of
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -162,7 +162,7 @@ def _elements(container: object, elements: Iterable[object]) -> list[object]:
     items = list(elements)
     if set(map(type, items)) <= ATOMS:
         return []
-    return [] if len(items) > MANY and tree_of(container) is not None else items
+    return [] if len(items) > MANY and levels_of([container]) is not None else items
 
 
 def _attributes(value: object) -> list[object]:

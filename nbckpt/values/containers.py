@@ -66,7 +66,9 @@ def _wrote_tree(walk: Walk, value: object) -> bool:
     containers = plain.tree_of(value)
     if containers is None:
         return False
-    inner = [id(c) for c in containers if c is not value]
+    # With nothing before it and nothing to come, nobody will ask which objects it holds.
+    is_alone = not (walk.stack or walk.depth) and walk.memo.keys() <= {id(value)}
+    inner = [] if is_alone else [id(c) for c in containers if c is not value]
     if not walk.memo.keys().isdisjoint(inner):
         return False
     data = plain.encoded_tree(value)

@@ -11,7 +11,7 @@ first been found to be a tree.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from types import EllipsisType, NoneType
 from typing import Any
@@ -20,13 +20,14 @@ from blake3 import blake3
 
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
 MARSHAL_VERSION = 2
-LEVELS = 6
+LEVELS = 8
 MANY_ITEMS = 20_000_000
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
 _TEXTS = frozenset({str, bytes})
 _CONTAINERS = frozenset({list, tuple, dict})
+_PLAIN = ATOMS | _CONTAINERS
 
 
 def encoded_atom(atom: Any) -> bytes:
@@ -49,25 +50,46 @@ def shortened(data: bytes) -> bytes:
     return data if len(data) <= SHORT_BYTES else _digested(b"long", data)
 
 
-def tree_of(root: Any) -> list[object] | None:
-    """The mutable containers inside `root`, level by level; None if it is no tree of plain data.
+def levels_of(roots: Iterable[object]) -> list[list[Any]] | None:
+    """The lists, tuples and dicts of plain data, level by level; None if there is more than these.
 
-    Each level is looked at in a few calls into C, whatever its size.
+    Each level is looked at in a few calls into C, whatever its size. A container that is reached
+    twice is there twice; data that is nested deeply, or holds itself, counts as more.
     """
-    level: list[Any] = [root]
-    found: list[object] = []
+    level: list[Any] = list(roots)
+    levels: list[list[Any]] = []
     n_items = 0
     for _ in range(LEVELS):
-        found.extend(c for c in level if type(c) is not tuple)
-        children = _children(level)
-        n_items += len(children)
-        types = set(map(type, children))
-        if n_items > MANY_ITEMS or not types <= ATOMS | _CONTAINERS:
+        types = set(map(type, level))
+        n_items += len(level)
+        if n_items > MANY_ITEMS or not types <= _PLAIN:
             return None
-        if types <= ATOMS:
-            return found if len(set(map(id, found))) == len(found) else None
-        level = [c for c in children if type(c) in _CONTAINERS]
+        kinds = types & _CONTAINERS
+        if not kinds:
+            return levels
+        if types != kinds:
+            level = [item for item in level if type(item) in _CONTAINERS]
+        levels.append(level)
+        level = _inside(level, kinds)
     return None
+
+
+def mutable_of(levels: Iterable[list[Any]]) -> list[object]:
+    """The lists and dicts among some containers."""
+    found: list[object] = []
+    for level in levels:
+        has_tuples = tuple in set(map(type, level))
+        found.extend([c for c in level if type(c) is not tuple] if has_tuples else level)
+    return found
+
+
+def tree_of(root: object) -> list[object] | None:
+    """The mutable containers inside `root`; None if it is no tree of plain data."""
+    levels = levels_of([root])
+    if levels is None:
+        return None
+    found = mutable_of(levels)
+    return found if len(set(map(id, found))) == len(found) else None
 
 
 def encoded_tree(root: Any) -> bytes | None:
@@ -78,11 +100,11 @@ def encoded_tree(root: Any) -> bytes | None:
         return None
 
 
-def _children(level: list[Any]) -> list[Any]:
-    if set(map(type, level)) <= {list, tuple}:
+def _inside(level: list[Any], kinds: Set[type]) -> list[Any]:
+    if dict not in kinds:
         return list(chain.from_iterable(level))
-    rows = [c for c in level if type(c) is not dict]
-    dicts = [c for c in level if type(c) is dict]
+    rows = [] if len(kinds) == 1 else [c for c in level if type(c) is not dict]
+    dicts = level if len(kinds) == 1 else [c for c in level if type(c) is dict]
     return [
         *chain.from_iterable(rows),
         *chain.from_iterable(dicts),
