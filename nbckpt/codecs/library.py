@@ -1,4 +1,4 @@
-"""Objects of libraries that pickle leaves out, or not whole, although it is known what they are."""
+"""Objects of Python's library that pickle leaves out although it is known what makes them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ def reducer_for(kind: type) -> Reducer | None:
     """How objects of type `kind` are written; None for those of other modules."""
     if str(kind.__module__).startswith(_HASHES) and hasattr(kind, "digest"):
         return _refuse_hash
-    if f"{kind.__module__}.{kind.__qualname__}" in _FORGETFUL:
-        return _reduce_forgetful
     return _reduce_iterator if kind.__module__ == "itertools" else _REDUCERS.get(kind)
 
 
@@ -36,20 +34,6 @@ def set_iterator(iterator: Any, state: object) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         iterator.__setstate__(state)
-
-
-_FORGETFUL = frozenset({"sklearn.utils._bunch.Bunch"})
-"""Classes whose ``__setstate__`` drops the state that pickle brings."""
-
-
-def _reduce_forgetful(_: object, value: Any) -> Any:
-    make, arguments, state, *items = value.__reduce_ex__(4)
-    return make, arguments, state, *items, set_attributes
-
-
-def set_attributes(value: object, members: dict[str, object]) -> None:
-    """Give an object its attributes, whatever its ``__setstate__`` does."""
-    vars(value).update(members)
 
 
 def _refuse_hash(_: object, __: object) -> Any:
