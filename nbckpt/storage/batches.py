@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from nbckpt.storage.packs import (
     Place,
     open_pack,
 )
+from nbckpt.storage.waiting import Waiting, Write
 
 
 class Batches:
@@ -45,6 +46,7 @@ class Batches:
 
     def __init__(self, folder: Path, name: str, index: Index, verified: set[Name]) -> None:
         self.lock = threading.Lock()
+        self.waiting = Waiting()
         self._folder = folder
         self._name = name
         self._index = index
@@ -54,10 +56,14 @@ class Batches:
         self._pending: dict[Name, Place] = {}  # in the kernel's cache, not known to be durable
         self._suspect: dict[Name, Place] = {}  # of those: a sync failed, the disk may lack them
         self._frames: list[tuple[PackWriter, Frame]] = []  # written, to be synced
+        self._later: list[Write] = []  # of the blob that is being put
 
     def find(self, name: Name) -> Place | None:
         """The place of a chunk that is here and not durable yet."""
-        return self._pending.get(name)
+        place = self._pending.get(name)
+        if place is not None and self.waiting:
+            self.waiting.drain()  # whoever asks will read it
+        return place
 
     def has(self, name: Name) -> bool:
         """Whether a chunk is here, or durable already."""
@@ -85,12 +91,25 @@ class Batches:
         for pack in self._packs:
             pack.flush()
 
+    def write_later(self, writes: Iterable[Write]) -> None:
+        """Have these written before the batch is sealed, if the whole blob can be put."""
+        self._later += writes
+
+    def accept_blob(self) -> None:
+        """Note that a blob was put as a whole: what of it is to be written later will be."""
+        self.waiting.add(self._later)
+        self._later = []
+
     def ends(self) -> dict[str, int]:
         """Where each pack ends now, for `cut_back`."""
         return {pack.name: pack.end for pack in self._packs}
 
     def cut_back(self, ends: Mapping[str, int]) -> None:
         """Forget the chunks that lie past these ends, and give their room back to the disk."""
+        self.waiting.give_back(
+            {id(w.scratch): w.scratch for w in self._later if w.scratch}.values()
+        )
+        self._later = []
         for pack in self._packs:
             for name in pack.cut_back(ends.get(pack.name)):
                 self._pending.pop(name, None)
@@ -110,7 +129,9 @@ class Batches:
         """
         if not self._pending:
             return []
+        self.waiting.drain()  # without the lock: the next cell's bytes can be put meanwhile
         with self.lock:
+            self.waiting.drain()
             self._rewrite()
             for pack in self._packs:
                 if pack.open_chunks:
@@ -159,6 +180,9 @@ class Batches:
         .. [1] Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020.
         """
         with self.lock:
+            with suppress(OSError):
+                self.waiting.drain()
+            self.waiting.strand()
             self._suspect |= self._pending
             for pack in self._packs:
                 pack.close()
@@ -167,6 +191,8 @@ class Batches:
 
     def _rewrite(self) -> None:
         expander = Expander()
+        if not self._suspect:
+            return
         for name, place in list(self._suspect.items()):
             stored = self._read_back(place)
             data = expander.bytes_of(place, stored)
@@ -186,10 +212,13 @@ class Batches:
             )
             pack.write(new, memoryview(stored))
             del self._suspect[name]
+        self.waiting.forget_stranded()
 
     def _read_back(self, place: Place) -> bytes:
         if place.codec == ZEROS:
             return b""
+        if stranded := self.waiting.stranded_at(place):
+            return stranded
         fd = open_pack(self._folder, place.pack)
         try:
             return read_at(fd, place.length, place.offset)

@@ -21,6 +21,7 @@ from nbckpt.storage.cutting import evenly
 from nbckpt.storage.forms import is_zeros
 from nbckpt.storage.packs import CHUNK_BYTES, PAGE_BYTES, ZEROS, Name, PackWriter, Place
 from nbckpt.storage.parallel import Pieces, each, threads_for
+from nbckpt.storage.waiting import Write
 
 UNIT_CHUNKS = 4
 """What a thread takes at once: little enough for the processor's cache."""
@@ -30,11 +31,18 @@ AHEAD = 2
 """How many units there may be for each thread: some stay in the cache till others had a place."""
 
 
+class _Scratch(NamedTuple):
+    """Memory for a copy; what is borrowed may keep it until it is written by another thread."""
+
+    memory: memoryview
+    is_borrowed: bool
+
+
 class _Unit(NamedTuple):
     first: int
     data: memoryview
     names: list[Name]
-    scratch: memoryview | None
+    scratch: _Scratch
 
 
 class _Range(NamedTuple):
@@ -61,26 +69,46 @@ class LargePart:
             for first in range(0, len(names), UNIT_CHUNKS)
             if not all(map(self._is_kept, names[first : first + UNIT_CHUNKS]))
         ]
-        self._scratches: queue.SimpleQueue[memoryview | None] = queue.SimpleQueue()
+        self._scratches: queue.SimpleQueue[_Scratch | None] = queue.SimpleQueue()
+        self._borrowed: list[memoryview] = []
+        self._later: list[Write] = []
         self._hashed: dict[int, _Unit] = {}
         self._placed = 0
         self._order = threading.Lock()
 
     def put(self) -> list[Name]:
-        """The names of its chunks; their bytes are in the kernel's hands."""
+        """The names of its chunks; their bytes are copied, or in the kernel's hands."""
         threads = threads_for(len(self._firsts), enough=PARALLEL_UNITS)
-        unit_bytes = min(UNIT_CHUNKS * CHUNK_BYTES, len(self._view))
-        for _ in range(min(AHEAD * threads if threads > 1 else 1, len(self._firsts))):
-            size = 0 if self._is_stable else unit_bytes
-            self._scratches.put(memoryview(bytearray(size)))
+        self._lay_out_scratches(threads)
 
         def wake() -> None:
             for _ in range(threads):
                 self._scratches.put(None)
 
         if self._firsts:
-            each(len(self._firsts), self._work, threads=threads, when_failed=wake)
+            try:
+                each(len(self._firsts), self._work, threads=threads, when_failed=wake)
+            except BaseException:
+                self._batches.waiting.give_back(self._borrowed)
+                raise
+        used = {id(write.scratch) for write in self._later}
+        self._batches.waiting.give_back(m for m in self._borrowed if id(m) not in used)
+        self._batches.write_later(self._later)
         return [name for name in self._look.names if name is not None]
+
+    def _lay_out_scratches(self, threads: int) -> None:
+        """Memory to copy into: first what may be written later, then a little to write at once."""
+        unit_bytes = min(UNIT_CHUNKS * CHUNK_BYTES, len(self._view))
+        if not self._is_stable:
+            self._borrowed = self._batches.waiting.borrow(len(self._firsts), unit_bytes)
+        for memory in self._borrowed:
+            self._scratches.put(_Scratch(memory, is_borrowed=True))
+        rest = len(self._firsts) - len(self._borrowed)
+        for _ in range(min(AHEAD * threads if threads > 1 else 1, rest)):
+            size = 0 if self._is_stable else unit_bytes
+            self._scratches.put(_Scratch(memoryview(bytearray(size)), is_borrowed=False))
+        for _ in range(threads if rest == 0 else 0):
+            self._scratches.put(None)  # borrowed memory does not come round again
 
     def _is_kept(self, name: Name | None) -> bool:
         return name is not None and self._batches.has(name)
@@ -94,18 +122,28 @@ class LargePart:
                 return
             unit = self._hash(self._firsts[number], scratch)
             for ready, ranges in self._place(number, unit):
-                for pack, place, start, stop in ranges:
-                    pack.write(place, ready.data[start:stop])
+                self._write(ready, ranges)
                 for index, name in enumerate(ready.names, ready.first):
                     self._look.learn(index, name)
-                self._scratches.put(ready.scratch)
 
-    def _hash(self, first: int, scratch: memoryview) -> _Unit:
+    def _write(self, unit: _Unit, ranges: list[_Range]) -> None:
+        memory, is_borrowed = unit.scratch
+        if is_borrowed:
+            self._later += [
+                Write(r.pack, r.place, unit.data[r.start : r.stop], memory) for r in ranges
+            ]
+            return
+        for pack, place, start, stop in ranges:
+            pack.write(place, unit.data[start:stop])
+        self._scratches.put(unit.scratch)
+
+    def _hash(self, first: int, scratch: _Scratch) -> _Unit:
         """The unit as it is at this instant: another thread may write to it meanwhile."""
         data = self._view[first * CHUNK_BYTES : (first + UNIT_CHUNKS) * CHUNK_BYTES]
         if not self._is_stable:
-            scratch[: len(data)] = data
-            data = scratch[: len(data)]
+            copy = scratch.memory[: len(data)]
+            copy[:] = data
+            data = copy
         return _Unit(first, data, [blake3(chunk).digest() for chunk in evenly(data)], scratch)
 
     def _place(self, number: int, unit: _Unit) -> list[tuple[_Unit, list[_Range]]]:

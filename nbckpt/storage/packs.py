@@ -286,4 +286,5 @@ class PackWriter:
 
     def close(self) -> None:
         """Let go of the file."""
-        os.close(self.fd)
+        fd, self.fd = self.fd, -1  # what still wants to write shall not hit another file
+        os.close(fd)

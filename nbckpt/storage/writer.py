@@ -66,7 +66,9 @@ class Writer:
         with self._batches.lock, refused(self._folder, wanted):
             ends = self._batches.ends()
             try:
-                return self._putter.put(parts)
+                digest = self._putter.put(parts)
+                self._batches.accept_blob()
+                return digest
             except BaseException:  # an interrupt also: some places have no bytes yet
                 self._batches.cut_back(ends)
                 raise

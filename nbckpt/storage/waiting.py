@@ -1,0 +1,106 @@
+"""Bytes that were copied from the user's buffers and wait to be written, bounded in memory.
+
+A cell is held while its new bytes are copied and hashed, not while the disk takes them. The copies
+are private: whatever the next cells do to their buffers, what is written is what was hashed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nbckpt.storage.packs import PackWriter, Place
+
+MOST_BYTES = 192 * 1024 * 1024
+"""What may wait; the rest of a larger value is written while its cell is held."""
+
+SPARE_BYTES = 64 * 1024 * 1024
+"""Memory kept for the next copies: new pages cost more than the copy itself."""
+
+
+class Write(NamedTuple):
+    """Bytes and where they go; `scratch` is the memory that they lie in, if that is lent."""
+
+    pack: PackWriter
+    place: Place
+    data: memoryview
+    scratch: memoryview | None
+
+
+class Waiting:
+    """Lends memory for copies, and writes them later."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Write] = deque()
+        self._stranded: list[Write] = []
+        self._spare: list[memoryview] = []
+        self._lent_bytes = 0
+        self._lock = threading.Lock()
+        self._draining = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._queue)
+
+    def borrow(self, count: int, size: int) -> list[memoryview]:
+        """At most `count` pieces of memory of `size` bytes each, as many as may be lent now."""
+        with self._lock:
+            count = max(0, min(count, (MOST_BYTES - self._lent_bytes) // max(size, 1)))
+            self._lent_bytes += count * size
+            fitting = [piece for piece in self._spare if len(piece) == size][:count]
+            taken = set(map(id, fitting))
+            self._spare = [piece for piece in self._spare if id(piece) not in taken]
+        return fitting + [memoryview(bytearray(size)) for _ in range(count - len(fitting))]
+
+    def give_back(self, pieces: Iterable[memoryview]) -> None:
+        """Take back memory that was lent."""
+        with self._lock:
+            for piece in pieces:
+                self._lent_bytes -= len(piece)
+                if sum(map(len, self._spare)) + len(piece) <= SPARE_BYTES:
+                    self._spare.append(piece)
+
+    def add(self, writes: Iterable[Write]) -> None:
+        """Have these written by the next `drain`, after those that wait."""
+        self._queue.extend(writes)
+
+    def drain(self) -> None:
+        """Return when all that waited when this was called is in the kernel's hands.
+
+        Raises
+        ------
+        OSError
+            If the disk refuses. What it has not taken goes on waiting.
+        """
+        with self._draining:
+            while self._queue:
+                write = self._queue[0]
+                write.pack.write(write.place, write.data)
+                self._queue.popleft()
+                if write.scratch is not None and not self._is_used(write.scratch):
+                    self.give_back([write.scratch])
+
+    def strand(self) -> None:
+        """Give up the places of all that waits: their packs are closed. The bytes stay here."""
+        with self._draining:
+            self._stranded += self._queue
+            self._queue.clear()
+
+    def stranded_at(self, place: Place) -> bytes | None:
+        """The bytes of a place that was given up; None if they were written."""
+        for write in self._stranded:
+            start = place.offset - write.place.offset
+            if write.pack.name == place.pack and 0 <= start < len(write.data):
+                return bytes(write.data[start : start + place.length])
+        return None
+
+    def forget_stranded(self) -> None:
+        """Let go of what has a place again."""
+        lent = {id(write.scratch): write.scratch for write in self._stranded if write.scratch}
+        self._stranded = []
+        self.give_back(lent.values())
+
+    def _is_used(self, scratch: memoryview) -> bool:
+        """Whether the next write is of the same memory: a unit may go to several places."""
+        return bool(self._queue) and self._queue[0].scratch is scratch
