@@ -58,10 +58,12 @@ class Encoder:
         self._substitutes: dict[int, Any] = {}
         self._recipes: set[str] = set()
         self._keepalive: list[object] = []
+        self._tuples: frozenset[int] = frozenset()
         self.ties: dict[str, frozenset[str]] = {}
 
     def encode_groups(self, names: list[str]) -> list[Group]:
         """All of `names`, each in the one group that it belongs to."""
+        self._tuples = self._tuples_among(names)
         n_shareable = sum(type(self._namespace[name]) not in ATOMS for name in names)
         single = [self._encode((name,), with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
@@ -71,6 +73,10 @@ class Encoder:
         groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
+
+    def _tuples_among(self, names: Iterable[str]) -> frozenset[int]:
+        values = (self._namespace[name] for name in names)
+        return frozenset(id(value) for value in values if type(value) is tuple and value)
 
     def _note(self, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
         found: dict[str, set[str]] = {name: set() for name in names}
@@ -86,7 +92,7 @@ class Encoder:
         ):
             with_shares = False
         while True:
-            scope = Scope(self._namespace, self._homes, self._substitutes)
+            scope = Scope(self._namespace, self._homes, self._substitutes, self._tuples)
             try:
                 encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
@@ -102,6 +108,8 @@ class Encoder:
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects: groups of two or more; nothing is stored."""
+        names = list(names)
+        self._tuples = self._tuples_among(names)
         single = {name: self._encode((name,)) for name in names}
         shares = {n: group.encoded.shares for n, group in single.items() if group.encoded}
         return [group for group in connected(shares, pairs_of(shares)) if len(group) > 1]

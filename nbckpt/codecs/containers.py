@@ -11,7 +11,13 @@ from collections.abc import Iterable
 from nbckpt.values.plain import levels_of, mutable_of
 
 
-def ids_of(values: Iterable[object]) -> frozenset[int] | None:
-    """Identities of all lists and dicts inside; None if there is more than plain data."""
+def ids_of(values: Iterable[object], tuples: frozenset[int] = frozenset()) -> frozenset[int] | None:
+    """Identities of all lists and dicts inside, and of those tuples whose identity is in `tuples`.
+
+    None if there is more than plain data.
+    """
     levels = levels_of(values)
-    return None if levels is None else frozenset(map(id, mutable_of(levels)))
+    if levels is None:
+        return None
+    ids = frozenset(map(id, mutable_of(levels)))
+    return ids | tuples.intersection(id(c) for level in levels for c in level) if tuples else ids

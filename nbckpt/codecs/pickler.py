@@ -61,11 +61,15 @@ class Scope:
         id of each notebook function and class → the name under which the namespace has it.
     substitutes
         id of each object that cannot be pickled → what to write in its place.
+    tuples
+        ids of tuples that are variables: whoever holds one shares it. Others tie nothing, for
+        constants are shared by all that comes from the same code.
     """
 
     namespace: Mapping[str, object]
     homes: Mapping[int, str] = field(default_factory=dict)
     substitutes: Mapping[int, Reduced] = field(default_factory=dict)
+    tuples: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -123,11 +127,14 @@ def encode(
         except Exception as error:
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())
-        plain = containers.ids_of(values.values()) if with_shares else frozenset()
+        plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
         memo = pickler.memo.copy() if plain is None or pickler.exporters else {}
         _tie_memories(pickler, memo)
         shares = plain or shareable_ids(
-            memo.values(), except_ids=pickler.private, homes=scope.homes
+            memo.values(),
+            except_ids=pickler.private,
+            homes=scope.homes,
+            tuples=scope.tuples,
         )
     finally:
         if enabled:

@@ -96,7 +96,11 @@ def _bases_elsewhere() -> Iterable[type]:
 
 
 def shareable_ids(
-    memo: Collection[tuple[int, object]], *, except_ids: Container[int], homes: Container[int]
+    memo: Collection[tuple[int, object]],
+    *,
+    except_ids: Container[int],
+    homes: Container[int],
+    tuples: frozenset[int] = frozenset(),
 ) -> frozenset[int]:
     """Identities of the objects in a pickler's memo that tie the variables that hold them.
 
@@ -108,6 +112,8 @@ def shareable_ids(
         Objects that are copied on write by their owners (blocks of data frames).
     homes
         Functions and classes that the namespace has a name for.
+    tuples
+        Tuples that are variables themselves.
 
     Notes
     -----
@@ -125,7 +131,8 @@ def shareable_ids(
         if verdict == _NAMED and _is_by_name(obj, homes):
             continue
         ids.add(id(obj))
-    return frozenset(ids - _of_classes())
+    ids -= _of_classes()
+    return frozenset(ids).union(id(obj) for _, obj in memo if id(obj) in tuples)
 
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:
