@@ -18,8 +18,11 @@ import sys
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from nbckpt import advancing, feeding
+from nbckpt.values import databases
 
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
@@ -61,6 +64,7 @@ class Bindings:
     """Which top-level statement of the notebook last bound each name."""
 
     _last: dict[str, Binding] = field(default_factory=dict)
+    _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
     _serials: Iterator[int] = field(default_factory=itertools.count)
 
     def ran(self, tree: ast.Module) -> None:
@@ -70,10 +74,17 @@ class Bindings:
             is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
             for name in _bound_by(statement):
                 self._last[name] = Binding(serial, statement if is_plain else None)
+                self._fed.pop(name, None)
+            if fed := feeding.fed_by(statement):
+                self._fed.setdefault(fed[0], []).append(fed[1])
 
     def of(self, name: str) -> Binding | None:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
+
+    def fed_to(self, name: str) -> list[ast.expr]:
+        """What statements gave to the `update` of what `name` was last bound to."""
+        return self._fed.get(name, [])
 
 
 def _bound_by(statement: ast.stmt) -> Iterable[str]:
@@ -103,8 +114,9 @@ class Recipe:
     values
         What the statement reads, as it was when the statement ran.
     after
-        What to do to the new value: ``("seek", position)``, ``("close",)``, or
-        ``("set", attributes)``.
+        What to do to the new value: ``("seek", position)``, ``("close",)``,
+        ``("set", attributes)``, ``("feed", data)``, ``("advance", steps, place)`` or
+        ``("fill", content)``.
     """
 
     name: str
@@ -115,6 +127,10 @@ class Recipe:
     def reduced(self) -> Any:
         """How a stream holds the recipe in the value's place."""
         return follow, (self.name, self.statement, dict(self.values), self.after)
+
+    def made(self) -> Any:
+        """A new value, to which nothing is done yet."""
+        return follow(self.name, self.statement, dict(self.values), ())
 
 
 def follow(name: str, statement: str, values: dict[str, object], after: tuple[Any, ...]) -> object:
@@ -130,6 +146,12 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
         case ("set", members):
             for member, is_set_to in members.items():
                 setattr(value, member, is_set_to)
+        case ("feed", data):
+            value.update(data)
+        case ("advance", steps, place):
+            advancing.advance(value, steps, place)
+        case ("fill", content):
+            databases.fill(value, databases.Content(*content))
     return value
 
 
@@ -157,7 +179,9 @@ def recipe_for(
     rebound = [n for n in values if (b := bindings.of(n)) and b.serial > binding.serial]
     if rebound:
         return f"and `{source}` used another {rebound[0]!r} than there is now"
-    return Recipe(name, source, values, _afterwards(value))
+    recipe = Recipe(name, source, values)
+    after = _afterwards(recipe, value, bindings, namespace)
+    return after if isinstance(after, str) else replace(recipe, after=after)
 
 
 def _sole_call(statement: ast.stmt, name: str) -> ast.Call | None:
@@ -182,27 +206,27 @@ def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
 
 def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> bool:
     if isinstance(value, types.GeneratorType | types.CoroutineType):
-        return _has_not_begun(call, value, namespace)
+        return _is_of_its_code(call, value, namespace)
     if _is_writable(value) or _may_write(call, namespace):
         return False
     function = _resolve(call.func, namespace)
     if isinstance(function, type):
         return isinstance(value, function) and _is_harmless(function)
-    return _qualified(function) in _BUILDERS
+    return _qualified(function) in _BUILDERS or feeding.makes_hashers(function)
 
 
-def _has_not_begun(
+def _is_of_its_code(
     call: ast.Call,
     value: types.GeneratorType[Any, Any, Any] | types.CoroutineType[Any, Any, Any],
     namespace: Mapping[str, object],
 ) -> bool:
-    """Whether a generator or coroutine is as the call of its function gave it."""
+    """Whether a call gives such a generator, or such a coroutine that has not begun."""
     if isinstance(value, types.GeneratorType):
-        code, is_new = value.gi_code, inspect.getgeneratorstate(value) == inspect.GEN_CREATED
+        code, can_be = value.gi_code, True
     else:
-        code, is_new = value.cr_code, inspect.getcoroutinestate(value) == inspect.CORO_CREATED
+        code, can_be = value.cr_code, inspect.getcoroutinestate(value) == inspect.CORO_CREATED
     function = _resolve(call.func, namespace)
-    return is_new and isinstance(function, types.FunctionType) and function.__code__ is code
+    return can_be and isinstance(function, types.FunctionType) and function.__code__ is code
 
 
 def _is_harmless(cls: type) -> bool:
@@ -272,7 +296,9 @@ def _qualified(function: object) -> str:
 def _lost_state(value: object) -> str | None:
     """What of `value` the statement would not bring back, if it matters."""
     if isinstance(value, sqlite3.Connection):
-        return _lost_of_sqlite(value)
+        if called := databases.callback_of(value):
+            return f"and that it calls {called!r} would be lost"
+        return None if _is_in_memory(value) else _lost_of_sqlite(value)
     if type(value).__name__ == "DuckDBPyConnection" and not _has_duckdb_file(value):
         return "and its tables are in memory only: keep them in a file"
     if isinstance(value, socket.socket) and _is_connected(value):
@@ -285,7 +311,7 @@ def _lost_state(value: object) -> str | None:
 def _lost_by_kind(value: object) -> str | None:
     """What instances of a class have taken in or given out by now, and nobody can ask them for."""
     kind = type(value)
-    if hasattr(kind, "hexdigest"):
+    if hasattr(kind, "hexdigest") and not feeding.is_hasher(value):
         return "and what it was fed would be lost"
     if kind.__module__ == "mmap":
         return "and what it holds would be lost"
@@ -325,9 +351,64 @@ def _is_connected(sock: socket.socket) -> bool:
     return True
 
 
-def _afterwards(value: object) -> tuple[Any, ...]:
+def _afterwards(
+    recipe: Recipe, value: object, bindings: Bindings, namespace: Mapping[str, object]
+) -> tuple[Any, ...] | str:
+    """What is to be done to the new value; why it would not do, as the end of a sentence."""
+    if isinstance(value, types.GeneratorType):
+        return _after_generator(recipe, value)
+    if feeding.is_hasher(value):
+        fed = feeding.fed_to(value, recipe.made(), bindings.fed_to(recipe.name), namespace)
+        return "and what it was fed would be lost" if fed is None else ("feed", fed)
     if isinstance(value, sqlite3.Connection):
+        if _is_in_memory(value):
+            return _after_database(recipe, value)
         return ("set", {"row_factory": value.row_factory, "text_factory": value.text_factory})
     if not isinstance(value, io.IOBase):
         return ()
     return ("close",) if value.closed else ("seek", value.tell())
+
+
+def _after_generator(
+    recipe: Recipe, value: types.GeneratorType[Any, Any, Any]
+) -> tuple[Any, ...] | str:
+    if inspect.getgeneratorstate(value) == inspect.GEN_CREATED:
+        return ()
+    found = advancing.steps_to(value, recipe.made)
+    if found is None:
+        return f"and running `{recipe.statement}` again might do more than build a value"
+    return ("advance", *found)
+
+
+def _after_database(recipe: Recipe, value: sqlite3.Connection) -> tuple[Any, ...] | str:
+    database = _database_of(ast.parse(recipe.statement), recipe.values)
+    if database != ":memory:" or type(value) is not sqlite3.Connection:
+        return "and its rows are in memory only: keep them in a file"
+    try:
+        return ("fill", tuple(databases.content_of(value)))
+    except databases.UnkeptError as why:
+        return str(why)
+    except sqlite3.Error as error:
+        return f"and what it holds cannot be told ({error})"
+
+
+def _database_of(tree: ast.Module, values: Mapping[str, object]) -> object:
+    """What a statement that connects names, if it is a constant or a variable."""
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    named = [k.value for k in call.keywords if k.arg == "database"]
+    match [*call.args[:1], *named]:
+        case [ast.Constant(value=database)]:
+            return database
+        case [ast.Name(id=name)]:
+            return values.get(name)
+    return None
+
+
+def _is_in_memory(connection: sqlite3.Connection) -> bool:
+    try:
+        cursor = sqlite3.Cursor(connection)
+        cursor.row_factory = None
+        found = cursor.execute("pragma database_list").fetchall()
+    except sqlite3.Error:
+        return False  # closed, or of another thread: who asks next says why
+    return any(number == 0 and not file for number, _, file in found)

@@ -16,6 +16,11 @@ import httpx, requests, socket, sqlite3, subprocess, threading
 def count_to(n):
     for number in range(1, n + 1):
         yield number
+seen = []
+def noting(n):
+    for number in range(n):
+        seen.append(number)
+        yield number
 class Agent:
     def __init__(self, client):
         self.client = client
@@ -25,6 +30,7 @@ MADE = """%%checkpoint made
 text = open("lines.txt")
 first = text.readline()
 numbers = count_to(3)
+begun = count_to(3); _first = next(begun)
 lock = threading.Lock()
 plug = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
 base = sqlite3.connect("rows.db")
@@ -36,10 +42,10 @@ plain = {"answer": 42}
 """
 
 REFUSED = """%%checkpoint refused
-used = count_to(3); _first = next(used)
-used_alone = count_to(3)
+used = noting(3); _first = next(used)
+used_alone = noting(3)
 _second = next(used_alone)
-memory = sqlite3.connect(":memory:")
+memory = sqlite3.connect("file::memory:", uri=True)
 here, there = socket.socketpair()
 server = socket.create_server(("127.0.0.1", 0))
 dialled = socket.create_connection(server.getsockname())
@@ -106,6 +112,7 @@ def test_a_cell_of_clients_files_and_connections_is_kept_whole(outcomes: dict[st
         ("first", r"'one\n'"),
         ("text.read()", r"'two\nthree\n'"),
         ("list(numbers)", "[1, 2, 3]"),
+        ("list(begun)", "[2, 3]"),
         ("lock.acquire(blocking=False)", "True"),
         ("(plug.family.name, plug.fileno() > 0)", "('AF_INET', True)"),
         ("base.execute('select n from rows').fetchall()", "[(7,)]"),
@@ -146,8 +153,8 @@ def test_a_client_that_came_back_sends_its_requests(resumed: Kernel) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("used", "`used = count_to(3)` "),
-        ("used_alone", "`used_alone = count_to(3)` "),
+        ("used", "`used = noting(3)` "),
+        ("used_alone", "`used_alone = noting(3)` "),
         ("memory", "its rows are in memory only"),
         ("here", "`here, there = socket.socketpair()`"),
         ("there", "`here, there = socket.socketpair()`"),
@@ -232,6 +239,53 @@ CAME_BACK = {
         "str(handle.base_url)",
         "'http://example.invalid'",
     ),
+    "generator in use": (
+        "def work(xs, k=2):\n    i = 0\n    for x in sorted(xs):\n        i = i + k\n"
+        "        yield i, x\nsource = [3, 1, 2]\nhandle = work(source); _ = next(handle)",
+        "list(handle)",
+        "[(4, 2), (6, 3)]",
+    ),
+    "nested generators of builtins": (
+        "def work(n):\n    yield from zip(range(n), map(str, range(n)))\n"
+        "handle = work(3); _ = [next(handle), next(handle)]",
+        "list(handle)",
+        "[(2, '2')]",
+    ),
+    "hash": (
+        "import hashlib\nmore = b'b'\nhandle = hashlib.blake2b(b'a', key=b'k', digest_size=9)\n"
+        "handle.update(more)\nhandle.update('ü'.encode())",
+        "handle.digest() == hashlib.blake2b('abü'.encode(), key=b'k', digest_size=9).digest()",
+        "True",
+    ),
+    "hash of any length": (
+        "import hashlib\nhandle = hashlib.shake_128()\nhandle.update(b'a')",
+        "handle.hexdigest(4) == hashlib.shake_128(b'a').hexdigest(4)",
+        "True",
+    ),
+    "memory": (
+        "import sqlite3\npath = ':memory:'\nhandle = sqlite3.connect(path, isolation_level=None)\n"
+        "_ = handle.executescript('create table t (a primary key); create view v as select a from t;"
+        "pragma foreign_keys=1; pragma user_version=7; insert into t values (1), (null)')\n"
+        "handle.row_factory = sqlite3.Row",
+        "([r['a'] for r in handle.execute('select a from v')], handle.isolation_level,"
+        " handle.execute('pragma foreign_keys').fetchone()[0], handle.in_transaction)",
+        "([1, None], None, 1, False)",
+    ),
+    "memory without anything": (
+        "import sqlite3\nhandle = sqlite3.connect(database=':memory:')",
+        "handle.execute('select * from sqlite_master').fetchall()",
+        "[]",
+    ),
+    "memory in a transaction": (
+        "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+        "_ = handle.execute('create table t (id integer primary key autoincrement, a)')\n"
+        "_ = handle.execute('insert into t (a) values (1)'); handle.commit()\n"
+        "_ = handle.execute('insert into t (a) values (?)', ('zero\\0 \\'',))\n"
+        "_ = handle.execute('update t set a = 1e999 where id = 1')",
+        "(handle.in_transaction, handle.execute('select * from t').fetchall(), handle.rollback(),"
+        " handle.in_transaction, handle.execute('select * from t').fetchall())",
+        '(True, [(1, inf), (2, "zero\\x00 \'")], None, False, [(1, 1)])',
+    ),
     "database with named rows": (
         "import sqlite3\nhandle = sqlite3.connect('new.db')\nhandle.row_factory = sqlite3.Row",
         "handle.execute('select 1 as one').fetchone()['one']",
@@ -279,14 +333,32 @@ TOO_MUCH = {
     "descriptor": "import os\nhandle = os.fdopen(os.open('out.txt', os.O_RDWR), 'r+')",
     "generator in use": "def work():\n    counted.append(1)\n    yield 1\n"
     "handle = work(); _ = next(handle)",
+    "generator over an iterator": "source = iter([1, 2, 3])\n"
+    "def work(xs):\n    for x in xs:\n        yield x\nhandle = work(source); _ = next(handle)",
+    "generator that was told something": "def work():\n    n = 0\n    while True:\n"
+    "        n = yield n\nhandle = work(); _ = next(handle); _ = handle.send(5)",
+    "generator that takes long": "def work():\n    n = 0\n    while n < 10_000_000:\n"
+    "        n = n + 1\n    yield n\nhandle = work(); _ = next(handle)",
+    "hash fed in a function": "import hashlib\ndef feed(h):\n    h.update(b'more')\n"
+    "handle = hashlib.sha256(); feed(handle)",
+    "hash fed by a call": "import hashlib\nhandle = hashlib.md5()\n"
+    "handle.update((counted.append(1), b'a')[1])",
     "function": "def opened():\n    counted.append(1)\n    return open('in.txt')\n"
     "handle = opened()",
     "class": "class Door:\n    def __init__(self):\n        counted.append(1)\n"
     "        self.f = open('in.txt')\nhandle = Door()",
     "side effect": "handle = open((counted.append(1), 'in.txt')[1])",
     "assignment inside": "handle = open(name := 'in.txt')",
-    "memory": "import sqlite3\nhandle = sqlite3.connect(database=':memory:')",
-    "memory in a variable": "import sqlite3\npath = ':memory:'\nhandle = sqlite3.connect(path)",
+    "memory with a function": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "handle.create_function('note', 1, counted.append)",
+    "memory that is watched": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "handle.set_trace_callback(counted.append)",
+    "memory and a file": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "_ = handle.execute('attach \"side.db\" as side')",
+    "memory in another class": "import sqlite3\nclass C(sqlite3.Connection):\n"
+    "    pass\nhandle = sqlite3.connect(':memory:', factory=C)",
+    "tables in a transaction": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "_ = handle.execute('begin'); _ = handle.execute('create table t (a)')",
     "memory by address": "import sqlite3\nhandle = sqlite3.connect('file::memory:', uri=True)",
     "transaction": "import sqlite3\nhandle = sqlite3.connect('t.db')\n"
     "_ = handle.execute('create table t (a)'); _ = handle.execute('insert into t values (1)')",

@@ -30,10 +30,6 @@ WRONG = {
     "thread-between-cells": UNSEEN,
     "thread-in-an-array": UNSEEN,
     "task-between-cells": UNSEEN,
-    "generator": REFUSED,
-    "hash-object": REFUSED,
-    "sqlite-memory": REFUSED,
-    "sqlite-rows": REFUSED,
     "duckdb-memory": REFUSED,
 }
 """What nbckpt still answers wrongly, and why: to be empty one day."""

@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.values import databases
 from nbckpt.values.numbers import teller_of
 from nbckpt.values.raised import parts_of_exception
 
@@ -188,17 +189,27 @@ def _of_view(view: Any) -> Told:
 
 
 def _of_connection(connection: sqlite3.Connection) -> Told:
-    """The files of a connection; nothing of one with rows in memory or not yet committed."""
-    if connection.in_transaction:
+    """The files of a connection, or its content in memory; nothing of what is not committed."""
+    if connection.in_transaction or databases.callback_of(connection):
         return None
     cursor = sqlite3.Cursor(connection)
     cursor.row_factory = None
     files = [file for _, _, file in cursor.execute("pragma database_list").fetchall()]
+    if files[:1] == [""]:
+        return _of_database_in_memory(connection)
     if not all(files):
         return None
     contents = [content_of(Path(file + tail)) for file in files for tail in ("", "-wal")]
     how = [connection.isolation_level, connection.row_factory, connection.text_factory]
     return [*map(_relative, files), *contents, *how]
+
+
+def _of_database_in_memory(connection: sqlite3.Connection) -> Told:
+    try:
+        content = databases.content_of(connection)
+    except databases.UnkeptError:
+        return None
+    return [*content]
 
 
 def _relative(path: str) -> str:
