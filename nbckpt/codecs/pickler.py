@@ -142,7 +142,7 @@ def encode(
     return Encoded(
         parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),
-        shares=shares.union(pickler.views, pickler.storages, pickler.addresses),
+        shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
         keepalive=(memo, pickler.storages),
     )

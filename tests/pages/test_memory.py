@@ -276,6 +276,7 @@ class Interrupted(Exception):
 
 @needs_tracker
 @pytest.mark.skipif(sys.platform == "win32", reason="no timers that interrupt")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file was open
 def test_no_write_is_lost_when_a_look_is_interrupted() -> None:
     view = memoryview(anonymous(2 * MIB))
     numbers = random.Random(5)
