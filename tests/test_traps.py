@@ -26,7 +26,6 @@ PHASES = ("live", "cold")
 UNSEEN = "what a thread or a callback changes between cells is seen when a cell names it"
 WRONG = {
     "thread-in-an-array": UNSEEN,
-    "task-between-cells": UNSEEN,
 }
 """What nbckpt still answers wrongly, and why: to be empty one day."""
 

@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.idle import IdleClock
@@ -122,6 +122,17 @@ class Idling:
             self._tell(self.verifier.glance(GLANCE_S), "the next checkpoint has it")
         except NbckptError as problem:
             self._tell_of(f"what changed while nothing ran was not looked at: {problem}")
+
+    def glance_after(self, result: Any) -> None:
+        """After a cell that awaited, before its checkpoint: tasks may have run meanwhile.
+
+        Nobody is told: what the cell itself changed is among what is found.
+        """
+        info = getattr(result, "info", None)
+        if "await" not in str(getattr(info, "raw_cell", "")) or self._session.position is None:
+            return
+        with suppress(NbckptError):  # the checkpoint that follows says it
+            self.verifier.glance(GLANCE_S)
 
     def _kernels_loop(self) -> asyncio.AbstractEventLoop | None:
         in_main = threading.current_thread() is threading.main_thread()

@@ -44,6 +44,8 @@ class Extension:
         shell.input_transformers_cleanup.append(self.cells.transform)
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.before)
+        if self.session.settings.idle_s:
+            shell.events.register("post_run_cell", self.idling.glance_after)
         shell.events.register("post_run_cell", self.cells.after)
         self.idling.attach()
         current.begin(self.session)
@@ -58,6 +60,8 @@ class Extension:
             shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
         shell.events.unregister("post_run_cell", self.cells.after)
+        if self.session.settings.idle_s:
+            shell.events.unregister("post_run_cell", self.idling.glance_after)
         self._forget_magics()
         current.end()
         self.session.store.close()
