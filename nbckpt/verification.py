@@ -41,7 +41,10 @@ _HASHED = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.|(str|bytes|bytearra
 _HASHED_PER_S = 1_000_000_000
 
 LOOK_S = 0.00005
-"""A look at next to nothing."""
+"""A look at next to nothing, or at memory of which nothing was written."""
+
+MOST_WATCHED_BYTES = 64 * 1024 * 1024
+"""Should it not be watched after all, a glance at it takes this much hashing once."""
 
 Names = tuple[str, ...]
 
@@ -121,7 +124,17 @@ class Verifier:
         # The first look at a type imports and decides things that the next ones know.
         if self._glances[group] > 1:
             return self._expected_s(group)
-        return LOOK_S + self._by_size_s(group)
+        return LOOK_S + (0.0 if self._is_watched(group) else self._by_size_s(group))
+
+    def _is_watched(self, group: Names) -> bool:
+        """Whether the kernel tells what of it was written, most probably."""
+        from nbckpt.pages.memory import WATCHED_BYTES
+        from nbckpt.pages.tracker import tracker_of_process
+
+        kept = self._session.capturer.kept_as(group[0])
+        if kept is None or not WATCHED_BYTES <= kept.size_bytes <= MOST_WATCHED_BYTES:
+            return False
+        return bool(_HASHED.match(kept.type_name)) and tracker_of_process() is not None
 
     def _seen_at(self, group: Names) -> int:
         return self._memory.seen.get(group, 0)
