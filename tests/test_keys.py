@@ -655,3 +655,9 @@ def test_what_a_library_makes_for_a_class_is_no_function_of_the_user_s() -> None
     found = key("q = p", space)
 
     assert set(found.functions) == {"P"}
+
+
+def test_the_variable_of_a_guarded_block_is_no_input_of_code_that_reads_everything() -> None:
+    tree = ast.parse("globals()['e'] = 1")
+    after_a_run = key_of(tree, {"x": 1, "__nbckpt_step_1": object()})
+    assert after_a_run == key_of(tree, {"x": 1})

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 IPYTHON_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open", "display"})
 """What IPython itself puts into a namespace, beside its names that begin with an underscore."""
 
-_IPYTHON_UNDERSCORED = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__")
+_UNDERSCORED = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__|__nbckpt_step_\d+")
+"""IPython's, Python's, and guarded blocks' variables, which a restored cell does not bind."""
 
 
 def is_users_name(name: str) -> bool:
-    """Whether a name of a namespace is the user's, not Python's or IPython's own."""
-    return name not in IPYTHON_NAMES and not _IPYTHON_UNDERSCORED.fullmatch(name)
+    """Whether a name of a namespace is the user's, not Python's, IPython's or ours."""
+    return name not in IPYTHON_NAMES and not _UNDERSCORED.fullmatch(name)
 
 
 def is_tool(name: str, namespace: Mapping[str, object]) -> bool:
