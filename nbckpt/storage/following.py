@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
 from nbckpt.storage.journal import SUFFIX, Entry, Follower
+
+TICK_NS = 2_000_000_000
+"""Some file systems keep the time of a change no more exactly."""
 
 
 class Journals:
@@ -17,6 +21,8 @@ class Journals:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._followers: dict[str, Follower] = {}
+        self._listed: dict[str, Path] = {}
+        self._listed_as_of = 0
 
     @property
     def count(self) -> int:
@@ -51,13 +57,19 @@ class Journals:
 
     def _paths(self) -> dict[str, Path]:
         try:
-            return {
-                path.stem: path
-                for path in sorted(self._folder.iterdir())
-                if path.suffix == SUFFIX and not path.name.startswith(".")
-            }
+            changed_at = self._folder.stat().st_mtime_ns
+            if changed_at != self._listed_as_of:
+                self._listed = {
+                    path.stem: path
+                    for path in sorted(self._folder.iterdir())
+                    if path.suffix == SUFFIX and not path.name.startswith(".")
+                }
+                # Within a tick of the clock another file may appear under the same time.
+                is_settled = time.time_ns() - changed_at > TICK_NS
+                self._listed_as_of = changed_at if is_settled else 0
         except FileNotFoundError:
             return {}
+        return self._listed
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.cutting import by_content, evenly
 from nbckpt.storage.forms import Press
+from nbckpt.storage.growing import LEAST_BYTES, Growing
 from nbckpt.storage.large import LargePart
 from nbckpt.storage.packs import MAPPED_BYTES, RAW, Name
 
@@ -30,6 +31,7 @@ class Putter:
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
         self._press = Press()
+        self._growing = Growing()
 
     def put(self, parts: Sequence[Buffer]) -> Digest:
         """The digest of a blob whose bytes are in the kernel's hands when this returns."""
@@ -44,13 +46,25 @@ class Putter:
     def _part(self, number: int, part: Buffer) -> Part:
         view = flat(part)
         if is_stream(number, part):
-            names = [self._put_small(chunk) for chunk in by_content(view)]
+            names = self._put_stream(view)
         elif len(view) >= MAPPED_BYTES:
             names = LargePart(self._batches, view).put()
         else:
             # One chunk: as it is at this instant.
             names = [self._put_small(memoryview(bytes(chunk))) for chunk in evenly(view)]
         return Part(len(view), memoryview(part).readonly, tuple(names))
+
+    def _put_stream(self, view: memoryview) -> list[Name]:
+        stream = view.obj
+        if not isinstance(stream, bytes) or len(stream) < LEAST_BYTES:
+            return [self._put_small(chunk) for chunk in by_content(view)]
+        names, start = self._growing.known(stream, self._batches.has)
+        last = memoryview(b"")
+        for chunk in by_content(view[start:]):
+            names.append(self._put_small(chunk))
+            last = chunk
+        self._growing.learn(stream, names, len(last))
+        return names
 
     def _put_small(self, data: memoryview, *, may_shrink: bool = True) -> Name:
         """The name of a chunk that is never mapped, and whose bytes nobody changes."""
