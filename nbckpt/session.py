@@ -17,7 +17,6 @@ from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
-from nbckpt.examined import ExaminedVariables
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.records import event_record, head_record, session_record
@@ -90,7 +89,6 @@ class Session:
         self.reruns = False
         self.seeded: set[str] = set()
         self._begun = False
-        self._examined = ExaminedVariables()
         self.tables = TableKeeper(store)
         self.writing = Writing(self.timeline)
         self.refresh()
@@ -191,10 +189,7 @@ class Session:
         """What a step with this code depends on, here and now."""
         from nbckpt import keys
 
-        settled = self.capturer.settled()
-        known = self._examined.current(settled, self.namespace)
-        key = keys.key_of(tree, self.namespace, known=known, deps=deps, options=selection.options())
-        self._examined.learn(known, settled, self.namespace)
+        key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(", ".join(group) for group in groups))
 

@@ -7,7 +7,7 @@ reads, the user's code that it can call, the files that it names.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.keys.touching import touched
 from nbckpt.model import Key
-from nbckpt.values import Examined
 
 __all__ = ["IPYTHON_NAMES", "difference", "is_users_name", "key_of", "touched"]
 
@@ -31,7 +30,6 @@ def key_of(
     namespace: Mapping[str, object],
     *,
     digest_of_variable: Callable[[str], Digest] | None = None,
-    known: MutableMapping[str, Examined] | None = None,
     deps: Sequence[str | PathLike[str]] = (),
     options: Mapping[str, str] | None = None,
 ) -> Key:
@@ -47,8 +45,6 @@ def key_of(
         The digest of a variable's value, for a caller that has it already. It must be the same in
         every process. By default values are walked; one of more than `inputs.BUDGET` objects gets
         a digest that nothing equals, so that the cell runs.
-    known
-        What is known already of variables that nobody has changed since; what is found is added.
     deps
         Files that the cell reads; of a folder, every file in it.
     options
@@ -60,7 +56,7 @@ def key_of(
         If one of `deps` is not there.
     """
     names = names_of_tree(tree, namespace.keys())
-    inputs = Inputs(namespace, names, digest_of_variable, {} if known is None else known)
+    inputs = Inputs(namespace, names, digest_of_variable)
     inputs.of_cell()
     return Key(
         code=digest_of_tree(tree),

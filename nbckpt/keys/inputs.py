@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -38,12 +38,10 @@ class Inputs:
         namespace: Mapping[str, object],
         names: Names,
         digest_of_variable: Callable[[str], Digest] | None,
-        known: MutableMapping[str, Examined],
     ) -> None:
         self.namespace = namespace
         self.names = names
         self.digest_of_variable = digest_of_variable
-        self.known = known
         self.digester = ValueDigester(namespace, BUDGET)
         self.variables: dict[str, Digest] = {}
         self.definitions: dict[str, Digest] = {}
@@ -89,9 +87,7 @@ class Inputs:
             issubclass(type(value), FunctionType) and value.__name__ == "<lambda>"
         ):  # it has no other name than the variable's
             self.noted.add(id(value))
-        examined = self.known.get(name) or self.examine(value)
-        if examined.lasts:
-            self.known[name] = examined
+        examined = self.examine(value)
         self.variables[name] = self.digest_of(name, examined)
         self.reached(examined, bound)
 

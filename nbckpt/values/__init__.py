@@ -30,16 +30,12 @@ class Examined(NamedTuple):
     exhausted
         The value has more objects than were looked at. Values that differ only beyond that have
         the same digest.
-    lasts
-        The digest is that of the value alone: as long as nobody changes the value, it stays. A
-        file that is open, or a function's home, may change beside it.
     """
 
     digest: Digest
     reached: tuple[object, ...]
     modules: frozenset[str]
     exhausted: bool
-    lasts: bool
 
 
 class ValueDigester:
@@ -84,6 +80,4 @@ class ValueDigester:
         found = Found(self.namespace, self.budget)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
-        is_alone = not (reached or found.modules or found.is_told)
-        lasts = is_alone and not (found.exhausted or found.is_unknown)
-        return Examined(digest, reached, frozenset(found.modules), found.exhausted, lasts)
+        return Examined(digest, reached, frozenset(found.modules), found.exhausted)

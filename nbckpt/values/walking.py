@@ -44,7 +44,6 @@ class Found:
     keep: list[object] = field(default_factory=list)
     exhausted: bool = False
     is_unknown: bool = False
-    is_told: bool = False
 
     def home(self, value: object) -> str | None:
         """`home_of`, asked once; the user's modules among the homes are noted."""
