@@ -27,10 +27,21 @@ if TYPE_CHECKING:
     from nbckpt.grouping import Group
 
 
-QUICK_BYTES = 100_000
-"""What is smaller is pickled in about a millisecond."""
+QUICK_BYTES = 2_000_000
+"""So much is pickled in some 20 milliseconds."""
 
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
+
+
+def identity_of(value: object) -> int:
+    """What changes when a name is bound to another object, or a class of the user's anew."""
+    if not issubclass(type(value), type):
+        return id(value)
+    from nbckpt.codecs.pickler import is_by_reference
+
+    if is_by_reference(value):
+        return id(value)
+    return hash((id(value), *map(id, vars(value).values())))
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ class Capturer:
         """Take note that these names now hold what these blobs hold."""
         for name, variable in restored.items():
             self._kept[name] = variable
-            self._ids[name] = id(self.namespace.get(name))
+            self._ids[name] = identity_of(self.namespace.get(name))
             self._refusals.pop(name, None)
             self._ties.forget(name)
             if self._pending is not None:
@@ -125,7 +136,7 @@ class Capturer:
         """What is kept and still as it was: the names that no code can have changed since."""
         if self._pending is None:
             return {}
-        rebound = {n for n, i in self._ids.items() if i != id(self.namespace.get(n))}
+        rebound = {n for n, i in self._ids.items() if i != identity_of(self.namespace.get(n))}
         unsure = self._pending | rebound
         return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
 
@@ -138,13 +149,15 @@ class Capturer:
     def quick_to_look_at(self) -> list[str]:
         """The names of values that are small, or arrays whose pages tell what was written."""
         kept = self._kept
-        return [
-            n
-            for n in self.user_names()
-            if n not in kept
-            or kept[n].size_bytes < QUICK_BYTES
-            or _IN_PAGES.match(kept[n].type_name)
-        ]
+        sizes = {n: kept[n].size_bytes if n in kept else 0 for n in self.user_names()}
+        found = [n for n in sizes if n in kept and _IN_PAGES.match(kept[n].type_name)]
+        size = 0
+        for name in sorted(sizes.keys() - set(found), key=sizes.__getitem__):
+            size += sizes[name]
+            if size > QUICK_BYTES:
+                break
+            found.append(name)
+        return found
 
     def capture(
         self,
@@ -206,7 +219,7 @@ class Capturer:
     def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
-        rebound = {n for n in names if self._ids.get(n) != id(self.namespace[n])}
+        rebound = {n for n in names if self._ids.get(n) != identity_of(self.namespace[n])}
         found = present if self._pending is None else present & (self._pending | affected)
         found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now.
@@ -248,7 +261,7 @@ class Capturer:
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:
-            self._ids[name] = id(self.namespace[name])
+            self._ids[name] = identity_of(self.namespace[name])
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)
@@ -291,8 +304,7 @@ class Capturer:
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""
-        from nbckpt.codecs.pickler import homes_of
-        from nbckpt.grouping import ATOMS, Encoder
+        from nbckpt.grouping import ATOMS
 
         mutable = [n for n in names if type(self.namespace[n]) not in ATOMS]
         mutable = [n for n in mutable if n not in self._refusals and not self._is_made_again(n)]
@@ -302,8 +314,26 @@ class Capturer:
             known = self._ties.groups(mutable)
             if known is not None:
                 return known
-        homes = homes_of(self.namespace, self.user_names())
-        return Encoder(self.namespace, self.bindings, homes).sharing(mutable)
+        return self.sharing_within(self.namespace, mutable)
+
+    def sharing_within(
+        self, namespace: dict[str, object], names: Iterable[str]
+    ) -> list[tuple[str, ...]]:
+        """The same of any namespace; what is kept as a statement, or not at all, shares nothing."""
+        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.grouping import ATOMS, Encoder
+
+        mutable = [
+            n
+            for n in names
+            if type(namespace[n]) not in ATOMS
+            and n not in self._refusals
+            and not self._is_made_again(n)
+        ]
+        if len(mutable) < 2:
+            return []
+        homes = homes_of(namespace, self.user_names())
+        return Encoder(namespace, self.bindings, homes).sharing(mutable)
 
     def _is_made_again(self, name: str) -> bool:
         return name in self._kept and self._kept[name].recipe

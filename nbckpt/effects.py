@@ -42,6 +42,7 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
+        *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
@@ -76,6 +77,20 @@ def _is_same(loaded: restore.Loaded, name: str, mate: str) -> bool:
 
 def _only_aliased(aliases: Mapping[str, str], manifest: Manifest) -> set[str]:
     return {mate for name in aliases for mate in manifest[name].group}
+
+
+def _parted_mates(session: Session, loaded: restore.Loaded, present: set[str]) -> list[str]:
+    """Reasons: variables that shared an object with each other then, and do not now."""
+    names = sorted(present & set(loaded.values))
+    if len(names) < 2:
+        return []
+    then = session.capturer.sharing_within({**session.namespace, **loaded.values}, names)
+    now = {frozenset(group) for group in session.capturer.sharing(names)}
+    return [
+        f"{group[0]!r} and {group[1]!r} shared an object then, and do not now"
+        for group in then
+        if frozenset(group) not in now
+    ]
 
 
 def _changed_mates(
@@ -163,5 +178,6 @@ def _bind(
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)
-    session.capturer.touched({*aliases, *(values.keys() - whole)})
+    # An alias is looked at with its mate: alone it would seem to share nothing.
+    session.capturer.touched({*aliases, *aliases.values(), *(values.keys() - whole)})
     moves.note_seeds(session, checkpoint, loaded)

@@ -337,7 +337,7 @@ class Session:
         StoreError
             If what is there now cannot be written: nothing was changed.
         """
-        self.ran(self.running)
+        self._before_moving()
         return moves.rewind(self, ref)
 
     def resume(self, branch: str | None = None) -> Moved:
@@ -348,8 +348,14 @@ class Session:
         CheckpointNotFoundError
             If there is no such branch, or nothing on it yet.
         """
-        self.ran(self.running)
+        self._before_moving()
         return moves.resume(self, branch)
+
+    def _before_moving(self) -> None:
+        """Take note of what may have changed: by the cell that asks, and by whatever else."""
+        self.ran(self.running)
+        if self.running is not None:
+            self.capturer.touched(self.capturer.quick_to_look_at())
 
 
 def open_session(

@@ -207,8 +207,9 @@ class Sweep:
             group = self._todo.popleft()
             changed = self._changed(group)
             ended = time.perf_counter()
-            self._memory.took_s[group] = ended - began
-            if changed:
+            if not changed:  # else what was kept was built too, to compare it
+                self._memory.took_s[group] = ended - began
+            else:
                 self.found |= changed
                 self._session.capturer.touched(changed)
             if ended > until:

@@ -454,3 +454,27 @@ def test_no_program_reads_a_name_that_was_not_said(program: str) -> None:
         exec(compile(program, "<cell>", "exec"), space)
 
     assert space.read <= said
+
+
+LAID_OUT = [
+    ("try: x\nexcept E: pass", "try:\n    x\nexcept E:\n    pass"),
+    ("while True: break", "while True:\n\n    break"),
+    ("x = 1; pass; y = 2", "x = 1\npass\ny = 2"),
+    ("f(a,\n  b)", "f(a, b)"),
+    ("with a: pass", "with a:\n    # nothing\n    pass"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), LAID_OUT)
+def test_how_code_is_laid_out_does_not_count(one: str, other: str) -> None:
+    tree = ast.parse(one)
+    before = ast.dump(tree, include_attributes=True)
+
+    assert digest_of_tree(tree) == digest_of_tree(ast.parse(other))
+    assert ast.dump(tree, include_attributes=True) == before
+
+
+def test_what_a_cell_shows_at_its_end_counts() -> None:
+    shown = ["1", "2", "'a'", "'b'", "1.0", "(1, 2)", "(1, 3)", "-0.0", "0.0", "True"]
+
+    assert len({digest_of_tree(ast.parse(text)) for text in shown}) == len(shown)

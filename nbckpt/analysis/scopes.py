@@ -17,6 +17,8 @@ from nbckpt.analysis.bytecode import (
 from nbckpt.analysis.nodes import nodes_of, once
 from nbckpt.digests import Digest, digest_of
 
+_NOWHERE = {"lineno": 1, "end_lineno": 1, "col_offset": 0, "end_col_offset": 0}
+
 
 def digest_of_tree(tree: ast.Module) -> Digest:
     """The digest of parsed code: comments, spacing and line numbers do not count."""
@@ -28,15 +30,19 @@ def _digest_of_tree(tree: ast.Module) -> Digest:
     # value of an expression is shown: a module's code lacks its constants.
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     shown = ast.Interactive(tree.body)
+    kinds = (ast.stmt, ast.expr, ast.excepthandler, ast.arg, ast.keyword, ast.alias, ast.pattern)
+    placed = [node.__dict__ for node in nodes_of(tree) if isinstance(node, kinds)]
+    before = [dict(members) for members in placed]
     try:
-        try:
-            code = compile(shown, "<cell>", "single", flags, dont_inherit=True)
-        except TypeError:  # it was put together, and says nowhere where its parts stand
-            shown = ast.fix_missing_locations(shown)
-            code = compile(shown, "<cell>", "single", flags, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
+        for members in placed:  # for each line the compiler may keep an instruction of its own
+            members.update(_NOWHERE)
+        return digest_of_code(compile(shown, "<cell>", "single", flags, dont_inherit=True))
+    except (SyntaxError, ValueError, TypeError, RecursionError):
         return digest_of(ast.dump(tree))
-    return digest_of_code(code)
+    finally:
+        for members, place in zip(placed, before, strict=True):
+            members.clear()
+            members.update(place)
 
 
 def runs_queries(tree: ast.Module) -> bool:

@@ -33,6 +33,8 @@ _MARKER = "%%checkpoint"
 _TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
 """Cell magics below which any text may stand."""
 
+_QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]
+
 _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
@@ -106,6 +108,8 @@ class Cells:
         if line is not None:
             tree.body = tree.body[1:]
         self._tree = self.session.running = ast.Module(list(tree.body), [])
+        if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
+            self._tree.body.append(_QUIET)
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 

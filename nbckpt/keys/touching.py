@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import FunctionType, ModuleType
 
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.keys.memory import on_same_memory
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.keys.scope import is_tool
+
+_FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
 
 
 def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | None:
@@ -27,7 +30,7 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
         if name in found:
             continue
         found.add(name)
-        for code in _code_behind(name, names, namespace, seen):
+        for code in _code_behind(name, names, namespace, seen, found):
             if reach_of_all(code, namespace):
                 return None
             binds |= code.binds
@@ -37,14 +40,31 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
 
 
 def _code_behind(
-    name: str, names: Names, namespace: Mapping[str, object], seen: set[int]
+    name: str, names: Names, namespace: Mapping[str, object], seen: set[int], found: set[str]
 ) -> Iterator[Names]:
-    """The names of all code that can be called through a variable."""
+    """The names of all code that can be called through a variable.
+
+    Classes that are met on the way and hold what can change are added to `found`.
+    """
     yield names.deferred.get(name, Names())
     if name not in namespace or is_tool(name, namespace):
         return
-    found = definitions_in(namespace[name], namespace)
-    for definition in definitions_of_all(namespace) if found is None else found:
+    definitions = definitions_in(namespace[name], namespace)
+    for definition in definitions_of_all(namespace) if definitions is None else definitions:
         if id(definition) not in seen:
             seen.add(id(definition))
+            if isinstance(definition, type) and _holds_state(definition):
+                found.add(definition.__name__)
             yield names_of_definition(definition, namespace)
+
+
+def _holds_state(cls: type) -> bool:
+    """Whether something in a class may change while its members stay the same objects."""
+    return any(
+        not isinstance(member, _FIXED) and not _is_machinery(name, member)
+        for name, member in vars(cls).items()
+    )
+
+
+def _is_machinery(name: str, member: object) -> bool:
+    return (name.startswith("__") and name.endswith("__")) or hasattr(type(member), "__get__")

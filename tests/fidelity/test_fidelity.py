@@ -31,8 +31,8 @@ def found(
     base = tmp_path_factory.getbasetemp()
     is_worker = hasattr(request.config, "workerinput")
     shared = base.parent / "fidelity" if is_worker else base / "fidelity"
-    wanted = {item.callspec.params["module"] for item in request.session.items
-              if "found" in getattr(item, "fixturenames", ())}  # fmt: skip
+    calls = (getattr(item, "callspec", None) for item in request.session.items)
+    wanted = {call.params["module"] for call in calls if call and call.params.keys() >= {"module", "case"}}
     with ThreadPoolExecutor(1 if is_worker else 2) as pool:
         futures = {} if is_worker else {m: pool.submit(_run, m, shared) for m in sorted(wanted)}
 

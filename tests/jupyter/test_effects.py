@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import nbckpt
 from nbckpt import current
 from tests.jupyter.test_cells import restart, run
 
@@ -309,3 +310,46 @@ def test_a_cell_that_changes_a_module_runs(shell: Any, change: str) -> None:
 
     assert repr(shell.user_ns["y"]) == expected
     del sys.modules["helped"]
+
+
+def test_an_alias_is_not_made_of_one_of_two_that_share_no_longer(shell: Any) -> None:
+    cell = "%%checkpoint named\nalias = holder['a']"
+    run(shell, "a = [1]\nholder = {'a': a}")
+    run(shell, cell)
+    run(shell, "del alias\nholder = {'a': [1]}\na = [1]")
+
+    run(shell, cell)
+
+    names = shell.user_ns
+    assert names["alias"] is names["holder"]["a"]
+    assert names["alias"] is not names["a"]
+
+
+def test_an_alias_shares_after_a_restart_as_it_did(shell: Any, capsys: Any) -> None:
+    cells = ["%%checkpoint c0\na = [0]", "%%checkpoint c1\nb = a", "%%checkpoint c2\na.append(2)"]
+    for cell in cells:
+        run(shell, cell)
+    run(shell, "%reset -f")
+    run(shell, "%reload_ext nbckpt")
+    capsys.readouterr()
+
+    for cell in cells:
+        run(shell, cell)
+
+    assert capsys.readouterr().out.count("restored") == 3
+    assert shell.user_ns["b"] is shell.user_ns["a"]
+    assert shell.user_ns["b"] == [0, 2]
+
+
+def test_a_class_that_is_changed_through_an_instance_is_captured(shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, "class Item:\n    seen = []\n    count = 0\nitem = Item()")
+    run(shell, "item.seen.append(1)\ntype(item).count = 5")
+    made = nbckpt.history()[0]
+    run(shell, "item.seen.append(2)\ntype(item).count = 6")
+
+    nbckpt.rewind(made.id)
+
+    item = shell.user_ns["item"]
+    assert isinstance(item, shell.user_ns["Item"])
+    assert (item.seen, item.count) == ([1], 5)
