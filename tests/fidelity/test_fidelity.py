@@ -32,7 +32,9 @@ def found(
     is_worker = hasattr(request.config, "workerinput")
     shared = base.parent / "fidelity" if is_worker else base / "fidelity"
     calls = (getattr(item, "callspec", None) for item in request.session.items)
-    wanted = {call.params["module"] for call in calls if call and call.params.keys() >= {"module", "case"}}
+    wanted = {
+        call.params["module"] for call in calls if call and call.params.keys() >= {"module", "case"}
+    }
     with ThreadPoolExecutor(1 if is_worker else 2) as pool:
         futures = {} if is_worker else {m: pool.submit(_run, m, shared) for m in sorted(wanted)}
 
