@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.describe import preview_of, shape_of, type_name_of
+from nbckpt.fixed import identity_of, is_fixed
 from nbckpt.generators import Generators
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
@@ -31,17 +32,6 @@ QUICK_BYTES = 2_000_000
 """So much is pickled in some 20 milliseconds."""
 
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
-
-
-def identity_of(value: object) -> int:
-    """What changes when a name is bound to another object, or a class of the user's anew."""
-    if not issubclass(type(value), type):
-        return id(value)
-    from nbckpt.codecs.pickler import is_by_reference
-
-    if is_by_reference(value):
-        return id(value)
-    return hash((id(value), *map(id, vars(value).values())))
 
 
 @dataclass(frozen=True)
@@ -205,6 +195,7 @@ class Capturer:
         for name in removed:
             self._forget(name)
         pending = present if self._pending is None else self._pending
+        pending = {n for n in pending & present if not self._is_as_kept(n)}
         self._pending = ((pending - looked_at - removed) & present) | left_out
         omitted = tuple(n for n in names if n in left_out)
         return Captured(
@@ -221,11 +212,17 @@ class Capturer:
         present = set(names)
         rebound = {n for n in names if self._ids.get(n) != identity_of(self.namespace[n])}
         found = present if self._pending is None else present & (self._pending | affected)
+        found = {n for n in found if n not in self._kept or not is_fixed(self.namespace[n])}
         found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now.
         if rebound:
             found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
         return self._closed(found & present, present)
+
+    def _is_as_kept(self, name: str) -> bool:
+        """Whether a name holds the same object, and that cannot have changed."""
+        value = self.namespace[name]
+        return name in self._kept and is_fixed(value) and self._ids.get(name) == identity_of(value)
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
         """`found` and all that shares objects with it."""
