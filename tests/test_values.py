@@ -905,3 +905,13 @@ def test_a_changed_leaf_changes_the_digest(rows: list[list[int]], data: st.DataO
     changed[place] += 1
 
     assert digest(rows) != before
+
+
+def test_many_objects_of_which_one_is_there_twice_are_no_tree() -> None:
+    rows: list[object] = [{"i": i} for i in range(150_000)]
+    alone = digest(rows)
+    rows.append({"i": 5})
+    equal = digest(rows)
+    rows[-1] = rows[5]
+
+    assert len({alone, equal, digest(rows)}) == 3

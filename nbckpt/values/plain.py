@@ -11,6 +11,7 @@ first been found to be a tree.
 from __future__ import annotations
 
 import marshal
+import sys
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from types import EllipsisType, NoneType
@@ -22,6 +23,7 @@ ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType
 MARSHAL_VERSION = 2
 LEVELS = 8
 MANY_ITEMS = 20_000_000
+MANY_OBJECTS = 100_000
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
@@ -89,7 +91,18 @@ def tree_of(root: object) -> list[object] | None:
     if levels is None:
         return None
     found = mutable_of(levels)
-    return found if len(set(map(id, found))) == len(found) else None
+    return found if _are_different(found) else None
+
+
+def _are_different(objects: list[object]) -> bool:
+    """Whether no object is there twice."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or len(objects) < MANY_OBJECTS:
+        return len(set(map(id, objects))) == len(objects)
+    # A set of a million identities takes a hundred megabytes.
+    ids = numpy.fromiter(map(id, objects), dtype=numpy.uint64, count=len(objects))
+    ids.sort()
+    return not bool((ids[1:] == ids[:-1]).any())
 
 
 def encoded_tree(root: Any) -> bytes | None:
