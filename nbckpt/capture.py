@@ -23,6 +23,7 @@ from nbckpt.recipes import Bindings
 from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
 from nbckpt.ties import Ties
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.grouping import Group
@@ -301,10 +302,7 @@ class Capturer:
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""
-        from nbckpt.grouping import ATOMS
-
-        mutable = [n for n in names if type(self.namespace[n]) not in ATOMS]
-        mutable = [n for n in mutable if n not in self._refusals and not self._is_made_again(n)]
+        mutable = self._shareable(self.namespace, names)
         if len(mutable) < 2:
             return []
         if self.settled().keys() >= set(mutable):
@@ -318,19 +316,22 @@ class Capturer:
     ) -> list[tuple[str, ...]]:
         """The same of any namespace; what is kept as a statement, or not at all, shares nothing."""
         from nbckpt.codecs.pickler import homes_of
-        from nbckpt.grouping import ATOMS, Encoder
+        from nbckpt.grouping import Encoder
 
-        mutable = [
+        mutable = self._shareable(namespace, names)
+        if len(mutable) < 2:
+            return []
+        homes = homes_of(namespace, self.user_names())
+        return Encoder(namespace, self.bindings, homes).sharing(mutable)
+
+    def _shareable(self, namespace: Mapping[str, object], names: Iterable[str]) -> list[str]:
+        return [
             n
             for n in names
             if type(namespace[n]) not in ATOMS
             and n not in self._refusals
             and not self._is_made_again(n)
         ]
-        if len(mutable) < 2:
-            return []
-        homes = homes_of(namespace, self.user_names())
-        return Encoder(namespace, self.bindings, homes).sharing(mutable)
 
     def _is_made_again(self, name: str) -> bool:
         return name in self._kept and self._kept[name].recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FunctionType, ModuleType
 
-_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...)})
+from nbckpt.values.plain import ATOMS
 
 
 def identity_of(value: object) -> int:
@@ -25,7 +25,7 @@ def identity_of(value: object) -> int:
 def is_fixed(value: object) -> bool:
     """Whether nothing inside `value` can change that `identity_of` does not tell."""
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return True
     if kind is ModuleType:  # what was imported is kept by its name, another one by its content
         return sys.modules.get(getattr(value, "__name__", "")) is value

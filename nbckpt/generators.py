@@ -36,7 +36,3 @@ class Generators:
         blob = self.store.put_blob(parts)
         size = sum(memoryview(part).nbytes for part in parts)
         return Variable(name, blob, blob, "random state", size, group=(name,))
-
-    def forget(self) -> None:
-        """Put every state into the store again when it is asked for."""
-        self._latest.clear()

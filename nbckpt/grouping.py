@@ -15,9 +15,7 @@ from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.ties import connected, mutual, pairs_of
-
-ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None)})
-"""Types whose values cannot be shared in a way that shows."""
+from nbckpt.values.plain import ATOMS
 
 MAX_SUBSTITUTES = 50
 """Objects inside one variable that are kept by recipe or dill before it is given up."""

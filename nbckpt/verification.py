@@ -21,6 +21,7 @@ from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import AUTOMATIC
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.values import ValueDigester
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -60,14 +61,11 @@ class _Memory(NamedTuple):
         Variable and its blob → other bytes that mean the same value.
     restless
         How often a group was found to change while it was looked at.
-    seen
-        When a glance last fell on a group, as a serial number.
     """
 
     took_s: dict[Names, float]
     same: dict[tuple[str, Digest], Digest]
     restless: Counter[Names]
-    seen: dict[Names, int]
 
 
 class Verifier:
@@ -83,8 +81,9 @@ class Verifier:
     def __init__(self, session: Session) -> None:
         self.left_out: tuple[str, ...] = ()
         self._session = session
-        self._memory = _Memory({}, {}, Counter(), {})
+        self._memory = _Memory({}, {}, Counter())
         self._glances: Counter[Names] = Counter()
+        self._seen: dict[Names, int] = {}  # when a glance last fell on a group
         self._serials = count(1)
 
     def begin(self, *, thoroughly: bool = False) -> Sweep:
@@ -116,7 +115,7 @@ class Verifier:
         while sweep.go_on(budget_s=0.0):
             pass
         for group in chosen:
-            self._memory.seen[group] = next(self._serials)
+            self._seen[group] = next(self._serials)
         self._glances.update(chosen)
         return sweep.found
 
@@ -137,12 +136,11 @@ class Verifier:
         return bool(_HASHED.match(kept.type_name)) and tracker_of_process() is not None
 
     def _seen_at(self, group: Names) -> int:
-        return self._memory.seen.get(group, 0)
+        return self._seen.get(group, 0)
 
     def _can_change(self, group: Names) -> bool:
         """Whether one of them can become another value while its name holds the same object."""
         from nbckpt.codecs.pickler import is_by_reference
-        from nbckpt.grouping import ATOMS
 
         values = [self._session.namespace.get(name) for name in group]
         return not all(type(value) in ATOMS or is_by_reference(value) for value in values)
