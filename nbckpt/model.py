@@ -171,6 +171,13 @@ class Checkpoint:
     inherited
         Of a checkpoint here and there: id of each ancestor that last changed variables which this
         one holds unchanged → their names. So readers need not go back to the first.
+    carried
+        Of a checkpoint whose ancestors were pruned: the variables that it holds and they changed.
+    joined
+        Cells that ran since the parent and were not kept by themselves, oldest first.
+    made_by
+        ``fork`` or ``update`` where no code ran but values were given; its name is that of the step
+        that they stand for.
     """
 
     id: str
@@ -201,10 +208,13 @@ class Checkpoint:
     tags: tuple[str, ...] = ()
     note: str = ""
     inherited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    carried: Mapping[str, Variable] = field(default_factory=dict)
+    joined: tuple[Cell, ...] = ()
+    made_by: str = ""
 
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
-_OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited")
+_OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited", "made_by")
 MICROSECONDS = 6
 """Digits of seconds that records keep."""
 
@@ -217,11 +227,15 @@ def checkpoint_record(checkpoint: Checkpoint) -> Record:
     members = ((name, getattr(checkpoint, name)) for name in PLACING[1:])
     record = {"kind": "checkpoint", **{k: v for k, v in members if v not in (None, "")}}
     record["duration_s"] = round(checkpoint.duration_s, MICROSECONDS)
-    record["cell"] = {k: v for k, v in _members(checkpoint.cell) if v is not None}
+    record["cell"] = _known(checkpoint.cell)
+    if checkpoint.joined:
+        record["joined"] = [_known(cell) for cell in checkpoint.joined]
     if checkpoint.key is not None:
         record["key"] = {k: v for k, v in _members(checkpoint.key) if v}
     if checkpoint.changed:
         record["changed"] = [_variable_record(v) for v in checkpoint.changed.values()]
+    if checkpoint.carried:
+        record["carried"] = [_variable_record(v) for v in checkpoint.carried.values()]
     if checkpoint.refused:
         record["refused"] = [dict(_members(refusal)) for refusal in checkpoint.refused]
     others = ((name, getattr(checkpoint, name)) for name in (*_TUPLES, *_OTHERS))
@@ -231,6 +245,10 @@ def checkpoint_record(checkpoint: Checkpoint) -> Record:
 
 def _members(value: Cell | Key | Refusal | Variable) -> Iterator[tuple[str, Any]]:
     return zip(value._fields, value, strict=True)
+
+
+def _known(cell: Cell) -> Record:
+    return {k: v for k, v in _members(cell) if v is not None}
 
 
 def _variable_record(variable: Variable) -> Record:
@@ -257,7 +275,9 @@ def checkpoint_from(record: Record) -> Checkpoint:
             given[name] = {k: tuple(v) for k, v in members[name].items()}
     if progress := members.get("progress"):
         given["progress"] = tuple(progress)
-    given["changed"] = {v["name"]: _variable_from(v) for v in members.get("changed", ())}
+    for name in ("changed", "carried"):
+        given[name] = {v["name"]: _variable_from(v) for v in members.get(name, ())}
+    given["joined"] = tuple(_made(Cell, cell) for cell in members.get("joined", ()))
     given["refused"] = tuple(_made(Refusal, r) for r in members.get("refused", ()))
     return Checkpoint(**given)
 
