@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import VariableNotFoundError
-from nbckpt.model import Cell, Checkpoint, Refusal, Variable
+from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.selection import missing
 from nbckpt.session import Session
+from nbckpt.storage.store import Store
 
 
 class Look:
@@ -76,7 +77,7 @@ class Look:
     @property
     def values(self) -> Mapping[str, object]:
         """Name → value; each is loaded at its first use, none touches the notebook's."""
-        return _Values(self._session, self.id)
+        return Values(self._session.store, self._session.timeline.manifest(self.id), self.id[:8])
 
     @property
     def metadata(self) -> dict[str, object]:
@@ -97,7 +98,7 @@ class Look:
 class _Globals(dict[str, object]):
     """The globals of functions that are looked at: the other values of their checkpoint."""
 
-    def __init__(self, values: _Values) -> None:
+    def __init__(self, values: Values) -> None:
         super().__init__(__builtins__=__builtins__, __name__="__main__")
         self._values = values
 
@@ -105,12 +106,19 @@ class _Globals(dict[str, object]):
         return self._values[name]
 
 
-class _Values(Mapping[str, object]):
-    def __init__(self, session: Session, checkpoint: str) -> None:
-        self._store = session.store
-        manifest = session.timeline.manifest(checkpoint)
+class Values(Mapping[str, object]):
+    """Name → value of a manifest, each loaded from `store` at its first use.
+
+    Parameters
+    ----------
+    name
+        What errors call the checkpoint.
+    """
+
+    def __init__(self, store: Store, manifest: Manifest, name: str) -> None:
+        self._store = store
         self._manifest = {n: v for n, v in manifest.items() if n not in NAMES}
-        self._name = checkpoint[:8]
+        self._name = name
         self._loaded: dict[str, object] = {}
 
     def __getitem__(self, name: str) -> object:
