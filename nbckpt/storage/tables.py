@@ -73,8 +73,16 @@ def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
             message = f"Parquet cannot hold it: {_first_line(error)}"
             raise CaptureError(message) from error
     reason = _difference(kind, value, path)
+    _release_unused()
     rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
     return TableInfo(path.name, digest_of_file(path), rows, columns, not reason, reason)
+
+
+def _release_unused() -> None:
+    """Give back what Arrow's allocator keeps for later: as much as the table, for ever."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
 
 
 def read_table(folder: Path, digest: Digest) -> object:

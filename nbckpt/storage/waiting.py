@@ -6,6 +6,7 @@ are private: whatever the next cells do to their buffers, what is written is wha
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -15,6 +16,9 @@ from nbckpt.storage.packs import PackWriter, Place
 
 MOST_BYTES = 192 * 1024 * 1024
 """What may wait; the rest of a larger value is written while its cell is held."""
+
+MAPPED_BYTES = 64 * 1024
+"""Pieces from here on are mapped."""
 
 SPARE_BYTES = 64 * 1024 * 1024
 """Memory kept for the next copies: new pages cost more than the copy itself."""
@@ -51,7 +55,7 @@ class Waiting:
             fitting = [piece for piece in self._spare if len(piece) == size][:count]
             taken = set(map(id, fitting))
             self._spare = [piece for piece in self._spare if id(piece) not in taken]
-        return fitting + [memoryview(bytearray(size)) for _ in range(count - len(fitting))]
+        return fitting + [_fresh(size) for _ in range(count - len(fitting))]
 
     def give_back(self, pieces: Iterable[memoryview]) -> None:
         """Take back memory that was lent."""
@@ -104,3 +108,10 @@ class Waiting:
     def _is_used(self, scratch: memoryview) -> bool:
         """Whether the next write is of the same memory: a unit may go to several places."""
         return bool(self._queue) and self._queue[0].scratch is scratch
+
+
+def _fresh(size: int) -> memoryview:
+    """New memory that goes back to the system when it is dropped; a heap keeps what is small."""
+    if size < MAPPED_BYTES:
+        return memoryview(bytearray(size))
+    return memoryview(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
