@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.figures import Figure
-from tests.bench.limits import beginning, large, loops, many, memory, objects
+from tests.bench.limits import beginning, history, large, loops, many, memory, objects
 
 Limit = Callable[[Path, bool], list[Figure]]
 
@@ -25,5 +25,8 @@ LIMITS: dict[str, Limit] = {
         memory.of_arrays,
         memory.of_objects,
         many.ten_thousand,
+        history.rewinds,
+        history.forks,
+        history.listing,
     )
 }
