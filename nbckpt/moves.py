@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt import randomness, restore
 from nbckpt.errors import CheckpointNotFoundError, StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
-from nbckpt.records import head_record
+from nbckpt.selection import Selection
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
+EVERYTHING = Selection()
 AUTOMATIC = "automatic"
 """The tag of checkpoints that nobody asked for."""
 
@@ -47,15 +48,17 @@ class Moved(NamedTuple):
 
 
 def rewind(session: Session, ref: str) -> Moved:
-    """Make the namespace that of `ref`; what was there is checkpointed first."""
+    """Make the namespace that of `ref`; what was there is checkpointed first.
+
+    ``-`` goes back to the branch on which the session was before, too.
+    """
     target = session.get(ref)
+    branch = session.before_branch if ref == "-" else None
     keep_unsaved(session, "before-rewind")
-    session.before = session.position
-    moved = _move(session, target)
-    record = head_record(session.branch, target, session.before)
-    session.writing.follow(f"the rewind to {target.name!r}", session.append([record]))
-    session.timeline.apply(record)
-    _note(session, "rewound", moved)
+    moved = move(session, target)
+    session.branch = branch or session.branch
+    session.move_head(target, told=f"the rewind to {target.name!r}")
+    note(session, "rewound", moved)
     return moved
 
 
@@ -69,10 +72,11 @@ def resume(session: Session, branch: str | None) -> Moved:
     if head is None:
         message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
         raise CheckpointNotFoundError(message)
-    session.branch = branch
-    session.before = session.position
-    moved = _move(session, head, delete=False)
-    _note(session, "resumed", moved)
+    moved = move(session, head, delete=False)
+    if branch != session.branch:
+        session.branch = branch
+        session.move_head(head)
+    note(session, "resumed", moved)
     return moved
 
 
@@ -138,7 +142,22 @@ def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded)
     session.seeded = (session.seeded - states) | (states & set(checkpoint.seeded))
 
 
-def _move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
+def move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
+    """Make the namespace that of `target`, and remember where it was."""
+    was = (session.position, session.branch)
+    moved = restore_all(session, target, delete=delete)
+    origins = (was[0], session.origin)
+    leads_on = session.timeline.is_ancestor
+    session.origin = next(
+        (o for o in origins if o != target.id and o and leads_on(target.id, o)), None
+    )
+    session.before, session.before_branch = was
+    session.moved = True
+    return moved
+
+
+def restore_all(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
+    """Make the namespace that of `target`; unless `delete`, other names stay."""
     began = time.perf_counter()
     manifest = session.timeline.manifest(target.id)
     loaded = bring_back(session, target, manifest)
@@ -147,7 +166,6 @@ def _move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved
     gone = present - set(manifest) - left if delete else set()
     gone |= {r.variable for r in loaded.failed} & present
     take(session, target, loaded, sorted(gone))
-    session.moved = True
     hidden = randomness.NAMES
     return Moved(
         checkpoint=target,
@@ -160,6 +178,8 @@ def _move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved
     )
 
 
-def _note(session: Session, event: str, moved: Moved) -> None:
-    target = moved.checkpoint
-    session.event(event, checkpoint=target.id, name=target.name, took_s=moved.took_s)
+def note(session: Session, event: str, moved: Moved, **members: object) -> None:
+    """Have the history, and who listens, know of a move."""
+    target, took_s = moved.checkpoint, moved.took_s
+    session.record_event(event, checkpoint=target.id, name=target.name, took_s=took_s, **members)
+    session.tell("moved")

@@ -11,12 +11,41 @@ from nbckpt.model import MICROSECONDS, Checkpoint, Record
 from nbckpt.version import __version__
 
 
-def head_record(branch: str, checkpoint: Checkpoint, previous: str | None) -> Record:
-    """The record that moves a branch; where it was is left out if that is the parent."""
+def head_record(
+    branch: str, checkpoint: Checkpoint, previous: str | None, *, notebook: str = "", at: float = 0
+) -> Record:
+    """The record that moves a branch; where it was is left out if that is the parent.
+
+    Parameters
+    ----------
+    notebook
+        Whose session moves it: that is the branch which the notebook is on from then.
+    at
+        When; by default now. Later than each move that the session has seen, whatever the clock
+        says: moves are folded in this order.
+    """
     moved: Record = {"kind": "head", "branch": branch, "checkpoint": checkpoint.id}
     if previous is not None and previous != checkpoint.parent:
         moved = {**moved, "previous": previous}
-    return {**moved, "at": time.time()}
+    if notebook:
+        moved = {**moved, "notebook": notebook}
+    return {**moved, "at": at or time.time()}
+
+
+def drop_record(branch: str, at: float) -> Record:
+    """The record that takes a branch's name away."""
+    return {"kind": "drop", "branch": branch, "at": at}
+
+
+def tag_record(checkpoint: str, tag: str, *, delete: bool, at: float) -> Record:
+    """The record that gives a checkpoint a tag, or takes it away."""
+    tagged: Record = {"kind": "tag", "checkpoint": checkpoint, "tag": tag}
+    return {**tagged, "delete": True, "at": at} if delete else {**tagged, "at": at}
+
+
+def note_record(checkpoint: str, note: str, at: float) -> Record:
+    """The record that gives a checkpoint another note."""
+    return {"kind": "note", "checkpoint": checkpoint, "note": note, "at": at}
 
 
 def event_record(event: str, session: str, members: Mapping[str, object]) -> Record:

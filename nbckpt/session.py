@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import secrets
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import moves, randomness
+from nbckpt import forks, marks, moves, randomness
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
@@ -20,6 +20,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.records import event_record, head_record, session_record
+from nbckpt.reducers import Reducer
 from nbckpt.selection import Selection, missing
 from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
@@ -81,6 +82,10 @@ class Session:
         self.capturer = Capturer(store, namespace, hidden)
         self.position: str | None = None
         self.before: str | None = None
+        self.before_branch: str | None = None
+        self.origin: str | None = None
+        self.reducers: dict[str, Reducer] = {}
+        self.listeners: list[Callable[[str], None]] = []
         self.moved = False
         self.interrupted: dict[str, Interrupted] = {}
         self.steps: dict[str, Step] = {}
@@ -286,7 +291,9 @@ class Session:
         records = [checkpoint_record(checkpoint)]
         if checkpoint.state == "done":
             previous = self.head.id if self.head else None
-            records.append(head_record(self.branch, checkpoint, previous))
+            at = self.timeline.later_than_all(time.time())
+            moved = head_record(self.branch, checkpoint, previous, notebook=self.notebook, at=at)
+            records.append(moved)
         written = self.append(records)
         self.writing.follow(checkpoint, written)
         for record in records:
@@ -300,6 +307,7 @@ class Session:
             self.writing.settle(raised=checkpoint.id)
             raise
         self.writing.settle()
+        self.tell("progress" if checkpoint.state == "partial" else "checkpoint")
 
     def stand_on(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
@@ -308,11 +316,30 @@ class Session:
         if head is None or head.id == checkpoint.id:
             return
         if self.timeline.is_ancestor(head.id, checkpoint.id):
-            record = head_record(self.branch, checkpoint, head.id)
-            self.append([record], durable=False)
-            self.timeline.apply(record)
+            self.move_head(checkpoint)
 
-    def event(self, kind: str, **members: object) -> None:
+    def move_head(self, checkpoint: Checkpoint, *, told: str = "") -> None:
+        """Move this branch to a checkpoint; under `told` the user hears if the disk refuses."""
+        head = self.head
+        previous = head.id if head else None
+        at = self.timeline.later_than_all(time.time())
+        record = head_record(self.branch, checkpoint, previous, notebook=self.notebook, at=at)
+        written = self.append([record], durable=bool(told))
+        if told:
+            self.writing.follow(told, written)
+        self.timeline.apply(record)
+
+    def tell(self, what: str) -> None:
+        """Let who listens know that something happened."""
+        for listener in list(self.listeners):
+            try:
+                listener(what)
+            except Exception as problem:  # a view that fails is no reason for a cell to
+                told = f"a listener failed at {what!r}: {type(problem).__name__}: {problem}"
+                if told not in self.writing.news:
+                    self.writing.news.append(told)
+
+    def record_event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
         self.append([event_record(kind, self.id, members)], durable=False)
 
@@ -350,6 +377,83 @@ class Session:
         """
         self._before_moving()
         return moves.resume(self, branch)
+
+    def fork(
+        self,
+        ref: str,
+        branch: str | None = None,
+        values: Mapping[str, object] | None = None,
+        expressions: Mapping[str, str] | None = None,
+    ) -> Moved:
+        """A new branch at `ref`, and the session on it. What was there is checkpointed first.
+
+        Parameters
+        ----------
+        branch
+            Its name; by default one is made of this branch's: `main-2`.
+        values, expressions
+            Variables that are to be other than at `ref`: objects, and then texts that are
+            evaluated there, in this order.
+
+        Raises
+        ------
+        CheckpointNotFoundError
+            If `ref` names none.
+        BranchExistsError
+            If the name is taken.
+        UsageError
+            If the name cannot be had, or an expression fails: nothing was changed.
+        """
+        self._before_moving()
+        return forks.fork(self, ref, branch, values or {}, expressions or {})
+
+    def switch(self, branch: str) -> Moved:
+        """Go to the head of a branch. What was there is checkpointed first.
+
+        Raises
+        ------
+        BranchNotFoundError
+            If there is no such branch.
+        """
+        self._before_moving()
+        return forks.switch(self, branch)
+
+    def update(
+        self, ref: str, values: Mapping[str, object], as_step: str | None = None
+    ) -> Checkpoint:
+        """Give variables values by hand, as if a step had made them after `ref`.
+
+        Each goes through the reducer of its variable. Where `ref` is the head of this branch, the
+        branch goes on; else it is a new branch. The session is there.
+
+        Parameters
+        ----------
+        as_step
+            The step that the values are attributed to; by default that of `ref`.
+
+        Raises
+        ------
+        CheckpointNotFoundError
+            If `ref` names none.
+        UsageError
+            If there is no such step, or a reducer fails: nothing was changed.
+        """
+        self._before_moving()
+        return forks.update(self, ref, values, as_step)
+
+    def tag(self, ref: str, *tags: str, delete: bool = False) -> Checkpoint:
+        """Give a checkpoint tags, or take them away; the checkpoint as it is then.
+
+        Raises
+        ------
+        UsageError
+            If a tag has a space, a comma or `#` in it, or one to delete is not there.
+        """
+        return marks.tag(self, ref, tags, delete=delete)
+
+    def note(self, ref: str, text: str) -> Checkpoint:
+        """Give a checkpoint another note; the checkpoint as it is then."""
+        return marks.note(self, ref, text)
 
     def _before_moving(self) -> None:
         """Take note of what may have changed: by the cell that asks, and by whatever else."""

@@ -326,7 +326,7 @@ class Step:
         self.session.commit(replace(draft, progress=progress, finished=finished))
 
     def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
-        self.session.event(
+        self.session.record_event(
             kind,
             checkpoint=checkpoint.id,
             name=checkpoint.name,

@@ -22,6 +22,7 @@ NTH = re.compile(r"(?P<name>.+)@(?P<nth>[1-9][0-9]*)")
 BACK = re.compile(r"~(?P<steps>[0-9]*)")
 STRIDE = 64
 """From one checkpoint whose record says what it inherited to the next."""
+MICROSECOND = 1e-6
 REMEMBERED = 8
 """Manifests that are not folded again."""
 
@@ -84,6 +85,7 @@ class Timeline:
         self._tags: dict[str, list[str]] = {}
         self.checkpoints: Mapping[str, Checkpoint] = _Checkpoints(self._records, self._tags)
         self.revision = 0
+        self._latest = 0.0
         self._placed: dict[str, _Placed] = {}
         self._by_name: dict[str, list[_Placed]] = {}
         self._undone: dict[str, _Placed] = {}  # those that failed or did not finish
@@ -95,6 +97,10 @@ class Timeline:
         self._owners_at: dict[str, dict[str, str]] = {}
 
     # -- folding
+
+    def clear(self) -> None:
+        """Forget everything, so that all records can be folded anew."""
+        self.__dict__.update(Timeline().__dict__)
 
     def apply(self, record: Record) -> None:
         """Take in one record; kinds that are not the timeline's are ignored.
@@ -190,6 +196,10 @@ class Timeline:
         assert isinstance(self.checkpoints, _Checkpoints)
         self.checkpoints.forget(record["checkpoint"])
 
+    def later_than_all(self, now: float) -> float:
+        """A time for a new record: `now`, but later than that of each record that came."""
+        return max(now, self._latest + MICROSECOND)
+
     # -- the graph
 
     @property
@@ -204,6 +214,34 @@ class Timeline:
         """The newest checkpoint of a branch; None if there is no such branch."""
         tip = self._standing(self._branches.head(branch))
         return None if tip is None else self.checkpoints[tip]
+
+    def is_branch(self, name: str) -> bool:
+        """Whether a branch has this name, shown or not."""
+        return self._branches.head(name) is not None
+
+    def has_name(self, name: str) -> bool:
+        """Whether a checkpoint has this name."""
+        return name in self._by_name
+
+    def step_names(self) -> list[str]:
+        """The names of all finished checkpoints."""
+        return [n for n, placed in self._by_name.items() if any(p.state == "done" for p in placed)]
+
+    def following(
+        self, checkpoint_id: str, *, branch: str, origin: str | None = None
+    ) -> list[Checkpoint]:
+        """The finished checkpoints that follow one, oldest first, on the line that is meant."""
+        heads = (self._branches.head(branch), origin)
+        tips = sorted(self._placed.values(), reverse=True)
+        for tip in (*heads, *(p.id for p in tips)):
+            if tip and tip != checkpoint_id and self.is_ancestor(checkpoint_id, tip):
+                line = [i for i in self._done(tip) if i != checkpoint_id]
+                below = [i for i in line if self.is_ancestor(checkpoint_id, i)]
+                return [self.checkpoints[i] for i in reversed(below)]
+        checkpoint = self.checkpoints[checkpoint_id]
+        if checkpoint.made_by and checkpoint.parent in self._records:
+            return self.following(checkpoint.parent, branch=branch, origin=origin)
+        return []
 
     def ancestry(self, checkpoint_id: str) -> list[Checkpoint]:
         """The checkpoint, its parent, and so on to the first."""

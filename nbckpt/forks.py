@@ -1,0 +1,262 @@
+"""Branching: fork, switch, update. Values may be given by hand; they become one checkpoint.
+
+A new state is made in the live namespace before any branch is: if an expression or a reducer
+fails, the namespace goes back to the very objects that it held, and nothing was changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from nbckpt import moves, reducers
+from nbckpt.errors import BranchExistsError, BranchNotFoundError, UsageError
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.moves import Moved
+from nbckpt.names import is_user_name
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+_BRANCH = re.compile(r"\w[\w.-]*")
+_NUMBERED = re.compile(r"(?P<stem>.+)-[0-9]+")
+_LONG = 200
+
+
+def fork(
+    session: Session,
+    ref: str,
+    branch: str | None,
+    values: Mapping[str, object],
+    expressions: Mapping[str, str],
+) -> Moved:
+    """A new branch at `ref`, with other values if some are given; the session is on it."""
+    target = session.get(ref)
+    name = _new_branch(session, branch)
+    trees = {n: _parsed(n, text) for n, text in expressions.items()}
+    for variable in (*values, *expressions):
+        _require_variable(variable)
+    moves.keep_unsaved(session, "before-fork")
+    with _moving(session, target) as moved:
+        session.namespace.update(values)
+        for variable, tree in trees.items():
+            session.namespace[variable] = _evaluated(session, variable, tree)
+    session.branch = name
+    if values or trees:
+        lines = [_line(n, _text_of(value), value) for n, value in values.items()]
+        lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
+        session.ran(_bound_by_hand(values))
+        session.ran(ast.parse("\n".join(lines[len(values) :])))
+        made = _keep(session, target.name, lines, (*values, *trees), "fork")
+        moved = moved._replace(checkpoint=made)
+    else:
+        session.move_head(target)
+    moves.note(session, "forked", moved, branch=name)
+    return moved
+
+
+def switch(session: Session, branch: str) -> Moved:
+    """Go to the head of a branch; what was there is checkpointed first."""
+    session.refresh()
+    if session.timeline.head(branch) is None:
+        raise BranchNotFoundError(_unknown_branch(session, branch))
+    if branch != session.branch:
+        moves.keep_unsaved(session, "before-switch")
+    elif kept := moves.keep_unsaved(session, "before-switch"):
+        # The branch has moved up to what was there: its head is where the session is.
+        return Moved(kept, (), tuple(kept.changed), (), (), (), 0.0)
+    head = session.timeline.head(branch)
+    assert head is not None
+    moved = moves.move(session, head)
+    session.branch = branch
+    session.move_head(head)
+    moves.note(session, "switched", moved, branch=branch)
+    return moved
+
+
+def update(
+    session: Session, ref: str, values: Mapping[str, object], as_step: str | None
+) -> Checkpoint:
+    """A child of `ref` with values that go through the reducers of their variables."""
+    target = session.get(ref)
+    name = target.name if as_step is None else _step(session, as_step)
+    if not values:
+        message = f"update {ref!r}: give the values, as in update({ref!r}, {{'name': value}})"
+        raise UsageError(message)
+    for variable in values:
+        _require_variable(variable)
+    moves.keep_unsaved(session, "before-update")
+    head = session.head
+    goes_on = head is not None and head.id == target.id
+    branch = session.branch if goes_on else _new_branch(session, None)
+    with _moving(session, target) as moved:
+        lines = [_reduce(session, target, n, value) for n, value in values.items()]
+    session.branch = branch
+    session.ran(_bound_by_hand(values))
+    made = _keep(session, name, lines, tuple(values), "update")
+    moves.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
+    return made
+
+
+@contextmanager
+def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
+    """The move to a checkpoint; if the body fails, all is as it was, down to the objects."""
+    was = (session.position, session.before, session.before_branch, session.origin, session.moved)
+    before, seeded = dict(session.namespace), set(session.seeded)
+    moved = moves.move(session, target)
+    try:
+        yield moved
+    except BaseException:
+        session.namespace.clear()
+        session.namespace.update(before)
+        session.seeded = seeded
+        # An expression may have changed an object in place that both states hold.
+        session.capturer.touched(None)
+        if was[0] is not None:
+            moves.restore_all(session, session.timeline.checkpoints[was[0]])
+        session.position, session.before, session.before_branch, session.origin, session.moved = was
+        raise
+
+
+def _keep(
+    session: Session, name: str, lines: list[str], given: tuple[str, ...], made_by: str
+) -> Checkpoint:
+    """Checkpoint what the given values made of where the namespace is."""
+    captured = session.capture(moves.EVERYTHING)
+    draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
+    draft = replace(draft, bound=tuple(sorted(given)), made_by=made_by)
+    session.commit(draft)
+    return draft
+
+
+def _bound_by_hand(names: Iterable[str]) -> ast.Module:
+    """Code that binds names to what no statement makes again: no recipe is to come of it."""
+    return ast.parse("\n".join(f"for {name} in (): pass" for name in names))
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def _new_branch(session: Session, name: str | None) -> str:
+    """A name for a new branch: the one that was asked for, if it can be had."""
+    taken = session.timeline.is_branch
+    if name is None:
+        stem = m["stem"] if (m := _NUMBERED.fullmatch(session.branch)) else session.branch
+        n = 2
+        while taken(f"{stem}-{n}") or session.timeline.has_name(f"{stem}-{n}"):
+            n += 1
+        return f"{stem}-{n}"
+    if not _BRANCH.fullmatch(name):
+        message = (
+            f"{name!r} is no name for a branch: use letters, digits, '_', '-' and '.',"
+            " and begin with a letter or digit"
+        )
+        raise UsageError(message)
+    if taken(name):
+        message = f"branch {name!r} exists: choose another name, or `%switch {name}` to go there"
+        raise BranchExistsError(message)
+    if session.timeline.has_name(name):
+        message = f"{name!r} is the name of a checkpoint: choose another name for the branch"
+        raise UsageError(message)
+    return name
+
+
+def _unknown_branch(session: Session, branch: str) -> str:
+    known = list(session.timeline.branches)
+    close = get_close_matches(branch, known, n=3)
+    if not known:
+        return f"no branch {branch!r}: nothing has been checkpointed yet"
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {_some(known)}"
+    )
+    return f"no branch {branch!r}; {hint}"
+
+
+def _step(session: Session, name: str) -> str:
+    known = session.timeline.step_names()
+    if name in known:
+        return name
+    close = get_close_matches(name, known, n=3)
+    hint = (
+        f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {_some(known)}"
+    )
+    message = f"no step {name!r} has been recorded; {hint}"
+    raise UsageError(message)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(map(repr, names[:5]))}{more}"
+
+
+def _require_variable(name: str) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        message = f"{name!r} is no name of a variable: write name=value"
+        raise UsageError(message)
+    if not is_user_name(name):
+        message = f"{name!r} is not a variable of yours, and is not kept: choose another name"
+        raise UsageError(message)
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+def _parsed(variable: str, text: str) -> ast.Expression:
+    try:
+        return ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError) as problem:
+        why = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+        message = f"{variable}={text}: this is no expression ({why}); nothing was changed"
+        raise UsageError(message) from None
+
+
+def _evaluated(session: Session, variable: str, tree: ast.Expression) -> object:
+    """The value of an expression in the live namespace."""
+    code = compile(tree, f"<{variable}>", "eval")
+    try:
+        return eval(code, session.namespace)  # the user's own expression, in the user's namespace
+    except Exception as problem:  # whatever the user's code raises
+        written = f"{variable}={ast.unparse(tree)}"
+        message = f"{written} failed: {type(problem).__name__}: {problem}; nothing was changed"
+        raise UsageError(message) from problem
+
+
+def _reduce(session: Session, target: Checkpoint, variable: str, value: object) -> str:
+    """Bind what the variable's reducer makes of the old value and a new one; the line for it."""
+    namespace = session.namespace
+    reducer = session.reducers.get(variable) or reducers.annotated(
+        variable, namespace, session.timeline.ancestry(target.id)
+    )
+    if reducer is None or variable not in namespace:
+        namespace[variable] = value
+        return _line(variable, _text_of(value), value)
+    called = getattr(reducer, "__name__", "")
+    try:
+        namespace[variable] = reducer(namespace[variable], value)
+    except Exception as problem:  # whatever the user's code raises
+        failed = f"the reducer {called or reducer!r} of {variable!r} failed"
+        message = f"{failed}: {type(problem).__name__}: {problem}; nothing was changed"
+        raise UsageError(message) from problem
+    shown = called if called.isidentifier() else "reducer"
+    return _line(variable, f"{shown}({variable}, {_text_of(value)})", value)
+
+
+def _line(variable: str, text: str, value: object) -> str:
+    told = f"  # {type(value).__name__}" if "..." in text else ""
+    return f"{variable} = {text}{told}"
+
+
+def _text_of(value: object) -> str:
+    """A value as code: its text if that is short and means the value, else an ellipsis."""
+    try:
+        text = repr(value)
+        ast.literal_eval(text)
+    except Exception:  # whatever a value's own code raises; or its text is no literal
+        return "..."
+    return text if len(text) <= _LONG and "\n" not in text else "..."

@@ -1,0 +1,57 @@
+"""What people write on checkpoints that are there already: tags and notes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nbckpt.errors import UsageError
+from nbckpt.model import Checkpoint, Record
+from nbckpt.records import note_record, tag_record
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+_TAG = re.compile(r"[^\s,#]+")
+
+
+def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Checkpoint:
+    """Give a checkpoint tags, or take them away."""
+    checkpoint = session.get(ref)
+    if not tags:
+        message = f"tag {ref!r}: say which tag, as in `%nbckpt tag {ref} best`"
+        raise UsageError(message)
+    for one in tags:
+        require_tag(one)
+        if delete and one not in checkpoint.tags:
+            there = ", ".join(map(repr, checkpoint.tags)) or "none"
+            message = f"{checkpoint.name!r} has no tag {one!r} to take away; it has {there}"
+            raise UsageError(message)
+    at = session.timeline.later_than_all(time.time())
+    return _mark(
+        session, checkpoint, [tag_record(checkpoint.id, t, delete=delete, at=at) for t in tags]
+    )
+
+
+def note(session: Session, ref: str, text: str) -> Checkpoint:
+    """Give a checkpoint another note."""
+    checkpoint = session.get(ref)
+    at = session.timeline.later_than_all(time.time())
+    return _mark(session, checkpoint, [note_record(checkpoint.id, text.strip(), at)])
+
+
+def require_tag(text: str) -> None:
+    """Raise unless `text` can be a tag."""
+    if not _TAG.fullmatch(text):
+        message = f"{text!r} is no tag: write one word without spaces, commas and '#'"
+        raise UsageError(message)
+
+
+def _mark(session: Session, checkpoint: Checkpoint, records: list[Record]) -> Checkpoint:
+    session.writing.follow(f"the mark of {checkpoint.name!r}", session.append(records))
+    for record in records:
+        session.timeline.apply(record)
+    session.tell("tag")
+    return session.timeline.checkpoints[checkpoint.id]

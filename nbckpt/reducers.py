@@ -1,0 +1,73 @@
+"""How an updated value is joined to the one that is there: read from `Annotated[list, add]`. Pure.
+
+An annotation of the notebook's is looked for where Python keeps it. Dunder names do not come back
+with a checkpoint, so the recorded cells are read too, newest first.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, get_args
+
+from nbckpt.model import Cell, Checkpoint
+
+Reducer: TypeAlias = Callable[[Any, Any], object]
+_MAGIC = re.compile(r"^\s*[%!].*$", re.MULTILINE)
+
+
+def annotated(
+    variable: str, namespace: dict[str, object], line: Iterable[Checkpoint]
+) -> Reducer | None:
+    """The reducer in a variable's annotation; None if it has none.
+
+    Parameters
+    ----------
+    line
+        The checkpoints whose cells made the namespace, newest first.
+    """
+    live = namespace.get("__annotations__")
+    if isinstance(live, Mapping) and variable in live:
+        return reducer_of(_meaning(live[variable], namespace))
+    for checkpoint in line:
+        for cell in (checkpoint.cell, *reversed(checkpoint.joined)):
+            if (text := annotation_in(cell, variable)) is not None:
+                return reducer_of(_meaning(text, namespace))
+    return None
+
+
+def reducer_of(annotation: object) -> Reducer | None:
+    """The last of what an `Annotated` says beside its type, if it can be called."""
+    if not hasattr(annotation, "__metadata__"):
+        return None
+    last = get_args(annotation)[-1]
+    return last if callable(last) and not isinstance(last, type) else None
+
+
+def annotation_in(cell: Cell, variable: str) -> str | None:
+    """The annotation that a cell gives a variable at its top level, as text."""
+    if variable not in cell.source:
+        return None
+    try:
+        tree = ast.parse(_MAGIC.sub("", cell.source))
+    except (SyntaxError, ValueError):
+        return None
+    found = [
+        ast.unparse(node.annotation)
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == variable
+    ]
+    return found[-1] if found else None
+
+
+def _meaning(annotation: object, namespace: dict[str, object]) -> object:
+    """What an annotation says; one that is text is evaluated, None if that fails."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, dict(namespace))  # the notebook's own annotation
+    except Exception:  # a name that is gone: no reducer then
+        return None
