@@ -1,0 +1,30 @@
+"""What a store holds, as text for people.
+
+The command line prints what this gives; so do the notebook's magics.
+"""
+
+from __future__ import annotations
+
+from nbckpt.figures import bytes_text, duration_text
+from nbckpt.report.details import outputs_text, show_text
+from nbckpt.report.logs import listed, log_text
+from nbckpt.report.moves import moved_lines
+from nbckpt.report.standing import check_text, greeting, status_text
+from nbckpt.report.words import size_of, state_text, summary_of, user_names
+
+__all__ = [
+    "bytes_text",
+    "check_text",
+    "duration_text",
+    "greeting",
+    "listed",
+    "log_text",
+    "moved_lines",
+    "outputs_text",
+    "show_text",
+    "size_of",
+    "state_text",
+    "status_text",
+    "summary_of",
+    "user_names",
+]

@@ -1,0 +1,111 @@
+"""All that is known of one checkpoint: where it stands, its code, its variables, its outputs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbckpt.figures import age_text, bytes_text, duration_text
+from nbckpt.model import Checkpoint, Variable
+from nbckpt.report.words import ID_LENGTH, origin_text, state_text, user_names
+from nbckpt.tabular import Column, facts_text, indented, table_text
+from nbckpt.timeline import Timeline
+
+VARIABLES = (
+    Column(""),
+    Column("name"),
+    Column("type"),
+    Column("shape", right=True),
+    Column("size", right=True),
+    Column("preview"),
+)
+INDENT = 4
+
+
+def show_text(
+    timeline: Timeline,
+    checkpoint: Checkpoint,
+    *,
+    outputs: Sequence[Mapping[str, Any]] = (),
+    now: float | None = None,
+    width: int | None = None,
+) -> str:
+    """All that is known of one checkpoint.
+
+    Parameters
+    ----------
+    outputs
+        What its cell printed and showed, as it was recorded.
+    now
+        Seconds since the epoch; by default those of the clock.
+    width
+        Characters that there is room for; None: no limit.
+    """
+    manifest = timeline.manifest(checkpoint.id)
+    rows = [
+        _variable_row(manifest[name], changed=name in checkpoint.changed)
+        for name in user_names(manifest)
+    ]
+    joined = "\n\n".join(cell.source.rstrip() for cell in checkpoint.joined)
+    sections = {
+        "cells before it, kept with it": indented(joined),
+        "code": indented(checkpoint.cell.source.rstrip()),
+        "variables (* changed here)": indented(
+            table_text(VARIABLES, rows, width=width and width - INDENT) if rows else ""
+        ),
+        "gone": indented(", ".join(checkpoint.removed)),
+        "not kept": indented("\n".join(map(str, checkpoint.refused))),
+        "left out by choice": indented(", ".join(checkpoint.omitted)),
+        "outputs": indented(outputs_text(outputs)),
+    }
+    at = time.time() if now is None else now
+    facts = facts_text(_facts(timeline, checkpoint, at))
+    return "\n\n".join([facts, *(f"{title}\n{text}" for title, text in sections.items() if text)])
+
+
+def _facts(timeline: Timeline, checkpoint: Checkpoint, now: float) -> list[tuple[str, str]]:
+    made = dt.datetime.fromtimestamp(checkpoint.created_at).astimezone()
+    parent = timeline.checkpoints.get(checkpoint.parent or "")
+    count = checkpoint.cell.execution_count
+    heads = [branch for branch, head in timeline.branches.items() if head == checkpoint.id]
+    return [
+        ("name", checkpoint.name),
+        ("id", checkpoint.id),
+        ("state", state_text(checkpoint)),
+        ("made", f"{made:%Y-%m-%d %H:%M:%S}, {age_text(now - checkpoint.created_at)}"),
+        ("took", duration_text(checkpoint.duration_s)),
+        ("how", origin_text(checkpoint)),
+        ("branch", checkpoint.branch),
+        ("head of", ", ".join(heads)),
+        ("parent", f"{parent.name} ({parent.id[:ID_LENGTH]})" if parent else ""),
+        ("next", ", ".join(timeline.next_names(checkpoint.id))),
+        ("notebook", checkpoint.notebook),
+        ("cell", "" if count is None else f"In [{count}]"),
+        ("tags", ", ".join(checkpoint.tags)),
+        ("note", checkpoint.note),
+    ]
+
+
+def _variable_row(variable: Variable, *, changed: bool) -> tuple[str, ...]:
+    return (
+        "*" if changed else "",
+        variable.name,
+        variable.type_name + (" (made again by its statement)" if variable.recipe else ""),
+        variable.shape or "",
+        bytes_text(variable.size_bytes),
+        variable.preview,
+    )
+
+
+def outputs_text(outputs: Sequence[Mapping[str, Any]]) -> str:
+    """What a cell printed and showed, as far as it is text; of the rest, what it is."""
+    return "\n".join(text.rstrip() for output in outputs if (text := _output_text(output)))
+
+
+def _output_text(output: Mapping[str, Any]) -> str:
+    if "stream" in output:
+        return str(output["text"])
+    shown = output.get("display") or output.get("result") or {}
+    return str(shown.get("text/plain") or f"<{next(iter(shown), 'nothing')}>")

@@ -1,0 +1,35 @@
+"""What a move did to the namespace: the lines that a magic says of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbckpt.figures import count_text, duration_text
+
+if TYPE_CHECKING:
+    from nbckpt.moves import Moved
+
+
+def moved_lines(moved: Moved, did: str) -> list[str]:
+    """What is said of a move: the first line tells what came back, the others what did not.
+
+    Parameters
+    ----------
+    did
+        What was done, as in `rewound to`.
+    """
+    name, took = moved.checkpoint.name, duration_text(moved.took_s)
+    parts = [f"{count_text(len(moved.came_back), 'variable')} restored in {took}"]
+    if moved.unchanged:
+        parts.append(f"{len(moved.unchanged)} were the same")
+    if moved.removed:
+        parts.append(f"gone: {', '.join(moved.removed)}")
+    lines = [f"{did} {name!r}: {'; '.join(parts)}"]
+    lines += [f"not restored: {refusal}" for refusal in moved.failed]
+    if moved.left:
+        refused = {r.variable: r for r in moved.checkpoint.refused}
+        left_out = [name for name in moved.left if name not in refused]
+        texts = [str(refused[name]) for name in moved.left if name in refused]
+        texts += [f"{', '.join(left_out)} (left out by --vars or --exclude)"] * bool(left_out)
+        lines += [f"not kept there, and left as it is: {text}" for text in texts]
+    return lines

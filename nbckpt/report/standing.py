@@ -1,0 +1,89 @@
+"""Where a session stands, what its store holds, and whether it is sound."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbckpt.figures import age_text, bytes_text, count_text
+from nbckpt.report.words import ID_LENGTH, state_text
+from nbckpt.tabular import facts_text
+from nbckpt.timeline import Timeline
+
+if TYPE_CHECKING:
+    from nbckpt.storage.check import Report
+    from nbckpt.storage.store import Store
+
+FEW = 8
+"""Branches that a status names."""
+
+
+def greeting(timeline: Timeline, branch: str, store: str) -> str:
+    """The line that a notebook sees when it opens a store."""
+    loops = timeline.unfinished(branch)[:1]
+    stopped = "".join(f" · {c.name!r} stopped with {state_text(c)}" for c in loops)
+    head = timeline.head(branch)
+    if head is None:
+        how = stopped or " · %%checkpoint NAME above a cell"
+        return f"nbckpt: nothing kept yet in {_short_path(store)}{how}"
+    count = count_text(timeline.count_ancestry(head.id), "checkpoint")
+    age = age_text(time.time() - head.created_at)
+    return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
+
+
+def status_text(
+    store: Store, timeline: Timeline, branch: str, position: str | None, *, now: float | None = None
+) -> str:
+    """Where the session stands, and what its store holds."""
+    at = time.time() if now is None else now
+    head = timeline.head(branch)
+    here = timeline.checkpoints.get(position or "")
+    return facts_text(
+        [
+            ("store", _short_path(str(store.path))),
+            ("holds", _holds(timeline)),
+            ("branch", branch),
+            ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
+            ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),
+            ("others", _others(timeline, branch, at)),
+            ("damaged", "\n".join(store.damages)),
+        ]
+    )
+
+
+def _holds(timeline: Timeline) -> str:
+    kept = count_text(len(timeline.checkpoints), "checkpoint")
+    return f"{kept} on {count_text(len(timeline.branches), 'branch', 'branches')}"
+
+
+def _others(timeline: Timeline, branch: str, now: float) -> str:
+    """The other branches, each with its head, one a line, the newest first."""
+    heads = {b: timeline.checkpoints[i] for b, i in timeline.branches.items() if b != branch}
+    newest = sorted(heads, key=lambda b: heads[b].created_at, reverse=True)
+    lines = [f"{b}, head {heads[b].name} {age_text(now - heads[b].created_at)}" for b in newest]
+    more = [f"… and {len(lines) - FEW} more"] if len(lines) > FEW else []
+    return "\n".join([*lines[:FEW], *more])
+
+
+def check_text(report: Report) -> str:
+    """What was looked at in a store, and what is wrong with it."""
+    looked_at = ", ".join(
+        [
+            count_text(report.journals, "journal"),
+            count_text(report.records, "record"),
+            count_text(report.packs, "pack"),
+            count_text(report.blobs, "blob"),
+            count_text(report.tables, "table"),
+            bytes_text(report.size_bytes),
+        ]
+    )
+    problems = [str(problem) for problem in report.problems]
+    verdict = "all sound" if report.ok else "damaged"
+    return "\n".join([f"{verdict}: {looked_at}", *problems])
+
+
+def _short_path(path: str) -> str:
+    """`path` from the working directory if it lies in it."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
