@@ -1,0 +1,169 @@
+/** What the kernel tells: checked once in `checks.ts`, plain data from there on. */
+
+/** One checkpoint as the list shows it. Times are seconds since the epoch. */
+export interface IRow {
+  id: string;
+  parent: string | null;
+  name: string;
+  branch: string;
+  /** Branches whose newest checkpoint this is. */
+  heads: string[];
+  state: State;
+  created_at: number;
+  duration_s: number | null;
+  size_bytes: number | null;
+  cost_usd: number | null;
+  /** Number of model calls. */
+  calls: number;
+  tags: string[];
+  note: string;
+  /** Variables that it bound or changed. */
+  changed: string[];
+  automatic: boolean;
+  /** "fork" or "update" where no cell made it, else empty. */
+  made_by: string;
+  error: string | null;
+  /** Items done and in all, of a loop. */
+  progress: [number, number] | null;
+  notebook: string;
+}
+
+export type State = 'done' | 'failed' | 'partial';
+
+/** The cell that runs now. */
+export interface IBusy {
+  name: string;
+  began_at: number;
+  done: number | null;
+  total: number | null;
+}
+
+export interface IStatus {
+  store: string;
+  branch: string;
+  /** The checkpoint that the namespace stands at. */
+  position: string | null;
+  head: string | null;
+  busy: IBusy | null;
+  /** The kernel's clock when it said this. */
+  now: number;
+}
+
+export interface IVariable {
+  name: string;
+  type_name: string;
+  shape: string;
+  size_bytes: number | null;
+  changed: boolean;
+  /** Made again by its own statement, instead of being stored. */
+  recipe: boolean;
+  preview: string;
+}
+
+export interface IRefused {
+  variable: string;
+  path: string;
+  type_name: string;
+  reason: string;
+}
+
+export interface IOutput {
+  kind: string;
+  text: string;
+  mime: string;
+  /** A PNG in base64. */
+  image: string | null;
+}
+
+export interface ICall {
+  model: string;
+  input_tokens: number | null;
+  output_tokens: number | null;
+  cost_usd: number | null;
+  duration_s: number | null;
+  replayed: boolean;
+}
+
+export interface IDetails {
+  row: IRow;
+  source: string;
+  execution_count: number | null;
+  variables: IVariable[];
+  removed: string[];
+  refused: IRefused[];
+  omitted: string[];
+  outputs: IOutput[];
+  calls: ICall[];
+  /** Names of the recorded cells that follow. */
+  next: string[];
+  /** Sources of earlier cells that were joined to this one. */
+  joined: string[];
+  parent: { id: string; name: string } | null;
+}
+
+export interface ISide {
+  id: string;
+  name: string;
+  branch: string;
+  created_at: number | null;
+  duration_s: number | null;
+  cost_usd: number | null;
+}
+
+export interface IDescription {
+  type_name: string;
+  shape: string;
+  size_bytes: number | null;
+  preview: string;
+}
+
+export interface ILine {
+  /** " " both, "+" only in b, "-" only in a, "@" a jump. */
+  sign: string;
+  text: string;
+}
+
+export interface IDetail {
+  kind: string;
+  summary: string;
+  /** Path, before, after. */
+  rows: [string, string, string][];
+  lines: ILine[];
+  /** How much was left out. */
+  more: number;
+}
+
+export interface IVariableDifference {
+  name: string;
+  status: string;
+  a: IDescription | null;
+  b: IDescription | null;
+  detail: IDetail | null;
+}
+
+export interface IDifference {
+  a: ISide;
+  b: ISide;
+  variables: IVariableDifference[];
+  code: ILine[];
+  outputs: ILine[];
+  /** Number of variables that are equal. */
+  same: number;
+}
+
+export interface ICellRun {
+  name: string;
+  checkpoint_id: string | null;
+  state: string;
+  why: string;
+  took_s: number | null;
+}
+
+/** What a verb that writes has to say. */
+export interface IWritten {
+  text: string;
+  /** Of a rerun; empty otherwise. */
+  cells: ICellRun[];
+  branch: string | null;
+  error: string | null;
+}

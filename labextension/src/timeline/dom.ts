@@ -1,0 +1,56 @@
+/** Makes elements. All text becomes text nodes: a repr with a tag in it stays text. */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** An element with classes, attributes and children; what is null is left out. */
+export function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  classes: string,
+  attributes: Readonly<Record<string, string>> = {},
+  children: readonly (Node | string | null)[] = []
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  element.className = styled(classes);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, value);
+  }
+  element.append(...children.filter(child => child !== null));
+  return element;
+}
+
+/** An SVG element. */
+export function drawn(
+  tag: string,
+  classes: string,
+  attributes: Readonly<Record<string, string | number>> = {}
+): SVGElement {
+  const element = document.createElementNS(SVG, tag);
+  if (classes) {
+    element.setAttribute('class', styled(classes));
+  }
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, String(value));
+  }
+  return element;
+}
+
+/** A button with a text. */
+export function button(
+  classes: string,
+  text: string,
+  onClick: () => void,
+  attributes: Readonly<Record<string, string>> = {}
+): HTMLButtonElement {
+  const made = make('button', classes, { type: 'button', ...attributes }, [text]);
+  made.addEventListener('click', onClick);
+  return made;
+}
+
+/** `row is-done` → `nbckpt-Timeline-row nbckpt-is-done`: states begin with `is-` or `of-`. */
+export function styled(classes: string): string {
+  return classes
+    .split(' ')
+    .filter(name => name !== '')
+    .map(name => (/^(is|of)-/.test(name) ? `nbckpt-${name}` : `nbckpt-Timeline-${name}`))
+    .join(' ');
+}

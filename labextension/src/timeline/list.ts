@@ -1,0 +1,233 @@
+/** The list of checkpoints: rows, selection, keys. */
+
+import type { IRow, IStatus } from '../records';
+import { make } from './dom';
+import type { IListed } from './filter';
+import { scaled } from './graph';
+import { moveOf, verbOf, type Verb } from './keys';
+import { layout, type ILayout } from './layout';
+import { fillRow } from './row';
+import type { IWords } from './words';
+import { VirtualRows } from './virtual';
+
+/** What the user did in the list. */
+export interface IListEvents {
+  /** One checkpoint is selected, or two to be compared, or none. */
+  selected(first: string | null, second: string | null): void;
+  verb(verb: Verb): void;
+}
+
+/** Below this width a row has two lines. */
+const NARROW_PX = 480;
+
+/** A listbox of checkpoints, newest on top. */
+export class ListView {
+  /** The listbox: what takes the keys. */
+  readonly node: HTMLElement;
+
+  constructor(
+    private readonly _events: IListEvents,
+    private readonly _words: IWords
+  ) {
+    // Ids have to differ between two timelines on one page.
+    this._prefix = `nbckpt-${Math.random().toString(36).slice(2, 10)}-`;
+    this.node = make('div', 'list', {
+      role: 'listbox',
+      tabindex: '0',
+      'aria-label': _words.__('Checkpoints, newest first'),
+      'aria-multiselectable': 'true'
+    });
+    this._rows = new VirtualRows(this.node, () => this._create());
+    this.node.addEventListener('click', event => {
+      this._click(event);
+    });
+    this.node.addEventListener('keydown', event => {
+      this._key(event);
+    });
+  }
+
+  /** Show these, oldest first. */
+  show(listed: readonly IListed[], status: IStatus, now: number): void {
+    this._listed = listed;
+    this._layout = layout(listed, standing(listed, status));
+    this._status = status;
+    this._now = now;
+    if (this._active === null || this._rowOf(this._active) === undefined) {
+      this._active = status.position ?? listed[listed.length - 1]?.id ?? null;
+    }
+    this._redraw();
+  }
+
+  /** Write ages anew. */
+  tick(now: number): void {
+    this._now = now;
+    this._rows.refill();
+  }
+
+  /** The width or the size of the text has changed. */
+  resized(width: number): void {
+    this._width = width;
+    this._redraw();
+  }
+
+  /** Select without a click: nothing is told to the listener. */
+  select(first: string | null, second: string | null = null): void {
+    this._selected = [first, second];
+    this._active = second ?? first ?? this._active;
+    this._activate();
+  }
+
+  /** Whether the list is too narrow for columns. */
+  get isNarrow(): boolean {
+    return this._width < NARROW_PX;
+  }
+
+  private _redraw(): void {
+    const count = this._listed.length;
+    const text = parseFloat(getComputedStyle(this.node).fontSize) || 13;
+    this._line = Math.round(text * 2.15);
+    const height = this.isNarrow ? Math.round(text * 3.4) : this._line;
+    this._rows.pinned = this._active;
+    this._rows.show(
+      {
+        count,
+        key: index => this._at(index)?.id ?? '',
+        fill: (element, index) => {
+          this._fill(element, index, height);
+        }
+      },
+      height
+    );
+    this._point();
+  }
+
+  private _create(): HTMLElement {
+    return make('div', 'row', { role: 'option' });
+  }
+
+  private _fill(element: HTMLElement, index: number, height: number): void {
+    const listed = this._at(index);
+    if (!listed) {
+      return;
+    }
+    const scale = scaled(this._layout.width, Math.max(60, this._width * 0.22));
+    element.id = this._prefix + listed.id;
+    fillRow(element, {
+      row: listed.row,
+      skips: listed.skips,
+      edges: this._layout.edges(index, scale.limit),
+      lane: this._layout.lanes[index] ?? 0,
+      scale,
+      height,
+      middle: this.isNarrow ? Math.round(this._line / 2) : height / 2,
+      now: this._now,
+      branch: this._status?.branch ?? '',
+      isPosition: listed.id === this._status?.position,
+      isActive: listed.id === this._active,
+      selected: this._selected.indexOf(listed.id) + 1,
+      index,
+      count: this._listed.length,
+      words: this._words
+    });
+  }
+
+  private _click(event: MouseEvent): void {
+    const row = (event.target as Element).closest<HTMLElement>('.nbckpt-Timeline-row');
+    const id = row?.dataset.id;
+    if (id === undefined) {
+      return;
+    }
+    this._choose(id, event.shiftKey || event.ctrlKey || event.metaKey);
+  }
+
+  private _key(event: KeyboardEvent): void {
+    const move = moveOf(event, this._rows.pageSize);
+    const verb = verbOf(event);
+    if (move) {
+      const here = this._active === null ? -1 : (this._rowOf(this._active) ?? -1);
+      const to = Math.min(this._listed.length - 1, Math.max(0, move(here, this._listed.length)));
+      const id = this._at(to)?.id;
+      if (id !== undefined && event.shiftKey) {
+        this._active = id;
+        this._activate();
+      } else if (id !== undefined) {
+        this._choose(id, false);
+      }
+    } else if (event.key === ' ' && this._active !== null) {
+      this._choose(this._active, true);
+    } else if (verb) {
+      if (verb !== 'escape' && this._selected[0] === null && this._active !== null) {
+        this._choose(this._active, false);
+      }
+      this._events.verb(verb);
+    } else {
+      return;
+    }
+    // The notebook around would scroll, or run a command of its own.
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Select `id`, or add it to (take it from) the two that are compared. */
+  private _choose(id: string, add: boolean): void {
+    const [first, second] = this._selected;
+    if (!add || first === null) {
+      this._selected = [id, null];
+    } else if (id === first) {
+      this._selected = [second, null];
+    } else {
+      this._selected = [first, id === second ? null : id];
+    }
+    this._active = id;
+    this._activate();
+    this._events.selected(...this._selected);
+  }
+
+  private _activate(): void {
+    this._rows.pinned = this._active;
+    const row = this._active === null ? undefined : this._rowOf(this._active);
+    if (row !== undefined) {
+      this._rows.reveal(row);
+    }
+    this._rows.refill();
+    this._point();
+  }
+
+  private _point(): void {
+    if (this._active !== null && this._rowOf(this._active) !== undefined) {
+      this.node.setAttribute('aria-activedescendant', this._prefix + this._active);
+    } else {
+      this.node.removeAttribute('aria-activedescendant');
+    }
+  }
+
+  private _at(index: number): IListed | undefined {
+    return this._listed[this._listed.length - 1 - index];
+  }
+
+  private _rowOf(id: string): number | undefined {
+    return this._rows.indexOf(id);
+  }
+
+  private readonly _prefix: string;
+  private readonly _rows: VirtualRows;
+  private _listed: readonly IListed[] = [];
+  private _layout: ILayout = layout([], null);
+  private _status: IStatus | null = null;
+  private _now = 0;
+  private _width = 800;
+  private _line = 28;
+  private _active: string | null = null;
+  private _selected: [string | null, string | null] = [null, null];
+}
+
+/** The listed checkpoint whose line is the trunk. */
+function standing(listed: readonly IListed[], status: IStatus): string | null {
+  const at = status.position ?? status.head;
+  return listed.some(one => one.id === at) ? at : null;
+}
+
+/** The row of `id` among `rows`. */
+export function rowOf(rows: readonly IRow[], id: string | null): IRow | undefined {
+  return id === null ? undefined : rows.find(row => row.id === id);
+}

@@ -1,0 +1,131 @@
+/** One row of the list. */
+
+import type { IRow } from '../records';
+import { make } from './dom';
+import { age, bytes, duration, moment, money } from './format';
+import { graph, type IDrawing } from './graph';
+import type { IWords } from './words';
+
+/** All that a row shows beside its checkpoint. */
+export interface IRowLook extends IDrawing {
+  now: number;
+  branch: string;
+  isActive: boolean;
+  /** 1 or 2 where it is the first or second that is selected, else 0. */
+  selected: number;
+  index: number;
+  count: number;
+  words: IWords;
+}
+
+const MOST_HEADS = 3;
+
+/** Writes a checkpoint into `element`. */
+export function fillRow(element: HTMLElement, look: IRowLook): void {
+  const { row, words } = look;
+  element.dataset.id = row.id;
+  element.dataset.name = row.name;
+  element.dataset.state = row.state;
+  element.setAttribute('aria-selected', String(look.selected > 0));
+  element.setAttribute('aria-setsize', String(look.count));
+  element.setAttribute('aria-posinset', String(look.index + 1));
+  element.setAttribute('aria-label', spoken(look));
+  element.classList.toggle('nbckpt-is-selected', look.selected > 0);
+  element.classList.toggle('nbckpt-is-active', look.isActive);
+  element.classList.toggle('nbckpt-is-position', look.isPosition);
+  element.classList.toggle('nbckpt-is-automatic', row.automatic);
+  element.replaceChildren(
+    graph(look),
+    make('span', 'what', {}, [
+      make('span', 'name', { title: row.name }, [row.name]),
+      ...labels(look),
+      ...(row.note ? [make('span', 'note', { title: row.note }, [row.note])] : [])
+    ]),
+    make('span', 'figures', {}, [
+      make('span', 'age', { title: moment(row.created_at) }, [age(row.created_at, look.now)]),
+      make('span', 'duration', { title: words.__('How long the cell ran') }, [
+        row.duration_s === null ? '' : duration(row.duration_s)
+      ]),
+      make('span', 'size', { title: words.__('What it added to the store') }, [
+        row.size_bytes === null ? '' : bytes(row.size_bytes)
+      ]),
+      make('span', 'cost', { title: words.__('Price of its model calls') }, [
+        row.cost_usd ? money(row.cost_usd) : ''
+      ])
+    ])
+  );
+}
+
+/** What the state is called; empty for a cell that ended well. */
+export function stateText(row: IRow, words: IWords): string {
+  if (row.state === 'failed') {
+    return words.__('failed');
+  }
+  if (row.state === 'partial') {
+    return row.progress ? words.__('%1 of %2', ...row.progress) : words.__('not finished');
+  }
+  if (row.made_by === 'fork') {
+    return words.__('forked');
+  }
+  if (row.made_by === 'update') {
+    return words.__('updated');
+  }
+  return row.automatic ? words.__('auto') : '';
+}
+
+function labels({ row, isPosition, branch, words }: IRowLook): HTMLElement[] {
+  const state = stateText(row, words);
+  const heads = row.heads.slice(0, MOST_HEADS);
+  const more = row.heads.length - heads.length;
+  return [
+    ...(isPosition
+      ? [
+          make(
+            'span',
+            'label is-here',
+            { title: words.__('The variables are those of this checkpoint') },
+            [words.__('here')]
+          )
+        ]
+      : []),
+    ...(state
+      ? [
+          make('span', `label is-state is-${row.state}`, row.error ? { title: row.error } : {}, [
+            state
+          ])
+        ]
+      : []),
+    ...heads.map(head =>
+      make(
+        'span',
+        head === branch ? 'label is-head is-current' : 'label is-head',
+        {
+          title: words.__('Head of branch %1', head)
+        },
+        [head]
+      )
+    ),
+    ...(more > 0
+      ? [make('span', 'label is-head', { title: row.heads.join('\n') }, [`+${more}`])]
+      : []),
+    ...row.tags.map(tag => make('span', 'label is-tag', { title: words.__('Tag') }, [`#${tag}`]))
+  ];
+}
+
+function spoken({ row, isPosition, now, words }: IRowLook): string {
+  const parts = [
+    row.name,
+    stateText(row, words) || words.__('done'),
+    isPosition ? words.__('you are here') : '',
+    row.heads.length > 0
+      ? words.__('head of %1', row.heads.join(', '))
+      : words.__('on %1', row.branch),
+    ...row.tags.map(tag => words.__('tag %1', tag)),
+    row.note,
+    words.__('age %1', age(row.created_at, now)),
+    row.duration_s === null ? '' : words.__('took %1', duration(row.duration_s)),
+    row.size_bytes === null ? '' : bytes(row.size_bytes),
+    row.cost_usd ? money(row.cost_usd) : ''
+  ];
+  return parts.filter(part => part !== '').join(', ');
+}

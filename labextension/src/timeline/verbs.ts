@@ -1,0 +1,19 @@
+import type { IDetails, IDifference, IWritten } from '../records';
+
+/** What the view asks for; the widget and the sidebar each know how to get it. */
+export interface IVerbs {
+  details(ref: string): Promise<IDetails>;
+  diff(a: string, b: string): Promise<IDifference>;
+  rewind(ref: string): Promise<IWritten>;
+  /** `values` are expressions by variable, evaluated in the restored namespace. */
+  fork(
+    ref: string,
+    branch: string | null,
+    values: Readonly<Record<string, string>>
+  ): Promise<IWritten>;
+  rerun(ref: string, options: { everything: boolean; fresh: boolean }): Promise<IWritten>;
+  switch(branch: string): Promise<IWritten>;
+  tag(ref: string, tag: string): Promise<IWritten>;
+  untag(ref: string, tag: string): Promise<IWritten>;
+  note(ref: string, note: string): Promise<IWritten>;
+}

@@ -1,0 +1,64 @@
+/** The anywidget entry: traits → view, clicks → messages. Keeps nothing between two views. */
+
+import { Kernel } from './api';
+import { asRows, asStatus } from './checks';
+import { TimelineView } from './timeline/view';
+
+/** The part of anywidget's model that is used here. */
+interface IModel {
+  get(name: string): unknown;
+  on(event: string, callback: (message: unknown) => void): void;
+  off(event: string, callback: (message: unknown) => void): void;
+  send(message: object): void;
+}
+
+/** Draws into `el`; returns what ends it. */
+function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
+  const kernel = new Kernel(
+    message => {
+      model.send(message);
+    },
+    () => view.isBusy
+  );
+  const view = new TimelineView(el, kernel);
+  const refresh = (): void => {
+    kernel.heard();
+    try {
+      const older = model.get('older');
+      view.show(
+        asRows(model.get('rows'), 'rows'),
+        asStatus(model.get('status'), 'status'),
+        typeof older === 'number' ? older : 0
+      );
+    } catch (error) {
+      view.tell(error instanceof Error ? error.message : String(error), true);
+    }
+  };
+  // One message may change all three traits: draw once.
+  let planned = 0;
+  const plan = (): void => {
+    planned ||= window.requestAnimationFrame(() => {
+      planned = 0;
+      refresh();
+    });
+  };
+  const receive = (message: unknown): void => {
+    kernel.receive(message);
+  };
+  for (const name of ['rows', 'status', 'older']) {
+    model.on(`change:${name}`, plan);
+  }
+  model.on('msg:custom', receive);
+  refresh();
+  return () => {
+    for (const name of ['rows', 'status', 'older']) {
+      model.off(`change:${name}`, plan);
+    }
+    model.off('msg:custom', receive);
+    window.cancelAnimationFrame(planned);
+    kernel.dispose();
+    view.dispose();
+  };
+}
+
+export default { render };
