@@ -93,7 +93,7 @@ def install(npm: str, source: Path) -> None:
     """
     if has_bundler(source):
         return
-    retries = ["--fetch-retries=1", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=30000"]
+    retries = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"]
     quietly([npm, "ci", "--omit=dev", "--prefer-offline", *retries], source)
 
 
