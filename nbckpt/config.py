@@ -1,16 +1,24 @@
-"""Settings: read once from the environment, then passed down."""
+"""Settings: read once from the environment and the store's `config.json`, then passed down.
+
+Of two that are given, the environment's wins.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
+from nbckpt import policy
+from nbckpt.amounts import bytes_of, seconds_of
 from nbckpt.errors import UsageError
 
 STORE_VARIABLE = "NBCKPT_STORE"
-IDLE_VARIABLE = "NBCKPT_IDLE_S"
+FILE = "config.json"
+_DAY_S = 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +35,126 @@ class Settings:
     track_share
         Of the time that a loop takes, the share that keeping its progress may take.
     idle_s
-        Seconds without a cell after which tables are written and what is kept is looked at again;
-        ``NBCKPT_IDLE_S`` says otherwise, 0 turns it off.
+        Seconds without a cell after which joined cells are kept, tables are written and what is
+        kept is looked at again; 0 turns it off.
+    retention_count, retention_days, max_size
+        What is pruned by itself: all but the newest checkpoints, what is older, what makes the
+        store larger than so many bytes. None: nothing for that reason.
+    auto
+        The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
+    origins
+        Name of each setting that is not the default → where it comes from.
+    problems
+        What of `config.json` could not be read and was left out, one sentence each.
     """
 
     store: Path = Path(".nbckpt")
     patience_s: float = 1.0
     track_share: float = 0.2
     idle_s: float = 5.0
+    retention_count: int | None = None
+    retention_days: float | None = None
+    max_size: int | None = None
+    auto: str = ""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+class Row(NamedTuple):
+    """One setting, for people."""
+
+    name: str
+    value: str
+    origin: str
+    meaning: str
+
+
+class _Kind(NamedTuple):
+    """How a setting is written.
+
+    Attributes
+    ----------
+    read
+        Its value from a text; raises `ValueError` or `UsageError`.
+    what
+        What its text may be.
+    meaning
+        What it does, for people.
+    """
+
+    read: Callable[[str], object]
+    what: str
+    meaning: str
+
+
+class KeepsConfig(Protocol):
+    """A store, which alone touches its `config.json`."""
+
+    def config_text(self) -> str | None:
+        """What the file holds; None if there is none."""
+
+    def write_config(self, text: str) -> None:
+        """Replace the file as a whole."""
+
+
+def _seconds(text: str) -> float:
+    return _at_least(0, seconds_of(text, default_unit="s"))
+
+
+def _days(text: str) -> float:
+    return _at_least(0, seconds_of(text, default_unit="d") / _DAY_S)
+
+
+def _share(text: str) -> float:
+    share = _at_least(0, float(text))
+    if share > 1:
+        raise ValueError
+    return share
+
+
+def _count(text: str) -> int:
+    return int(_at_least(1, int(text)))
+
+
+def _policy(text: str) -> str:
+    return str(policy.parse(text))
+
+
+def _at_least(least: float, number: float) -> float:
+    if not least <= number < float("inf"):
+        raise ValueError
+    return number
+
+
+_KINDS = {
+    "patience_s": _Kind(
+        _seconds, "a number of seconds, or 0", "how long a checkpoint cell waits for the disk"
+    ),
+    "track_share": _Kind(
+        _share, "a number from 0 to 1", "share of a loop's time that keeping its progress may take"
+    ),
+    "idle_s": _Kind(
+        _seconds, "a number of seconds, or 0", "how long no cell ran before work is kept; 0: never"
+    ),
+    "retention_count": _Kind(
+        _count, "a number of checkpoints, 1 or more", "how many of the newest checkpoints are kept"
+    ),
+    "retention_days": _Kind(
+        _days, "a number of days, such as 30", "how old checkpoints may become, in days"
+    ),
+    "max_size": _Kind(
+        bytes_of, "a size, such as 2GB", "how large the store may become, in bytes"
+    ),
+    "auto": _Kind(_policy, f"a policy: {policy.USAGE}", "what `%load_ext nbckpt` begins with"),
+}  # fmt: skip
+
+NAMES = tuple(_KINDS)
+"""The settings that a store's `config.json` may have."""
+
+
+def variable_of(name: str) -> str:
+    """The environment's name of a setting."""
+    return f"NBCKPT_{name.upper()}"
 
 
 def settings_from(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -47,18 +167,119 @@ def settings_from(environ: Mapping[str, str] = os.environ) -> Settings:
     """
     settings = Settings()
     if store := environ.get(STORE_VARIABLE):
-        settings = replace(settings, store=Path(store).expanduser())
-    if idle := environ.get(IDLE_VARIABLE):
-        settings = replace(settings, idle_s=_seconds(IDLE_VARIABLE, idle))
+        origins = {"store": STORE_VARIABLE}
+        settings = replace(settings, store=Path(store).expanduser(), origins=origins)
+    for name in NAMES:
+        if text := environ.get(variable_of(name)):
+            settings = _with(settings, name, text, variable_of(name))
     return settings
 
 
-def _seconds(variable: str, text: str) -> float:
+def with_stored(settings: Settings, stored: str | None) -> Settings:
+    """`settings` with what a store's `config.json` says where the environment is silent.
+
+    Whoever edits the file by hand errs now and then: what cannot be read is left out, and
+    `problems` says so.
+
+    Parameters
+    ----------
+    stored
+        Text of the file; None if there is none.
+    """
     try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        message = f"{variable} is {text!r}; it is a number of seconds, or 0"
+        members = _members(stored)
+    except UsageError as problem:
+        return replace(settings, problems=(*settings.problems, str(problem)))
+    for name, value in members.items():
+        if name in settings.origins:
+            continue
+        try:
+            settings = _with(settings, name, _text_of(value), FILE)
+        except UsageError as problem:
+            message = f"{problem}; it is left out"
+            settings = replace(settings, problems=(*settings.problems, message))
+    return settings
+
+
+def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Settings:
+    """The settings that hold for a store: the environment's, then the store's own."""
+    return with_stored(settings or settings_from(), store.config_text())
+
+
+def write_setting(store: KeepsConfig, name: str, text: str) -> None:
+    """Have the store remember a setting for all who open it; an empty `text` forgets it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such setting, it cannot be `text`, or `config.json` is damaged.
+    StoreError
+        If the disk refuses.
+    """
+    if name not in _KINDS:
+        message = f"{name}: there is no such setting; there are {', '.join(NAMES)}"
         raise UsageError(message)
-    return seconds
+    members = _members(store.config_text())
+    members.pop(name, None)
+    if text.strip():
+        _with(Settings(), name, text, name)
+        members[name] = _number_or_text(text.strip())
+    store.write_config(json.dumps(members, indent=2) + "\n")
+
+
+def table(settings: Settings) -> list[Row]:
+    """Every setting: its value, where that comes from, and what it means."""
+    names = {"store": "where checkpoints are", **{n: k.meaning for n, k in _KINDS.items()}}
+    return [
+        Row(name, _shown(name, settings), settings.origins.get(name, "default"), meaning)
+        for name, meaning in names.items()
+    ]
+
+
+def _shown(name: str, settings: Settings) -> str:
+    value = getattr(settings, name)
+    if value in (None, ""):
+        return "off" if name == "auto" else "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _with(settings: Settings, name: str, text: str, origin: str) -> Settings:
+    """`settings` with one more; `origin` is what the message of an error names."""
+    where = origin if origin != FILE else f"{FILE}: {name}"
+    kind = _KINDS.get(name)
+    if kind is None:
+        message = f"{where} is no setting; there are {', '.join(NAMES)}"
+        raise UsageError(message)
+    try:
+        value = kind.read(text)
+    except (ValueError, UsageError) as error:
+        message = f"{where} is {text!r}; it is {kind.what}"
+        raise UsageError(message) from error
+    return replace(settings, **{name: value}, origins={**settings.origins, name: origin})  # type: ignore[arg-type]
+
+
+def _members(stored: str | None) -> dict[str, object]:
+    if stored is None or not stored.strip():
+        return {}
+    try:
+        members = json.loads(stored)
+    except ValueError as error:
+        message = f"{FILE} cannot be read, and nothing of it counts: {error}"
+        raise UsageError(message) from error
+    if not isinstance(members, dict):
+        message = f'{FILE} cannot be read, and nothing of it counts: write {{"auto": "on"}}'
+        raise UsageError(message)
+    return members
+
+
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _number_or_text(text: str) -> object:
+    """The JSON value of a setting: a number where it is written as one."""
+    try:
+        number = json.loads(text)
+    except ValueError:
+        return text
+    return number if type(number) in (int, float) else text

@@ -166,6 +166,7 @@ def restore_all(session: Session, target: Checkpoint, *, delete: bool = True) ->
     gone = present - set(manifest) - left if delete else set()
     gone |= {r.variable for r in loaded.failed} & present
     take(session, target, loaded, sorted(gone))
+    session.joining.forget()
     hidden = randomness.NAMES
     return Moved(
         checkpoint=target,

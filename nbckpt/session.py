@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import forks, marks, moves, randomness
 from nbckpt.capture import Captured, Capturer
-from nbckpt.config import Settings, settings_from
+from nbckpt.config import Settings, settings_from, settings_of
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
+from nbckpt.joining import Joining, end_at_exit
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
+from nbckpt.policy import OFF, Policy
 from nbckpt.records import event_record, head_record, session_record
 from nbckpt.reducers import Reducer
 from nbckpt.selection import Selection, missing
@@ -93,7 +96,10 @@ class Session:
         self.guards_blocks = False
         self.reruns = False
         self.seeded: set[str] = set()
-        self._begun = False
+        self.policy: Policy = OFF
+        self.joining = Joining(self)
+        self.begun = False
+        self.ended = False
         self.tables = TableKeeper(store)
         self.writing = Writing(self.timeline)
         self.refresh()
@@ -275,6 +281,7 @@ class Session:
             omitted=captured.omitted,
             seeded=tuple(sorted(self.seeded)),
             inherited=self.timeline.inherited(self.position),
+            joined=tuple(self.joined) if state == "done" and not captured.omitted else (),
         )
 
     def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:
@@ -300,6 +307,7 @@ class Session:
             self.timeline.apply(record)
         if checkpoint.state == "done":
             self.position = checkpoint.id
+            self.joining.kept(checkpoint, written)
         patience = self.settings.patience_s if patience_s < 0 else patience_s
         try:
             _await(written, None if sync else patience)
@@ -339,14 +347,30 @@ class Session:
                 if told not in self.writing.news:
                     self.writing.news.append(told)
 
+    @property
+    def joined(self) -> list[Cell]:
+        """Cells that ran well since the position and were not kept by themselves."""
+        return self.joining.cells
+
+    def event(self, name: str) -> Checkpoint | None:
+        """Say that something happened: under ``%nbckpt auto event`` a checkpoint, else a note.
+
+        Returns
+        -------
+        Checkpoint or None
+            What was made, under `name`; None if the policy does not wait for this event.
+        """
+        return self.joining.event(name)
+
     def record_event(self, kind: str, **members: object) -> None:
         """Note something that happened; not waited for."""
         self.append([event_record(kind, self.id, members)], durable=False)
 
     def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
         """Have records written to this session's journal; done when they are durable."""
-        if not self._begun:
-            self._begun = True
+        if not self.begun:
+            self.begun = True
+            end_at_exit(self)
             records = [session_record(self.id, self.notebook), *records]
         written = self.store.append(records, durable=durable)
         self.writing.remember(written)
@@ -460,6 +484,7 @@ class Session:
         self.ran(self.running)
         if self.running is not None:
             self.capturer.touched(self.capturer.quick_to_look_at())
+        self.joining.keep_aside()
 
 
 def open_session(
@@ -486,6 +511,9 @@ def open_session(
     """
     settings = settings_from()
     store = Store.open(Path(path) if path is not None else settings.store)
+    settings = settings_of(store, settings)
+    for problem in settings.problems:
+        warnings.warn(problem, stacklevel=3)
     return Session(
         store, namespace, notebook=notebook, branch=branch, hidden=hidden, settings=settings
     )

@@ -11,7 +11,7 @@ from nbckpt.storage.disk import create_beside, refusal, refused, sync_folder
 FORMAT = 2
 MARK = "format.json"
 ROOMS = ("journal", "packs", "tables", "history")
-OWN = frozenset({MARK, ".gitignore", *ROOMS})
+OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
 
 
 def open_folder(path: Path, *, create: bool) -> None:

@@ -16,6 +16,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
+from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.folder import open_folder
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
@@ -104,6 +105,14 @@ class Store:
     def damages(self) -> list[str]:
         """A sentence for each line or index that was met and cannot be read."""
         return [*self._journals.damages, *self._index.damages]
+
+    def config_text(self) -> str | None:
+        """What its `config.json` holds; None if there is none."""
+        return read_config(self.path)
+
+    def write_config(self, text: str) -> None:
+        """Replace its `config.json`."""
+        write_config(self.path, text)
 
     # -- bytes
 

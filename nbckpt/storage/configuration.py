@@ -1,0 +1,39 @@
+"""The store's `config.json`: what its users have set, as text; `nbckpt.config` reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nbckpt.errors import StoreError
+from nbckpt.storage.disk import create_beside, refused
+
+CONFIG = "config.json"
+
+
+def read_config(path: Path) -> str | None:
+    """What the file of the store at `path` holds; None if there is none.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be read.
+    """
+    try:
+        return (path / CONFIG).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        message = f"{path / CONFIG} cannot be read: {error.strerror}"
+        raise StoreError(message) from error
+
+
+def write_config(path: Path, text: str) -> None:
+    """Replace the file as a whole, durably.
+
+    Raises
+    ------
+    StoreError
+        If the disk refuses.
+    """
+    with refused(path / CONFIG), create_beside(path / CONFIG) as beside:
+        beside.write_text(text, encoding="utf-8")
