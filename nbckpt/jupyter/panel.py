@@ -1,0 +1,178 @@
+"""What a view of the timeline asks, and the answers: the one place that speaks its protocol.
+
+The widget asks through this, and whatever else shows a timeline. Reads are answered on any thread;
+writes change the namespace, so who asks sees to it that no cell runs (`nbckpt.jupyter.turns`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.errors import NbckptError, UsageError
+from nbckpt.jupyter.cells import Cells
+from nbckpt.model import Checkpoint
+from nbckpt.report import moved_lines
+from nbckpt.rows import details_of, status_of
+from nbckpt.session import Session
+
+if TYPE_CHECKING:
+    from nbckpt.moves import Moved
+
+Args: TypeAlias = Mapping[str, Any]
+Answer: TypeAlias = dict[str, Any]
+
+READS = frozenset({"details", "diff"})
+WRITES = frozenset({"rewind", "fork", "rerun", "switch", "tag", "untag", "note"})
+
+
+class Panel:
+    """Answers for one session."""
+
+    def __init__(self, session: Session, shell: InteractiveShell, cells: Cells) -> None:
+        self._session = session
+        self._shell = shell
+        self._cells = cells
+        self._ops: dict[str, Callable[[Args], Answer]] = {
+            "details": self._details,
+            "diff": self._diff,
+            "rewind": self._rewind,
+            "fork": self._fork,
+            "rerun": self._rerun,
+            "switch": self._switch,
+            "tag": self._tag,
+            "untag": self._untag,
+            "note": self._note,
+        }
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nbckpt still follows the shell's cells for this session."""
+        return self._cells.transform in self._shell.input_transformers_cleanup
+
+    def status(self, busy: Args | None = None) -> Answer:
+        """Where the session stands, now."""
+        return status_of(self._session, now=time.time(), busy=busy)
+
+    def answer(self, op: str, args: Args) -> Answer:
+        """`{"ok": True, "result": …}`, or `{"ok": False, "error": …}` with one sentence.
+
+        Parameters
+        ----------
+        op
+            One of `READS`, or of `WRITES` if this is the main thread and no cell runs.
+        args
+            Its arguments, as they came from outside.
+        """
+        try:
+            self._require_open()
+            if op not in self._ops:
+                message = f"{op!r} is nothing that can be asked here: {', '.join(self._ops)} are"
+                raise UsageError(message)
+            if op in WRITES:
+                self._session.running = None  # as a call from outside a cell
+            return {"ok": True, "result": self._ops[op](args)}
+        except NbckptError as problem:
+            return refusal(str(problem), type(problem).__name__)
+        except KeyboardInterrupt:
+            return refusal(f"{op} was interrupted", "KeyboardInterrupt")
+        except Exception as error:  # a view never breaks the kernel, and is told all the same
+            text = f"{op} failed by a defect in nbckpt: {type(error).__name__}: {error}"
+            return refusal(text, type(error).__name__)
+
+    def _require_open(self) -> None:
+        if not self.is_open:
+            message = "nbckpt is not loaded any more: `%load_ext nbckpt`, then `%timeline`"
+            raise UsageError(message)
+
+    # -- reads
+
+    def _checkpoint(self, args: Args) -> Checkpoint:
+        """The one that is meant; nothing new is read, which is for who writes."""
+        s = self._session
+        ref = _text(args, "ref")
+        return s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
+
+    def _details(self, args: Args) -> Answer:
+        return details_of(self._session, self._checkpoint(args))
+
+    def _diff(self, args: Args) -> Answer:
+        from nbckpt.comparison import compare
+
+        record: Answer = compare(self._session, _text(args, "a"), _text(args, "b")).as_record()
+        return record
+
+    # -- writes
+
+    def _rewind(self, args: Args) -> Answer:
+        return self._moved(self._session.rewind(_text(args, "ref")), "rewound to")
+
+    def _fork(self, args: Args) -> Answer:
+        values = args.get("values") or {}
+        if not isinstance(values, Mapping):
+            message = "fork: 'values' is name → expression"
+            raise UsageError(message)
+        expressions = {str(name): str(value) for name, value in values.items()}
+        branch = args.get("branch") or None
+        moved = self._session.fork(_text(args, "ref"), branch, expressions=expressions)
+        return self._moved(moved, f"on new branch {self._session.branch!r}, forked at")
+
+    def _switch(self, args: Args) -> Answer:
+        moved = self._session.switch(_text(args, "branch"))
+        return self._moved(moved, f"on branch {self._session.branch!r}, at")
+
+    def _moved(self, moved: Moved, did: str) -> Answer:
+        return {
+            **self._told("\n".join(moved_lines(moved, did))),
+            "checkpoint": moved.checkpoint.id,
+            "failed": [refusal._asdict() for refusal in moved.failed],
+        }
+
+    def _rerun(self, args: Args) -> Answer:
+        from nbckpt import rerun
+        from nbckpt.jupyter.rerunning import rerun_in
+
+        done = rerun_in(
+            self._shell,
+            self._cells,
+            self._session,
+            _text(args, "ref"),
+            everything=bool(args.get("everything")),
+            fresh=bool(args.get("fresh")),
+            quiet=True,
+        )
+        return {**rerun.as_record(done), **self._told(done.text())}
+
+    def _tag(self, args: Args) -> Answer:
+        tag = _text(args, "tag")
+        checkpoint = self._session.tag(_text(args, "ref"), tag)
+        return self._told(f"tagged {checkpoint.name!r} with {tag!r}")
+
+    def _untag(self, args: Args) -> Answer:
+        tag = _text(args, "tag")
+        checkpoint = self._session.tag(_text(args, "ref"), tag, delete=True)
+        return self._told(f"took tag {tag!r} off {checkpoint.name!r}")
+
+    def _note(self, args: Args) -> Answer:
+        note = str(args.get("note") or "")
+        checkpoint = self._session.note(_text(args, "ref"), note)
+        return self._told(f"{'noted at' if note else 'took the note off'} {checkpoint.name!r}")
+
+    def _told(self, text: str) -> Answer:
+        return {"text": text, "status": self.status()}
+
+
+def refusal(text: str, kind: str) -> Answer:
+    """The answer to what cannot be done."""
+    return {"ok": False, "error": text, "kind": kind}
+
+
+def _text(args: Args, name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str) or not value.strip():
+        message = f"{name!r} is missing: give a text"
+        raise UsageError(message)
+    return value.strip()

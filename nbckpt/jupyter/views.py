@@ -1,0 +1,134 @@
+"""The views of one session's timeline: keeps what they show up to date, and answers them.
+
+A view is told of what changed from a thread of its own, a few times a second at most: a cell never
+waits for it, and a cell of a millisecond does not send a thousand rows.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from nbckpt.jupyter import turns
+from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.panel import WRITES, Panel
+from nbckpt.jupyter.throttle import Throttle
+from nbckpt.rows import Listed, Listing
+
+BRIEF_S = 0.2
+"""Of what takes less, no view says that it runs."""
+
+
+class View(Protocol):
+    """What shows a timeline."""
+
+    def show(self, listed: Listed, status: Mapping[str, Any]) -> None:
+        """Show this from now on; called from any thread, one at a time."""
+
+
+class Views:
+    """Those of one session; closed ones are forgotten."""
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        self.panel = Panel(cells.session, cells.shell, cells)
+        self._listing = Listing(cells.session)
+        self._views: weakref.WeakSet[View] = weakref.WeakSet()
+        self._pushing = threading.Lock()
+        self._has_failed = False
+        self._throttle = Throttle(self._push)
+        self._turns = turns.Turns(cells.shell, lambda: self.panel.is_open, self._throttle.ask)
+        cells.session.listeners.append(self._heard)
+        _all.add(self)
+
+    @classmethod
+    def of(cls, cells: Cells) -> Views:
+        """The views of a session, made by the first that asks: in a cell."""
+        return next((views for views in list(_all) if views.cells is cells), None) or cls(cells)
+
+    def now(self) -> tuple[Listed, dict[str, Any]]:
+        """What there is to show."""
+        listed = self._listing.list()
+        return listed, self.panel.status(self._busy(listed))
+
+    def add(self, view: View) -> None:
+        """Keep a view up to date, for as long as somebody holds it."""
+        self._views.add(view)
+
+    def forget(self, view: View) -> None:
+        """Keep it up to date no longer."""
+        self._views.discard(view)
+
+    def request(self, content: object, reply: Callable[[dict[str, Any]], object]) -> None:
+        """Answer what came from outside: reads at once, writes when no cell runs.
+
+        Parameters
+        ----------
+        content
+            `{"id": …, "op": …, "args": {…}}`.
+        reply
+            Sends an answer; for a write that has to wait, before it one that says so.
+        """
+        if not isinstance(content, Mapping) or "op" not in content:
+            return  # of another protocol
+        number, op, args = content.get("id"), str(content["op"]), content.get("args") or {}
+
+        def do() -> None:
+            reply({"id": number, **self.panel.answer(op, args)})
+            if op in WRITES:
+                self._throttle.ask()
+
+        if op in WRITES and self.panel.is_open:
+            if self._turns.is_taken:
+                reply({"id": number, "waits": turns.WAITS})
+            self._turns.take(do)
+            return
+        do()
+
+    # -- what changes
+
+    def _heard(self, _: str) -> None:
+        self._throttle.ask()
+
+    def _push(self) -> None:
+        if not self.panel.is_open:
+            return
+        with self._pushing:
+            try:
+                listed, status = self.now()
+                for view in list(self._views):
+                    view.show(listed, status)
+            except Exception as error:  # a view never breaks the kernel; the next prompt says it
+                if not self._has_failed:
+                    self._has_failed = True
+                    news = self.cells.session.writing.news
+                    text = f"by a defect in nbckpt: {type(error).__name__}: {error}"
+                    news.append(f"%timeline no longer shows all that happens, {text}")
+
+    def _busy(self, listed: Listed) -> dict[str, Any] | None:
+        """What runs: the name of its checkpoint, if it has one, and how far its loop came."""
+        began_at = self._turns.began_at
+        if began_at is None:
+            return None
+        if time.time() - began_at < BRIEF_S:
+            self._throttle.ask()  # it may go on for long
+            return None
+        busy = {"name": self._name_of_running(), "began_at": began_at, "done": None, "total": None}
+        newest = next((r for r in reversed(listed.rows) if r["state"] == "partial"), None)
+        if newest is not None and newest["created_at"] >= began_at:
+            done, total = newest["progress"] or (None, None)
+            busy.update(name=newest["name"], done=done, total=None if total == -1 else total)
+        return busy
+
+    def _name_of_running(self) -> str:
+        latest, running = self.cells.latest, self.cells.session.running
+        if latest is None or running is None or latest.tree is not running:
+            return ""
+        return latest.request.name
+
+
+_all: weakref.WeakSet[Views] = weakref.WeakSet()
+"""Each is held by its session, which calls it."""

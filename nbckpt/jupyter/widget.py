@@ -1,0 +1,136 @@
+"""`%timeline`: the timeline as a widget, in every front end that shows anywidgets.
+
+The kernel's side of it. What is drawn is `static/timeline.js`, built from `labextension/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+
+from nbckpt import report
+from nbckpt.errors import UsageError
+from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.views import Views
+from nbckpt.rows import Listed
+
+CODE = Path(__file__).with_name("static") / "timeline.js"
+WIDTH = 110
+"""Characters that an output area has room for."""
+NEWEST = 100
+"""Checkpoints in the text that stands for the widget where none can be shown."""
+
+
+def show(cells: Cells) -> None:
+    """Show the timeline of a notebook under the running cell; it stays up to date.
+
+    Raises
+    ------
+    UsageError
+        If this installation has no view.
+    """
+    cell_id = _cell_id(cells.shell)
+    widget = TimelineWidget(Views.of(cells), _code(), cell_id)
+    for other in [w for w in _shown if w is not widget and w.cell_id == cell_id != ""]:
+        other.close()  # its output is gone: the cell that showed it has run again
+    _shown[:] = [w for w in _shown if w.comm is not None] + [widget]
+    display(widget)
+
+
+def _code() -> str:
+    try:
+        return CODE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = (
+            "this installation of nbckpt has no timeline view: `pip install` it again where "
+            "Node.js is, or use `%nbckpt log`"
+        )
+        raise UsageError(message) from None
+
+
+def _cell_id(shell: InteractiveShell) -> str:
+    """The front end's id of the running cell; empty if it tells none."""
+    get_parent = getattr(shell, "get_parent", None)  # of kernels alone
+    message: dict[str, Any] = (get_parent and get_parent()) or {}
+    return str(message.get("metadata", {}).get("cellId") or "")
+
+
+class TimelineWidget(anywidget.AnyWidget):
+    """What the front end's model holds, and the messages it sends.
+
+    Attributes
+    ----------
+    rows, status, older
+        What is shown (`nbckpt.rows`); never set by the front end.
+    cell_id
+        The front end's id of the cell that shows it.
+    """
+
+    is_nbckpts_own = True
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    rows: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    status = traitlets.Dict().tag(sync=True)
+    older = traitlets.Int().tag(sync=True)
+
+    def __init__(self, views: Views, code: str, cell_id: str) -> None:
+        self._views = views
+        self.cell_id = cell_id
+        listed, status = views.now()
+        super().__init__(_esm=code, rows=listed.rows, status=status, older=listed.older)
+        views.add(self)
+
+    def show(self, listed: Listed, status: Mapping[str, Any]) -> None:
+        """Send the front end what is new."""
+        with self.hold_sync():
+            self.rows, self.older = listed.rows, listed.older
+            if {**self.status, "now": 0} != {**status, "now": 0}:
+                self.status = dict(status)
+
+    # -- the comm
+
+    def open(self) -> None:
+        """Open the comm."""
+        super().open()
+        # Its own way round a message tells IPython that something was executed. On the thread of
+        # a subshell that would show, and close, the figures of a cell that is drawing them.
+        self.comm.handle_msg = self._handle_msg
+        self.comm.on_close(lambda _: self.close())
+
+    def close(self) -> None:
+        """Close the comm, and be told of nothing more."""
+        self._views.forget(self)
+        super().close()
+
+    def _handle_custom_msg(self, content: object, buffers: object) -> None:  # noqa: ARG002
+        """Answer the front end; on the thread where its message came."""
+        self._views.request(content, self.send)
+
+    def _send(self, msg: object, buffers: object = None) -> None:
+        super()._send(msg, buffers=buffers)
+        # ipykernel 7.4 hands the next message to the shell that published last on the comm, so
+        # that it would wait for the running cell. Each message says itself which shell it is for.
+        if self.comm is not None:
+            self.comm.__dict__.pop("_reply_subshell_id", None)
+
+    # -- where no widget can be shown
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        session = self._views.cells.session
+        text = report.log_text(session.timeline, None, session.position, limit=NEWEST, width=WIDTH)
+        return {**data, "text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}, metadata
+
+
+_shown: list[TimelineWidget] = []
+"""Those that are open, as their front ends are not asked whether they still show them."""

@@ -1,0 +1,211 @@
+"""Checkpoints as a timeline view lists them and tells of them: JSON, from records alone.
+
+No value is loaded: types, shapes, sizes and previews are those that were noted when a checkpoint
+was made, and outputs are read from their blob.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from nbckpt import as_json
+from nbckpt.errors import NbckptError
+from nbckpt.model import Checkpoint, Variable
+from nbckpt.moves import AUTOMATIC
+from nbckpt.report import user_names
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+    from nbckpt.storage.store import Store
+
+Row: TypeAlias = dict[str, Any]
+"""One checkpoint in the list."""
+Output: TypeAlias = dict[str, Any]
+
+MOST = 2000
+"""Checkpoints that a view is given; the older ones are counted."""
+MOST_CHARACTERS = 20_000
+"""Of one output's text."""
+MOST_OF_IMAGE = 4_000_000
+"""Characters of an image in base64; of a larger one only its text is shown."""
+PNG = "image/png"
+PLAIN = "text/plain"
+
+
+class Listed(NamedTuple):
+    """Rows, oldest first and a parent before its children; `older` were left out."""
+
+    rows: list[Row]
+    older: int
+
+
+class Listing:
+    """Lists the checkpoints of a session again and again.
+
+    What does not change of a checkpoint is made once. A row that is as it was is the same object,
+    so that who compares two lists need not look into them.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[str, tuple[Checkpoint, Row]] = {}
+
+    def list(self, limit: int = MOST) -> Listed:
+        """The newest checkpoints of all branches, and how many older ones there are."""
+        timeline = self._session.timeline
+        ids = timeline.log(None)
+        heads: dict[str, list[str]] = {}
+        for branch, head in timeline.branches.items():
+            heads.setdefault(head, []).append(branch)
+        known = self._known
+        found: dict[str, Row] = {}
+        for i in reversed(ids[:limit]):
+            checkpoint = timeline.checkpoints[i]
+            at, row = known.get(i, (None, None))
+            if at is not checkpoint or row is None or row["heads"] != heads.get(i, []):
+                parent = checkpoint.parent
+                row = {
+                    **row_of(checkpoint, heads.get(i, ())),
+                    "parent": parent if parent in timeline.checkpoints else None,
+                }
+            found[i] = row
+            known[i] = checkpoint, row
+        if len(known) > 2 * len(found):
+            self._known = {i: known[i] for i in found}
+        return Listed(_parents_first(found), len(ids) - len(found))
+
+
+def _parents_first(rows: Mapping[str, Row]) -> list[Row]:
+    """The rows in their order, but none before its parent: two sessions have two clocks."""
+    placed: dict[str, Row] = {}
+    for i, row in rows.items():
+        above = []
+        at: str | None = i
+        while at is not None and at in rows and at not in placed:
+            above.append(at)
+            at = rows[at]["parent"]
+        if len(above) == 1:
+            placed[i] = row
+            continue
+        placed.update((a, rows[a]) for a in reversed(above))
+    return list(placed.values())
+
+
+def row_of(checkpoint: Checkpoint, heads: Iterable[str] = ()) -> Row:
+    """What the list shows of a checkpoint.
+
+    Parameters
+    ----------
+    heads
+        The branches that point at it.
+    """
+    changed = user_names(checkpoint.changed)
+    progress = checkpoint.progress
+    return {
+        "id": checkpoint.id,
+        "parent": checkpoint.parent,
+        "name": checkpoint.name,
+        "branch": checkpoint.branch,
+        "heads": list(heads),
+        "state": checkpoint.state,
+        "created_at": checkpoint.created_at,
+        "duration_s": checkpoint.duration_s,
+        "size_bytes": _size_of(checkpoint.changed[name] for name in changed),
+        "cost_usd": None,
+        "calls": 0,
+        "tags": [tag for tag in checkpoint.tags if tag != AUTOMATIC],
+        "note": checkpoint.note,
+        "changed": changed,
+        "automatic": AUTOMATIC in checkpoint.tags,
+        "made_by": checkpoint.made_by,
+        "error": checkpoint.error,
+        "progress": None if progress is None else list(progress[1:]),
+        "notebook": checkpoint.notebook,
+    }
+
+
+def _size_of(variables: Iterable[Variable]) -> int:
+    """Bytes of all values; variables that share objects lie in one blob, which counts once."""
+    return sum({v.blob: v.size_bytes for v in variables}.values())
+
+
+def status_of(session: Session, *, now: float, busy: Mapping[str, Any] | None = None) -> Row:
+    """Where a session stands.
+
+    Parameters
+    ----------
+    now
+        Seconds since the epoch.
+    busy
+        What runs: `name`, `began_at`, `done`, `total`.
+    """
+    return {
+        "store": str(session.store.path),
+        "branch": session.branch,
+        "position": session.position,
+        "head": session.timeline.branches.get(session.branch),
+        "before": session.before,
+        "busy": None if busy is None else dict(busy),
+        "now": now,
+    }
+
+
+def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
+    """All that a view tells of one checkpoint."""
+    timeline = session.timeline
+    heads = [b for b, head in timeline.branches.items() if head == checkpoint.id]
+    parent = timeline.checkpoints.get(checkpoint.parent or "")
+    return {
+        "row": {**row_of(checkpoint, heads), "parent": parent and parent.id},
+        "source": checkpoint.cell.source,
+        "execution_count": checkpoint.cell.execution_count,
+        "cell_id": checkpoint.cell.cell_id,
+        "variables": as_json.of_variables(timeline, checkpoint),
+        "removed": user_names(checkpoint.removed),
+        "refused": [refusal._asdict() for refusal in checkpoint.refused],
+        "omitted": list(checkpoint.omitted),
+        "outputs": outputs_of(session.store, checkpoint),
+        "calls": [],
+        "next": list(timeline.next_names(checkpoint.id)),
+        "joined": [cell.source for cell in checkpoint.joined],
+        "parent": parent and {"id": parent.id, "name": parent.name},
+    }
+
+
+def outputs_of(store: Store, checkpoint: Checkpoint) -> list[Output]:
+    """What the cell printed and showed, and how it failed: as text, and images as they were."""
+    outputs: list[Output] = []
+    if checkpoint.outputs is not None:
+        try:
+            recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
+            outputs = [_output_of(output) for output in recorded]
+        except NbckptError as problem:
+            outputs = [_text("error", f"the outputs cannot be read: {problem}")]
+    if checkpoint.error is not None:
+        outputs.append(_text("error", checkpoint.error))
+    return outputs
+
+
+def _output_of(recorded: Mapping[str, Any]) -> Output:
+    if "stream" in recorded:
+        return _text("stream", str(recorded["text"]))
+    kind = "display" if "display" in recorded else "result"
+    data: Mapping[str, Any] = recorded.get(kind) or {}
+    image = data.get(PNG)
+    has_image = isinstance(image, str) and len(image) <= MOST_OF_IMAGE
+    mime = PNG if has_image else next((m for m in data if m != PLAIN), PLAIN)
+    text = data.get(PLAIN)
+    return {
+        **_text(kind, str(text) if text is not None else f"<{mime}>"),
+        "mime": mime,
+        "image": image if has_image else None,
+    }
+
+
+def _text(kind: str, text: str) -> Output:
+    left = len(text) - MOST_CHARACTERS
+    if left > 0:
+        text = f"{text[:MOST_CHARACTERS]}\n… {left:,} more characters"
+    return {"kind": kind, "text": text, "mime": PLAIN, "image": None}
