@@ -13,12 +13,27 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
 Job: TypeAlias = Callable[[], object]
 WAITS = "waits until the cell that runs has ended"
+MOST_OF_LINE = 60
+"""Characters of a cell's first line."""
+
+
+class Doing(NamedTuple):
+    """Something that has the namespace; `began_at` in seconds since the epoch."""
+
+    what: str
+    began_at: float
+
+
+class _Waiting(NamedTuple):
+    what: str
+    job: Job
+    context: contextvars.Context
 
 
 class Turns:
@@ -31,12 +46,7 @@ class Turns:
     is_wanted
         Asked at each cell; once it says no, the shell is left alone.
     changed
-        Called when a cell has begun or ended.
-
-    Attributes
-    ----------
-    began_at
-        When the running cell began, in seconds since the epoch; None if none runs.
+        Called when a cell or a job has begun or ended.
     """
 
     def __init__(
@@ -45,29 +55,30 @@ class Turns:
         self._shell = shell
         self._is_wanted = is_wanted
         self._changed = changed
-        self._running = 1
-        self.began_at: float | None = time.time()
+        self._running = 1  # cells, each within the one before
+        self._cell: Doing | None = Doing("%timeline", time.time())
+        self._job: Doing | None = None
         self._counting = threading.Lock()
-        self._waiting: deque[tuple[contextvars.Context, Job]] = deque()
-        self._is_at_work = False
+        self._waiting: deque[_Waiting] = deque()
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
 
     @property
-    def is_taken(self) -> bool:
-        """Whether a job that is given now has to wait: for a cell, or for another job."""
-        return self.began_at is not None or self._is_at_work
+    def doing(self) -> Doing | None:
+        """What a job that is given now has to wait for: a job, or a cell."""
+        return self._job or self._cell
 
-    def take(self, job: Job) -> None:
+    def take(self, what: str, job: Job) -> None:
         """Do `job` on the main thread when no cell runs.
 
         What it publishes belongs to the message that is being answered now.
         """
+        waiting = _Waiting(what, job, contextvars.copy_context())
         loop = self._loop()
         if loop is None:  # no kernel: the caller's thread is the only one
-            self._do(job)
+            self._do(waiting)
             return
-        self._waiting.append((contextvars.copy_context(), job))
+        self._waiting.append(waiting)
         loop.add_callback(self._work)
 
     def _loop(self) -> Any:
@@ -76,13 +87,13 @@ class Turns:
 
     # -- IPython calls these
 
-    def _begin(self, _: object = None) -> None:
+    def _begin(self, info: Any = None) -> None:
         if not self._is_wanted():
             self._let_go()
             return
         with self._counting:
             self._running += 1
-            self.began_at = self.began_at or time.time()
+            self._cell = self._cell or Doing(_first_line(info), time.time())
         self._changed()
 
     def _end(self, _: object = None) -> None:
@@ -90,7 +101,7 @@ class Turns:
             self._running = max(0, self._running - 1)
             if self._running:
                 return
-            self.began_at = None
+            self._cell = None
         loop = self._loop()
         if self._waiting and loop is not None:
             loop.add_callback(self._work)
@@ -104,25 +115,32 @@ class Turns:
 
     def _work(self) -> None:
         """Do what waits; if a cell runs, its end comes back here."""
-        while self._waiting and not self._running and not self._is_at_work:
-            context, job = self._waiting.popleft()
-            self._is_at_work = True
-            try:
-                context.run(self._do, job)
-            finally:
-                self._is_at_work = False
+        while self._waiting and self.doing is None:
+            waiting = self._waiting.popleft()
+            waiting.context.run(self._do, waiting)
 
-    def _do(self, job: Job) -> None:
+    def _do(self, waiting: _Waiting) -> None:
         """One job, between the two events that IPython has for what is no cell."""
-        interruptible = threading.current_thread() is threading.main_thread()
+        self._job = Doing(waiting.what, time.time())
+        self._changed()
+        is_main = threading.current_thread() is threading.main_thread()
         # Between messages a kernel ignores SIGINT: a rerun could not be interrupted.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler) if interruptible else None
+        before = signal.signal(signal.SIGINT, signal.default_int_handler) if is_main else None
         self._shell.events.trigger("pre_execute")
         try:
-            job()
+            waiting.job()
         except KeyboardInterrupt:  # after the job's own answer: nothing is left to interrupt
             return
         finally:
-            if interruptible:
+            if is_main:
                 signal.signal(signal.SIGINT, before)
             self._shell.events.trigger("post_execute")
+            self._job = None
+            self._changed()
+
+
+def _first_line(info: Any) -> str:
+    """The first line of a cell that says something; `info` is IPython's."""
+    lines = (line.strip() for line in str(getattr(info, "raw_cell", "")).splitlines())
+    line = next((line for line in lines if line), "cell")
+    return line if len(line) <= MOST_OF_LINE else line[: MOST_OF_LINE - 1] + "…"

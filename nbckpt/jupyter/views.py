@@ -82,9 +82,9 @@ class Views:
                 self._throttle.ask()
 
         if op in WRITES and self.panel.is_open:
-            if self._turns.is_taken:
+            if self._turns.doing is not None:
                 reply({"id": number, "waits": turns.WAITS})
-            self._turns.take(do)
+            self._turns.take(op, do)
             return
         do()
 
@@ -109,25 +109,22 @@ class Views:
                     news.append(f"%timeline no longer shows all that happens, {text}")
 
     def _busy(self, listed: Listed) -> dict[str, Any] | None:
-        """What runs: the name of its checkpoint, if it has one, and how far its loop came."""
-        began_at = self._turns.began_at
-        if began_at is None:
+        """What runs: its checkpoint's name, or its first line, and how far its loop came."""
+        doing = self._turns.doing
+        if doing is None:
             return None
-        if time.time() - began_at < BRIEF_S:
+        if time.time() - doing.began_at < BRIEF_S:
             self._throttle.ask()  # it may go on for long
             return None
-        busy = {"name": self._name_of_running(), "began_at": began_at, "done": None, "total": None}
+        busy = {"name": doing.what, "began_at": doing.began_at, "done": None, "total": None}
+        latest = self.cells.latest
+        if latest is not None and latest.tree is self.cells.session.running:
+            busy["name"] = latest.request.name
         newest = next((r for r in reversed(listed.rows) if r["state"] == "partial"), None)
-        if newest is not None and newest["created_at"] >= began_at:
+        if newest is not None and newest["created_at"] >= doing.began_at:
             done, total = newest["progress"] or (None, None)
             busy.update(name=newest["name"], done=done, total=None if total == -1 else total)
         return busy
-
-    def _name_of_running(self) -> str:
-        latest, running = self.cells.latest, self.cells.session.running
-        if latest is None or running is None or latest.tree is not running:
-            return ""
-        return latest.request.name
 
 
 _all: weakref.WeakSet[Views] = weakref.WeakSet()

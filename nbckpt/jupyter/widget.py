@@ -49,8 +49,8 @@ def _code() -> str:
         return CODE.read_text(encoding="utf-8")
     except FileNotFoundError:
         message = (
-            "this installation of nbckpt has no timeline view: `pip install` it again where "
-            "Node.js is, or use `%nbckpt log`"
+            "the timeline was not built: install Node.js 20 or newer, then `pip install "
+            "--force-reinstall --no-deps nbckpt`; `%nbckpt log` shows it as text"
         )
         raise UsageError(message) from None
 

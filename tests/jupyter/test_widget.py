@@ -85,6 +85,7 @@ def test_reads_are_answered_while_a_cell_runs(front: Front) -> None:
     front.use_subshell()
     cell = front.kernel.send("import time; time.sleep(2); print('slept')")
     front.wait(lambda: front.state["status"]["busy"])
+    assert front.state["status"]["busy"]["name"] == "import time; time.sleep(2); print('slept')"
 
     details = front.call("details", ref="a")
 
@@ -207,7 +208,7 @@ def test_tags_and_notes_are_shown_as_soon_as_they_are_there(front: Front) -> Non
 def test_a_write_can_be_interrupted(front: Front) -> None:
     slow = {"x": "__import__('time').sleep(60)"}
     request = front.ask("fork", ref="a", branch="slow", values=slow)
-    time.sleep(0.7)
+    front.wait(lambda: (front.state["status"]["busy"] or {}).get("name") == "fork")
 
     os.kill(front.kernel.pid, signal.SIGINT)
     answer = front.answer(request, 20)
@@ -260,7 +261,7 @@ def test_an_installation_without_the_view_says_what_to_do(front: Front) -> None:
         "except Exception as error:\n    print(type(error).__name__, error)"
     )
 
-    assert "UsageError this installation of nbckpt has no timeline view" in front.text()
+    assert "UsageError the timeline was not built: install Node.js" in front.text()
     assert "%nbckpt log" in front.text()
 
 
