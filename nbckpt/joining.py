@@ -7,37 +7,23 @@ joined first.
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
 import time
-import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nbckpt import lives, policy
+from nbckpt import policy
+from nbckpt.capture import Captured
+from nbckpt.costs import Costs
 from nbckpt.digests import Json
-from nbckpt.errors import NbckptError, UsageError
+from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.policy import Decision, Measured, Spent
 from nbckpt.selection import Selection
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
-
-WEIGHT = 0.3
-"""Of the newest measure, in the average of what saving costs."""
-
-BEHIND_SHARE = 0.1
-"""Of the time that bytes are written behind a cell, what the next cells feel."""
-
-LOOK_AGAIN_S = 600.0
-"""So long the mean time between failures holds."""
-
-_SIZED = ("numpy", "pandas", "polars", "pyarrow", "torch")
 
 
 @dataclass
@@ -61,11 +47,7 @@ class Joining:
         self._ran: list[_Ran] = []
         self._lost_s = 0.0  # of cells that raised: they ran for as long
         self._kept_at = time.monotonic()
-        self._save_s: float | None = None
-        self._behind_s = 0.0
-        self._saves = 0
-        self._failure_s = 0.0
-        self._failure_at = -LOOK_AGAIN_S
+        self._costs = Costs()
 
     # -- what ran
 
@@ -98,23 +80,42 @@ class Joining:
             self._ran[-1].outputs = ()
         self._ran.append(_Ran(name, cell, run_s, cost_usd, outputs))
 
-    def failed(self, run_s: float) -> None:
-        """Count the time of a cell that raised: what it did is not kept either."""
+    def failed(self, name: str, cell: Cell, run_s: float, error: BaseException) -> None:
+        """Note a cell that raised: no rerun repeats it, what it did is kept with the next ones."""
         self._lost_s += run_s
+        session = self._session
+        base = session.timeline.manifest(session.position) if session.position else {}
+        as_before = Captured(base, frozenset(), frozenset(), (), ())
+        draft = session.draft(name, as_before, cell=cell, duration_s=run_s, state="failed")
+        why = f"{type(error).__name__}: {error}"
+        session.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
 
     def kept(self, checkpoint: Checkpoint, written: Future[None]) -> None:
         """Take note of a finished checkpoint, and of how long it is written."""
         self._kept_at, self._lost_s = time.monotonic(), 0.0
         done = [*checkpoint.joined, checkpoint.cell]
         self._ran = [ran for ran in self._ran if not any(ran.cell is cell for cell in done)]
-        began = time.monotonic()
-        written.add_done_callback(lambda _: self._written(time.monotonic() - began))
+        self._costs.follow(written)
 
     def forget(self) -> None:
         """Join nothing any more: the namespace has become another one."""
         self._ran, self._lost_s = [], 0.0
 
+    @property
+    def names(self) -> list[str]:
+        """The joined cells as their user knows them, oldest first."""
+        counts = [(ran.cell.execution_count, ran.name) for ran in self._ran]
+        return [name if count is None else f"In [{count}]" for count, name in counts]
+
     # -- to keep or not to keep
+
+    def follow(self, new: policy.Policy) -> None:
+        """Decide by another policy from now on; what was joined under the old one is kept."""
+        session = self._session
+        if session.policy.joins:
+            self.keep()
+        session.policy = new
+        self._kept_at = time.monotonic()
 
     def decide(self) -> Decision:
         """Whether what is joined is to be kept now, by the session's policy."""
@@ -131,34 +132,7 @@ class Joining:
 
     def measured(self) -> Measured:
         """What saving costs in this session, and how often those of its store fail."""
-        if self._session.policy.kind != "cost":
-            return Measured(self._cost_s(), policy.WORKING_DAY_S)
-        now = time.monotonic()
-        if now - self._failure_at >= LOOK_AGAIN_S:
-            self._failure_at, self._failure_s = now, self._time_between_failures()
-        return Measured(self._cost_s(), self._failure_s)
-
-    def _cost_s(self) -> float:
-        if self._save_s is not None:
-            return self._save_s + BEHIND_SHARE * self._behind_s
-        return policy.estimated_save_s(_size_of(self._session))
-
-    def _time_between_failures(self) -> float:
-        store = self._session.store
-        others = [*store.records("checkpoint"), *store.records("event")]
-        found = lives.lives_of(
-            store.records("session"), others, now=time.time(), is_alive=lives.is_alive
-        )
-        return policy.time_between_failures(found)
-
-    def _measure(self, took_s: float) -> None:
-        """Take in what a checkpoint cost; the first one loads code that the others find there."""
-        self._saves += 1
-        if self._saves > 1:
-            self._save_s = _averaged(self._save_s, took_s)
-
-    def _written(self, took_s: float) -> None:
-        self._behind_s = _averaged(self._behind_s, took_s)
+        return self._costs.measured(self._session)
 
     # -- keeping
 
@@ -185,7 +159,7 @@ class Joining:
             draft = replace(draft, outputs=outputs)
         session.commit(draft, sync=sync, patience_s=0.0)
         if not sync:
-            self._measure(time.perf_counter() - began)
+            self._costs.held(time.perf_counter() - began)
         return draft
 
     def keep_aside(self) -> Checkpoint | None:
@@ -237,58 +211,5 @@ class Joining:
         return draft
 
 
-def _averaged(before: float | None, value: float) -> float:
-    return value if before is None else (1 - WEIGHT) * before + WEIGHT * value
-
-
 def _follows(session: Session, head: Checkpoint, draft: Checkpoint) -> bool:
     return session.timeline.is_ancestor(head.id, draft.id)
-
-
-def _size_of(session: Session) -> int:
-    """Bytes of the namespace, as far as that is told without a look into it."""
-    size = 0
-    for name in session.capturer.user_names():
-        if (kept := session.capturer.kept_as(name)) is not None:
-            size += kept.size_bytes
-            continue
-        value = session.namespace.get(name)
-        if type(value).__module__.partition(".")[0] in _SIZED:
-            count = getattr(value, "nbytes", 0)
-            size += count if isinstance(count, int) else 0
-        elif type(value).__module__ == "builtins":
-            size += sys.getsizeof(value)
-    return size
-
-
-# -- the end of a session -------------------------------------------------------------------
-
-
-def end(session: Session) -> None:
-    """Keep what is joined and note that the session ends as it should; once."""
-    if session.ended:
-        return
-    session.ended = True
-    try:
-        session.joining.keep_aside()
-    finally:
-        if session.begun:
-            with suppress(NbckptError):  # the store was closed: nobody is the wiser
-                session.record_event(lives.ENDED)
-
-
-def end_at_exit(session: Session) -> None:
-    """Have the session ended when the interpreter exits, if it is still there."""
-    reference, pid = weakref.ref(session), os.getpid()
-
-    def last() -> None:
-        if (ending := reference()) is None or os.getpid() != pid:
-            return  # a forked child is a session of its own
-        try:
-            end(ending)
-        except NbckptError as problem:
-            with suppress(Exception):  # there may be no stderr any more
-                sys.stderr.write(f"nbckpt: what ran last was NOT kept: {problem}\n")
-
-    atexit.register(last)
-    weakref.finalize(session, atexit.unregister, last).atexit = False

@@ -18,7 +18,8 @@ from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from, settings_of
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
-from nbckpt.joining import Joining, end_at_exit
+from nbckpt.endings import end_at_exit
+from nbckpt.joining import Joining
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.policy import OFF, Policy

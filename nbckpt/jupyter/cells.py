@@ -9,34 +9,28 @@ before it runs.
 from __future__ import annotations
 
 import ast
-import json
-import re
+import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.core.error import InputRejected
-from IPython.core.inputtransformer2 import cell_magic
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, StoreError, UsageError
-from nbckpt.jupyter import notices
-from nbckpt.model import Cell, Checkpoint
+from nbckpt.jupyter import autos, marking, notices
+from nbckpt.jupyter.autos import Auto, Ended
+from nbckpt.model import Cell
 from nbckpt.session import Session
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.rerun import Runner
     from nbckpt.steps import Request, Step
 
-_MARKER = "%%checkpoint"
-
-_TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
-"""Cell magics below which any text may stand."""
-
 _QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]
-
-_RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
 
 class CellRejected(InputRejected):
@@ -46,22 +40,19 @@ class CellRejected(InputRejected):
         return [str(self)]
 
 
-class Auto(NamedTuple):
-    """What happens to cells that ask for nothing themselves.
+class Asked(NamedTuple):
+    """What a cell that runs inside another is to be, whatever its text says.
 
     Attributes
     ----------
-    keeps
-        They are checkpointed.
-    skips
-        They are restored instead of run when nothing that they read has changed.
-    sync
-        The next cell waits until the checkpoint is durable.
+    request
+        Of its step; None if it is not kept by itself.
+    cell
+        What its checkpoint names.
     """
 
-    keeps: bool = False
-    skips: bool = False
-    sync: bool = False
+    request: Request | None
+    cell: Cell
 
 
 class Cells:
@@ -76,21 +67,17 @@ class Cells:
         self._step: Step | None = None
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
+        self._asked: Asked | None = None
+        self._began = 0.0
         self._owners: dict[str, tuple[str, str]] = {}
         session.guards_blocks = True
+        session.runner = self._runner
 
     # -- IPython calls these ------------------------------------------------------------------
 
     def transform(self, lines: list[str]) -> list[str]:
         """The lines of a cell, its `%%checkpoint` line turned into a marker."""
-        lines = _marker_first(lines)
-        if not lines or not lines[0].startswith(_MARKER):
-            return lines
-        rest = lines[0][len(_MARKER) :]
-        if rest[:1].strip():
-            return lines  # %%checkpointed, or %%checkpoint?
-        marker = f"get_ipython().run_cell_magic('checkpoint', {rest.strip()!r}, '')\n"
-        return [marker, *cell_magic(lines[1:])]
+        return marking.transformed(lines)
 
     def before(self, info: Any) -> None:
         """Remember the cell that is about to run (the event `pre_run_cell`)."""
@@ -104,7 +91,7 @@ class Cells:
             self.session.ran(tree)  # a hidden request, or a cell that runs a cell
             self.session.running = self.session.running or tree
             return tree
-        line = _marked(tree)
+        line = marking.marked(tree)
         if line is not None:
             tree.body = tree.body[1:]
         self._tree = self.session.running = ast.Module(list(tree.body), [])
@@ -115,36 +102,37 @@ class Cells:
 
         Guard(self.session.namespace).guarded(tree)
         request = self._request(line)
-        if request is None:
-            return tree
-        step = self._begin(request, explicit=line is not None)
-        if step is None:
-            return tree
-        if step.todo:
+        step = None if request is None else self._begin(request, explicit=line is not None)
+        if step is not None and not step.todo:
+            from nbckpt.jupyter.setup import setup_statements
+            from nbckpt.jupyter.telling import show_restored
+
+            show_restored(self.shell, step)
+            tree.body = setup_statements(tree)
+        elif step is not None or self.session.policy.joins:
             from nbckpt.jupyter.outputs import Recorder
 
             self._recorder = Recorder(self.shell)
             self._recorder.start()
-        else:
-            self._show_restored(step)
-            from nbckpt.jupyter.setup import setup_statements
-
-            tree.body = setup_statements(tree)
+        self._began = time.perf_counter()
         return tree
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
         if self._info is None or (result is not None and result.info is not self._info):
             return
-        step, tree, recorder = self._step, self._tree, self._recorder
+        info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         self._info = self._step = self._tree = self._recorder = self.session.running = None
         shown = recorder.stop() if recorder is not None else []
+        run_s = time.perf_counter() - self._began
         error = None if result is None else result.error_in_exec or result.error_before_exec
         try:
             if step is not None and step.todo and not self.session.moved:
                 self._end(step, error, shown)
             elif tree is not None and (step is None or step.todo):
                 self.session.ran(tree)
+                if not self.session.moved and not marking.is_our_own(tree):
+                    self._join(Ended(self._cell(info), run_s, error, shown), tree)
         except NbckptError as problem:
             notices.warn(f"{self._name_of(step)} was NOT kept: {problem}")
         except Exception:  # a hook's error never breaks the user's cell
@@ -165,25 +153,19 @@ class Cells:
         from nbckpt.steps import Request
 
         assert self._tree is not None
-        if line is not None:
-            try:
-                request = options.parse(line, default_name=self._default_name())
-                return self._claimed(request)
-            except NbckptError as problem:
-                raise self._rejected(problem) from problem
-        if not self.auto.keeps or _is_our_own(self._tree):
+        if self._asked is not None:
+            return self._asked.request
+        policy = self.session.policy
+        if line is None and (not policy.keeps_each or marking.is_our_own(self._tree)):
             return None
-        rerun = not self.auto.skips or _changes_the_shell(self._tree)
-        return Request(self._default_name(), rerun=rerun, sync=self.auto.sync)
-
-    def _default_name(self) -> str:
-        cell_id = getattr(self._info, "cell_id", None)
-        if cell_id:
-            return f"cell-{_short(cell_id)}"
-        from nbckpt import analysis
-
-        assert self._tree is not None
-        return f"cell-{analysis.digest_of_tree(self._tree)[:8]}"
+        name = marking.default_name(getattr(self._info, "cell_id", None), self._tree)
+        if line is None:
+            rerun = policy.kind != "skip" or marking.changes_the_shell(self._tree)
+            return Request(name, rerun=rerun, sync=self.auto.sync)
+        try:
+            return self._claimed(options.parse(line, default_name=name))
+        except NbckptError as problem:
+            raise self._rejected(problem) from problem
 
     def _claimed(self, request: Request) -> Request:
         """`request`, if nothing else has its name."""
@@ -202,17 +184,18 @@ class Cells:
             self._owners[request.name] = (cell_id, f"In [{self.shell.execution_count - 1}]")
         return request
 
+    def _cell(self, info: Any) -> Cell:
+        if self._asked is not None:
+            return self._asked.cell
+        count = self.shell.execution_count - 1 if info.store_history else None
+        return Cell(info.raw_cell, count, getattr(info, "cell_id", None))
+
     def _begin(self, request: Request, *, explicit: bool) -> Step | None:
         assert self._tree is not None
-        cell = Cell(
-            self._info.raw_cell,
-            self.shell.execution_count - 1 if self._info.store_history else None,
-            getattr(self._info, "cell_id", None),
-        )
         try:
             from nbckpt.steps import Step
 
-            step = Step.begin(self.session, request, cell, self._tree)
+            step = Step.begin(self.session, request, self._cell(self._info), self._tree)
         except StoreError as problem:
             notices.warn(f"cell {request.name!r} runs without a checkpoint: {problem}")
             return None
@@ -225,69 +208,49 @@ class Cells:
             notices.warn(f"cell {request.name!r} runs without a checkpoint, by a defect in nbckpt:")
             traceback.print_exc()
             return None
-        if explicit and step.todo and not request.rerun and _ran_before(step):
-            notices.say(self.shell, f"{request.name!r} runs: {'; '.join(step.why)}")
+        if explicit and self._asked is None:
+            from nbckpt.jupyter.telling import tell_why
+
+            tell_why(self.shell, step)
         self._step = self.latest = step
         return step
 
     def _rejected(self, problem: NbckptError) -> CellRejected:
         return CellRejected(f"{type(problem).__name__}: {problem}")
 
-    def _show_restored(self, step: Step) -> None:
-        checkpoint = step.restored
-        assert checkpoint is not None
-        if checkpoint.outputs is not None:
-            self._show_again(checkpoint.outputs)
-        text = notices.restored_text(checkpoint.name, step.took_s, checkpoint.duration_s)
-        lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
-        if lost:
-            text += "; not kept then: " + "; ".join(map(str, lost))
-        notices.say(self.shell, text, restored=checkpoint.id, name=checkpoint.name)
-
-    def _show_again(self, blob: str) -> None:
-        try:
-            recorded = json.loads(bytes(self.session.store.get_blob(blob)[0]))
-        except NbckptError as problem:
-            notices.warn(f"what this cell showed cannot be shown again: {problem}")
-            return
-        from nbckpt.jupyter import outputs
-
-        outputs.show(self.shell, recorded)
-
     def _end(self, step: Step, error: BaseException | None, shown: list[Any]) -> None:
         if error is not None:
             step.fail(error)
             return
-        is_auto = self.auto.keeps and not self._was_marked(step)
-        patience = 0.0 if is_auto and not step.request.sync else -1.0
+        was_asked_for = marking.has_marker(step.cell.source)
+        patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self.session.head
         checkpoint = step.finish(shown, patience_s=patience)
-        if checkpoint.parent is None and head is not None:
-            self._tell_new_line(head)
-        news = [
-            r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *step.names.binds}
-        ]
-        if news:
-            text = "not kept: " + "; ".join(map(str, news))
-            notices.say(self.shell, text, refused=[r.variable for r in news])
+        from nbckpt.jupyter.telling import tell_kept
 
-    def _tell_new_line(self, head: Checkpoint) -> None:
-        names = [b for b, tip in self.session.timeline.branches.items() if tip == head.id]
-        if names:
-            text = (
-                f"{self.session.branch!r} begins anew here; what was kept before is on "
-                f"{names[0]!r}: %resume {names[0]} goes on there"
-            )
-            notices.say(self.shell, text, branch=names[0])
+        tell_kept(self.shell, self.session, checkpoint, head=head, binds=step.names.binds)
 
-    def _was_marked(self, step: Step) -> bool:
-        source = step.cell.source.lstrip().splitlines(keepends=True)
-        return bool(source) and _marker_first(source)[0].startswith(_MARKER)
+    def _join(self, ended: Ended, tree: ast.Module) -> None:
+        """Join a cell to the next checkpoint, or make that now."""
+        head = self.session.head
+        checkpoint = autos.join(self.session, ended, tree, sync=self.auto.sync)
+        if checkpoint is None:
+            return
+        from nbckpt import analysis
+        from nbckpt.jupyter.telling import tell_kept
+
+        binds = analysis.names_of_tree(tree).binds
+        tell_kept(self.shell, self.session, checkpoint, head=head, binds=binds)
 
     def _name_of(self, step: Step | None) -> str:
         return "this cell" if step is None else f"checkpoint {step.request.name!r}"
 
-    # -- a magic calls this -------------------------------------------------------------------
+    def _runner(self) -> Runner:
+        from nbckpt.jupyter.rerunning import InShell
+
+        return InShell(self.shell, self)
+
+    # -- a magic calls this --------------------------------------------------------------------
 
     def run_marked(self, line: str, source: str) -> None:
         """Run `source` as a `%%checkpoint` cell, where code asks for the magic by its name.
@@ -300,12 +263,22 @@ class Cells:
         if self.transform not in self.shell.input_transformers_cleanup:
             message = "nbckpt no longer follows this notebook's cells: run `%reload_ext nbckpt`"
             raise UsageError(message)
-        info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
+        with self.apart():
+            self.shell.run_cell(f"{marking.MARKER} {line}\n{source}").raise_error()
+
+    @contextmanager
+    def apart(self, asked: Asked | None = None) -> Iterator[None]:
+        """Follow a cell that runs inside another, and then the other again."""
+        session = self.session
+        outer = (self._info, self._step, self._tree, self._recorder, self._began, self._asked)
+        running, session.running = session.running, None
         self._info = self._step = self._tree = self._recorder = None
+        self._asked = asked
         try:
-            self.shell.run_cell(f"{_MARKER} {line}\n{source}").raise_error()
+            yield
         finally:
-            self._info, self._step, self._tree, self._recorder = info, step, tree, recorder
+            self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
+            session.running = running
 
 
 class Transformer(ast.NodeTransformer):
@@ -326,64 +299,3 @@ class Transformer(ast.NodeTransformer):
             notices.warn("this cell runs without a checkpoint, by a defect in nbckpt:")
             traceback.print_exc()
             return node
-
-
-def _marker_first(lines: list[str]) -> list[str]:
-    """The lines of a cell with ``%%checkpoint`` above another cell magic, if it was below it."""
-    text = [i for i, line in enumerate(lines) if line.strip()][:2]
-    if len(text) < 2 or not lines[text[1]].startswith(_MARKER):
-        return lines
-    first = lines[text[0]]
-    if not first.startswith("%%") or first[2:].split(maxsplit=1)[0] in _TEXTS:
-        return lines
-    rest = [line for i, line in enumerate(lines) if i not in text]
-    return [lines[text[1]], first, *rest]
-
-
-def _marked(tree: ast.Module) -> str | None:
-    """The line of the cell's `%%checkpoint`; None if it has none."""
-    first = tree.body[0] if tree.body else None
-    if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Call):
-        return None
-    call = first.value
-    if ast.unparse(call.func) != "get_ipython().run_cell_magic":
-        return None
-    values = [a.value if isinstance(a, ast.Constant) else None for a in call.args]
-    match values:
-        case ["checkpoint", str(line), ""]:
-            return line
-    return None
-
-
-def _short(cell_id: str) -> str:
-    """A cell id as part of a name: random ones cut to what tells them apart, others whole."""
-    if _RANDOM.fullmatch(cell_id):
-        return cell_id[:8]
-    return re.sub(r"[^\w.+-]", "-", cell_id)
-
-
-_OURS = frozenset({"nbckpt", "resume", "rewind", "checkpoint", "load_ext", "unload_ext"})
-
-
-def _is_our_own(tree: ast.Module) -> bool:
-    """Whether a cell does nothing but ask nbckpt for something."""
-    return all(_line_magic(s) in _OURS for s in tree.body)
-
-
-def _line_magic(statement: ast.stmt) -> str | None:
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return None
-    call = statement.value
-    if ast.unparse(call.func) != "get_ipython().run_line_magic":
-        return None
-    name = call.args[0]
-    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
-
-
-def _changes_the_shell(tree: ast.Module) -> bool:
-    """Whether a cell does what no checkpoint can stand for: it moves in the history itself."""
-    return any(_line_magic(s) in _OURS for s in ast.walk(tree) if isinstance(s, ast.stmt))
-
-
-def _ran_before(step: Step) -> bool:
-    return any(c.state == "done" for c in step.session.timeline.named(step.request.name))

@@ -187,6 +187,7 @@ class Idling:
                 self._tell(sweep.found if sweep else set(), "the next checkpoint has it")
                 return
             try:
+                self._session.joining.rest()
                 sweep = sweep or self.verifier.begin()
                 if sweep.go_on(SLICE_S):
                     assert self._loop is not None

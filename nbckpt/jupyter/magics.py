@@ -12,8 +12,8 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
 from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import notices
-from nbckpt.jupyter.cells import Auto, Cells
+from nbckpt.jupyter import autos, notices
+from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.moves import Moved
 
@@ -106,19 +106,7 @@ class CheckpointMagics(Magics):
         return commands[word](rest.strip())
 
     def _auto(self, line: str) -> None:
-        words = line.split()
-        sync = "--sync" in words
-        self._session.reruns = "--rerun" in words
-        match [w for w in words if w not in ("--sync", "--rerun")]:
-            case ["on"]:
-                self._cells.auto = Auto(keeps=True, sync=sync)
-            case ["skip"]:
-                self._cells.auto = Auto(keeps=True, skips=True, sync=sync)
-            case ["off"]:
-                self._cells.auto = Auto()
-            case _:
-                message = f"%nbckpt auto {line}: it is on, off or skip [--sync] [--rerun]"
-                raise UsageError(message)
+        autos.obey(self._cells, line)
 
     def _log(self, line: str) -> None:
         words, limit = _limited(_words(line))
@@ -140,10 +128,8 @@ class CheckpointMagics(Magics):
     def _status(self, _: str) -> None:
         session = self._session
         session.refresh()
-        auto = self._cells.auto
-        mode = "skip" if auto.skips else "on" if auto.keeps else "off"
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
-        print(f"auto        {mode}{' --sync' if auto.sync else ''}")
+        print(autos.status_text(session, self._cells.auto))
         print(f"durable     {session.writing.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
             names = ", ".join(left_out)

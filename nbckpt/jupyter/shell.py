@@ -8,9 +8,10 @@ from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt import current, report
-from nbckpt.config import settings_from
+from nbckpt.config import settings_from, settings_of
+from nbckpt.endings import end
 from nbckpt.errors import NbckptError
-from nbckpt.jupyter import notices
+from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.cells import Cells, Transformer
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
@@ -27,6 +28,7 @@ class Extension:
         self._shell = shell
         settings = settings_from()
         store = Store.open(settings.store)
+        settings = settings_of(store, settings)
         # user_ns_hidden also names what the user may bind anew (`open`, `np` under %pylab).
         hidden = frozenset(shell.user_ns) & frozenset(shell.user_ns_hidden)
         self.session = Session(
@@ -49,6 +51,8 @@ class Extension:
         shell.events.register("post_run_cell", self.cells.after)
         self.idling.attach()
         current.begin(self.session)
+        if auto := self.session.settings.auto:
+            autos.obey(self.cells, auto)
 
     def detach(self) -> None:
         """Let go; what was kept stays kept."""
@@ -64,7 +68,10 @@ class Extension:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         self._forget_magics()
         current.end()
-        self.session.store.close()
+        try:
+            end(self.session)
+        finally:
+            self.session.store.close()
 
     def _forget_magics(self) -> None:
         """Take the magics off, but not what another extension put under one of their names."""
@@ -84,6 +91,8 @@ def load(shell: InteractiveShell) -> None:
     session = extension.session
     text = report.greeting(session.timeline, session.branch, str(session.store.path))
     notices.say(shell, text, branch=session.branch)
+    for problem in session.settings.problems:
+        notices.warn(problem)
 
 
 def unload(shell: InteractiveShell) -> None:

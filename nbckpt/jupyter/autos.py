@@ -1,0 +1,102 @@
+"""`%nbckpt auto`: which policy cells follow that ask for nothing themselves, and the joining."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt import policy
+from nbckpt.digests import Json
+from nbckpt.jupyter.marking import default_name
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.policy import Policy
+from nbckpt.session import Session
+
+if TYPE_CHECKING:
+    from nbckpt.jupyter.cells import Cells
+
+_SYNC, _RERUN = "--sync", "--rerun"
+
+
+class Auto(NamedTuple):
+    """What was asked for.
+
+    Attributes
+    ----------
+    policy
+        When to checkpoint.
+    sync
+        The next cell waits until a checkpoint is durable.
+    rerun
+        No cell and no loop is restored instead of run.
+    """
+
+    policy: Policy = policy.OFF
+    sync: bool = False
+    rerun: bool = False
+
+
+class Ended(NamedTuple):
+    """A cell that ran without a step of its own.
+
+    Attributes
+    ----------
+    shown
+        Its outputs, if they were recorded.
+    """
+
+    cell: Cell
+    run_s: float
+    error: BaseException | None
+    shown: Sequence[Json]
+
+
+def obey(cells: Cells, line: str) -> None:
+    """Follow another policy from the next cell on: what `%nbckpt auto LINE` does.
+
+    Raises
+    ------
+    UsageError
+        If there is no such policy.
+    StoreError
+        If what was joined till now cannot be kept: nothing was changed.
+    """
+    words = line.split()
+    rest = " ".join(word for word in words if word not in (_SYNC, _RERUN))
+    auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
+    cells.session.joining.follow(auto.policy)
+    cells.session.reruns = auto.rerun
+    cells.auto = auto
+
+
+def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Checkpoint | None:
+    """Join a cell to the next checkpoint, or make that now; the checkpoint, if it was made.
+
+    Raises
+    ------
+    StoreError
+        If the disk refuses.
+    """
+    joining = session.joining
+    # Without a policy that keeps what is joined it needs no name.
+    name = default_name(ended.cell.cell_id, tree) if session.policy.joins else ""
+    if ended.error is not None:
+        if session.policy.joins:
+            joining.failed(name, ended.cell, ended.run_s, ended.error)
+        return None
+    joining.ran(name, ended.cell, ended.run_s, outputs=ended.shown)
+    if session.policy.joins and joining.decide().keeps:
+        return joining.keep(sync=sync)
+    return None
+
+
+def status_text(session: Session, auto: Auto) -> str:
+    """What `auto` does, what decides it, and which cells are joined to the next checkpoint."""
+    joining = session.joining
+    joined = joining.names if session.policy.joins else ()
+    text = policy.status_text(session.policy, joining.spent(), joining.measured(), joined)
+    first, *rest = text.splitlines()
+    options = f"{' --sync' * auto.sync}{' --rerun' * auto.rerun}"
+    mode = str(session.policy)
+    return "\n".join([first.replace(mode, f"{mode}{options}", 1), *rest])

@@ -1,0 +1,79 @@
+"""What a user is told and shown of the step that a cell was."""
+
+from __future__ import annotations
+
+import json
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.errors import NbckptError
+from nbckpt.jupyter import notices
+from nbckpt.model import Checkpoint
+from nbckpt.session import Session
+from nbckpt.steps import Step
+
+
+def show_restored(shell: InteractiveShell, step: Step) -> None:
+    """Show again what a restored cell had shown, and say that it was restored."""
+    checkpoint = step.restored
+    assert checkpoint is not None
+    if checkpoint.outputs is not None:
+        _show_again(shell, step.session, checkpoint.outputs)
+    text = notices.restored_text(checkpoint.name, step.took_s, checkpoint.duration_s)
+    lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
+    if lost:
+        text += "; not kept then: " + "; ".join(map(str, lost))
+    notices.say(shell, text, restored=checkpoint.id, name=checkpoint.name)
+
+
+def _show_again(shell: InteractiveShell, session: Session, blob: str) -> None:
+    try:
+        recorded = json.loads(bytes(session.store.get_blob(blob)[0]))
+    except NbckptError as problem:
+        notices.warn(f"what this cell showed cannot be shown again: {problem}")
+        return
+    from nbckpt.jupyter import outputs
+
+    outputs.show(shell, recorded)
+
+
+def tell_why(shell: InteractiveShell, step: Step) -> None:
+    """Say why a cell runs that could have been restored, if it ran before."""
+    named = step.session.timeline.named(step.request.name)
+    if step.todo and not step.request.rerun and any(c.state == "done" for c in named):
+        notices.say(shell, f"{step.request.name!r} runs: {'; '.join(step.why)}")
+
+
+def tell_kept(
+    shell: InteractiveShell,
+    session: Session,
+    checkpoint: Checkpoint,
+    *,
+    head: Checkpoint | None,
+    binds: frozenset[str] | set[str],
+) -> None:
+    """Say what is to be said of a new checkpoint: of a new line, and of what was not kept.
+
+    Parameters
+    ----------
+    head
+        Of the branch, before it.
+    binds
+        Names that the cell bound: what of them was not kept is news.
+    """
+    if checkpoint.parent is None and head is not None:
+        _tell_new_line(shell, session, head)
+    news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
+    if news:
+        text = "not kept: " + "; ".join(map(str, news))
+        notices.say(shell, text, refused=[r.variable for r in news])
+
+
+def _tell_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) -> None:
+    names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
+    if names:
+        text = (
+            f"{session.branch!r} begins anew here; what was kept before is on "
+            f"{names[0]!r}: %resume {names[0]} goes on there"
+        )
+        notices.say(shell, text, branch=names[0])
