@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from nbckpt import moves, reducers
@@ -38,10 +37,8 @@ def fork(
 ) -> Moved:
     """A new branch at `ref`, with other values if some are given; the session is on it."""
     target = session.get(ref)
-    name = _new_branch(session, branch)
-    trees = {n: _parsed(n, text) for n, text in expressions.items()}
-    for variable in (*values, *expressions):
-        _require_variable(variable)
+    name = new_branch(session, branch)
+    trees = _understood(values, expressions)
     moves.keep_unsaved(session, "before-fork")
     with _moving(session, target) as moved:
         session.namespace.update(values)
@@ -49,10 +46,10 @@ def fork(
             session.namespace[variable] = _evaluated(session, variable, tree)
     session.branch = name
     if values or trees:
+        session.ran(_bound_by_hand(values))
+        session.ran(ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items())))
         lines = [_line(n, _text_of(value), value) for n, value in values.items()]
         lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
-        session.ran(_bound_by_hand(values))
-        session.ran(ast.parse("\n".join(lines[len(values) :])))
         made = _keep(session, target.name, lines, (*values, *trees), "fork")
         moved = moved._replace(checkpoint=made)
     else:
@@ -61,18 +58,31 @@ def fork(
     return moved
 
 
+def branch_off(session: Session) -> str:
+    """The name of a new branch where the session stands; it is on it, and nothing else changed.
+
+    Raises
+    ------
+    UsageError
+        If it stands nowhere yet.
+    """
+    if session.position is None:
+        message = "nothing has been checkpointed here yet: there is nothing to branch from"
+        raise UsageError(message)
+    session.branch = new_branch(session, None)
+    session.move_head(session.timeline.checkpoints[session.position])
+    return session.branch
+
+
 def switch(session: Session, branch: str) -> Moved:
     """Go to the head of a branch; what was there is checkpointed first."""
     session.refresh()
     if session.timeline.head(branch) is None:
-        raise BranchNotFoundError(_unknown_branch(session, branch))
-    if branch != session.branch:
-        moves.keep_unsaved(session, "before-switch")
-    elif kept := moves.keep_unsaved(session, "before-switch"):
-        # The branch has moved up to what was there: its head is where the session is.
-        return Moved(kept, (), tuple(kept.changed), (), (), (), 0.0)
+        raise BranchNotFoundError(unknown_branch(session, branch))
+    moves.keep_unsaved(session, "before-switch")
     head = session.timeline.head(branch)
-    assert head is not None
+    if head is None:  # its name went with what was kept just now: it is contained in that
+        raise BranchNotFoundError(unknown_branch(session, branch))
     moved = moves.move(session, head)
     session.branch = branch
     session.move_head(head)
@@ -81,27 +91,47 @@ def switch(session: Session, branch: str) -> Moved:
 
 
 def update(
-    session: Session, ref: str, values: Mapping[str, object], as_step: str | None
+    session: Session,
+    ref: str,
+    values: Mapping[str, object],
+    as_step: str | None,
+    expressions: Mapping[str, str],
 ) -> Checkpoint:
     """A child of `ref` with values that go through the reducers of their variables."""
     target = session.get(ref)
     name = target.name if as_step is None else _step(session, as_step)
-    if not values:
+    trees = _understood(values, expressions)
+    if not values and not trees:
         message = f"update {ref!r}: give the values, as in update({ref!r}, {{'name': value}})"
         raise UsageError(message)
-    for variable in values:
-        _require_variable(variable)
     moves.keep_unsaved(session, "before-update")
     head = session.head
     goes_on = head is not None and head.id == target.id
-    branch = session.branch if goes_on else _new_branch(session, None)
+    branch = session.branch if goes_on else new_branch(session, None)
     with _moving(session, target) as moved:
-        lines = [_reduce(session, target, n, value) for n, value in values.items()]
+        lines = [_reduce(session, target, n, value, _text_of(value)) for n, value in values.items()]
+        for n, tree in trees.items():
+            lines.append(
+                _reduce(session, target, n, _evaluated(session, n, tree), ast.unparse(tree))
+            )
     session.branch = branch
-    session.ran(_bound_by_hand(values))
-    made = _keep(session, name, lines, tuple(values), "update")
+    session.ran(ast.parse("\n".join(lines)))
+    session.ran(_bound_by_hand((*values, *trees)))
+    made = _keep(session, name, lines, (*values, *trees), "update")
     moves.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
     return made
+
+
+def _understood(
+    values: Mapping[str, object], expressions: Mapping[str, str]
+) -> dict[str, ast.Expression]:
+    """The expressions, parsed; raises if one is none, or a name cannot be given."""
+    for variable in (*values, *expressions):
+        _require_variable(variable)
+    if twice := next((n for n in expressions if n in values), None):
+        message = f"{twice!r} is given twice: as a value and as {twice}={expressions[twice]}"
+        raise UsageError(message)
+    return {n: _parsed(n, text) for n, text in expressions.items()}
 
 
 @contextmanager
@@ -115,11 +145,12 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
     except BaseException:
         session.namespace.clear()
         session.namespace.update(before)
-        session.seeded = seeded
         # An expression may have changed an object in place that both states hold.
         session.capturer.touched(None)
         if was[0] is not None:
-            moves.restore_all(session, session.timeline.checkpoints[was[0]])
+            there = session.timeline.checkpoints[was[0]]
+            moves.restore_all(session, there, delete=False)
+        session.seeded = seeded
         session.position, session.before, session.before_branch, session.origin, session.moved = was
         raise
 
@@ -128,10 +159,11 @@ def _keep(
     session: Session, name: str, lines: list[str], given: tuple[str, ...], made_by: str
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""
-    captured = session.capture(moves.EVERYTHING)
-    draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
-    draft = replace(draft, bound=tuple(sorted(given)), made_by=made_by)
-    session.commit(draft)
+    with session.holding():
+        captured = session.capture(moves.EVERYTHING)
+        draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
+        draft = replace(draft, bound=tuple(sorted(given)), made_by=made_by)
+        session.commit(draft)
     return draft
 
 
@@ -143,13 +175,13 @@ def _bound_by_hand(names: Iterable[str]) -> ast.Module:
 # -- names ----------------------------------------------------------------------------------------
 
 
-def _new_branch(session: Session, name: str | None) -> str:
+def new_branch(session: Session, name: str | None) -> str:
     """A name for a new branch: the one that was asked for, if it can be had."""
-    taken = session.timeline.is_branch
+    taken, names = session.timeline.is_branch, session.timeline.names()
     if name is None:
         stem = m["stem"] if (m := _NUMBERED.fullmatch(session.branch)) else session.branch
         n = 2
-        while taken(f"{stem}-{n}") or session.timeline.has_name(f"{stem}-{n}"):
+        while taken(f"{stem}-{n}") or f"{stem}-{n}" in names:
             n += 1
         return f"{stem}-{n}"
     if not _BRANCH.fullmatch(name):
@@ -161,13 +193,16 @@ def _new_branch(session: Session, name: str | None) -> str:
     if taken(name):
         message = f"branch {name!r} exists: choose another name, or `%switch {name}` to go there"
         raise BranchExistsError(message)
-    if session.timeline.has_name(name):
+    if name in names:
         message = f"{name!r} is the name of a checkpoint: choose another name for the branch"
         raise UsageError(message)
     return name
 
 
-def _unknown_branch(session: Session, branch: str) -> str:
+def unknown_branch(session: Session, branch: str) -> str:
+    """The sentence about a branch that does not exist."""
+    from difflib import get_close_matches
+
     known = list(session.timeline.branches)
     close = get_close_matches(branch, known, n=3)
     if not known:
@@ -179,7 +214,9 @@ def _unknown_branch(session: Session, branch: str) -> str:
 
 
 def _step(session: Session, name: str) -> str:
-    known = session.timeline.step_names()
+    from difflib import get_close_matches
+
+    known = session.timeline.names("done")
     if name in known:
         return name
     close = get_close_matches(name, known, n=3)
@@ -219,15 +256,19 @@ def _parsed(variable: str, text: str) -> ast.Expression:
 def _evaluated(session: Session, variable: str, tree: ast.Expression) -> object:
     """The value of an expression in the live namespace."""
     code = compile(tree, f"<{variable}>", "eval")
+    had_builtins = "__builtins__" in session.namespace
     try:
         return eval(code, session.namespace)  # the user's own expression, in the user's namespace
     except Exception as problem:  # whatever the user's code raises
         written = f"{variable}={ast.unparse(tree)}"
         message = f"{written} failed: {type(problem).__name__}: {problem}; nothing was changed"
         raise UsageError(message) from problem
+    finally:
+        if not had_builtins:  # eval has put them there
+            session.namespace.pop("__builtins__", None)
 
 
-def _reduce(session: Session, target: Checkpoint, variable: str, value: object) -> str:
+def _reduce(session: Session, target: Checkpoint, variable: str, value: object, text: str) -> str:
     """Bind what the variable's reducer makes of the old value and a new one; the line for it."""
     namespace = session.namespace
     reducer = session.reducers.get(variable) or reducers.annotated(
@@ -235,7 +276,7 @@ def _reduce(session: Session, target: Checkpoint, variable: str, value: object) 
     )
     if reducer is None or variable not in namespace:
         namespace[variable] = value
-        return _line(variable, _text_of(value), value)
+        return _line(variable, text, value)
     called = getattr(reducer, "__name__", "")
     try:
         namespace[variable] = reducer(namespace[variable], value)
@@ -244,7 +285,7 @@ def _reduce(session: Session, target: Checkpoint, variable: str, value: object) 
         message = f"{failed}: {type(problem).__name__}: {problem}; nothing was changed"
         raise UsageError(message) from problem
     shown = called if called.isidentifier() else "reducer"
-    return _line(variable, f"{shown}({variable}, {_text_of(value)})", value)
+    return _line(variable, f"{shown}({variable}, {text})", value)
 
 
 def _line(variable: str, text: str, value: object) -> str:

@@ -34,6 +34,13 @@ class Lineage:
             self._jumps.clear()
         return late
 
+    def remove(self, node: str) -> None:
+        """Forget an id; its children have no parent that is known."""
+        parent = self._parents.pop(node)
+        self._children[parent].remove(node)
+        self._depths.clear()
+        self._jumps.clear()
+
     def children(self, node: str) -> Sequence[str]:
         """The ids whose parent it is, in the order in which they came."""
         return self._children.get(node, ())

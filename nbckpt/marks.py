@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint, Record
 from nbckpt.records import note_record, tag_record
+from nbckpt.timeline import MICROSECOND
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -30,9 +31,12 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
             message = f"{checkpoint.name!r} has no tag {one!r} to take away; it has {there}"
             raise UsageError(message)
     at = session.timeline.later_than_all(time.time())
-    return _mark(
-        session, checkpoint, [tag_record(checkpoint.id, t, delete=delete, at=at) for t in tags]
-    )
+    times = (at + n * MICROSECOND for n in range(len(tags)))  # so that their order is kept
+    records = [
+        tag_record(checkpoint.id, one, delete=delete, at=when)
+        for one, when in zip(tags, times, strict=True)
+    ]
+    return _mark(session, checkpoint, records)
 
 
 def note(session: Session, ref: str, text: str) -> Checkpoint:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import randomness, restore
+from nbckpt import randomness, restore, sequel
 from nbckpt.errors import CheckpointNotFoundError, StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
 from nbckpt.selection import Selection
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 EVERYTHING = Selection()
-AUTOMATIC = "automatic"
+AUTOMATIC = sequel.AUTOMATIC
 """The tag of checkpoints that nobody asked for."""
 
 
@@ -72,6 +72,9 @@ def resume(session: Session, branch: str | None) -> Moved:
     if head is None:
         message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
         raise CheckpointNotFoundError(message)
+    if _would_lose(session, head):
+        keep_unsaved(session, "before-resume")
+        head = session.timeline.head(branch) or head
     moved = move(session, head, delete=False)
     if branch != session.branch:
         session.branch = branch
@@ -80,15 +83,38 @@ def resume(session: Session, branch: str | None) -> Moved:
     return moved
 
 
+def _would_lose(session: Session, target: Checkpoint) -> bool:
+    """Whether bringing `target` back would overwrite what no checkpoint holds.
+
+    In a new process only what both have is looked at: its imports are no reason for a checkpoint.
+    """
+    if session.position is not None:
+        return True
+    manifest = session.timeline.manifest(target.id)
+    shared = {n for n in session.capturer.user_names() if n in manifest}
+    if not shared:
+        return False
+    live = session.capturer.capture(only=shared).manifest
+    return any(n not in live or live[n].value != manifest[n].value for n in shared)
+
+
 def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
-    """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind."""
+    """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind.
+
+    Where the namespace does not come from the head of its branch (in a new process, or while the
+    first cells of a finished notebook are restored), the branch stays where it is.
+    """
     if session.position is None and not session.capturer.user_names():
         return None  # a new process: there is nothing, and nothing need be imported to look at it
-    captured = session.capturer.capture()
-    draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
-    if set(draft.changed) <= randomness.NAMES and not draft.removed:
-        return None
-    session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
+    with session.holding():
+        head = session.head
+        captured = session.capturer.capture()
+        draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
+        if set(draft.changed) <= randomness.NAMES and not draft.removed:
+            return None
+        session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
+        if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
+            session.move_head(head)
     return draft
 
 

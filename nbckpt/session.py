@@ -8,36 +8,28 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt import forks, marks, moves, randomness
+from nbckpt import moves, randomness
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from, settings_of
 from nbckpt.digests import Digest
-from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.endings import end_at_exit
+from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.joining import Joining
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
 from nbckpt.moves import Moved
 from nbckpt.policy import OFF, Policy
-from nbckpt.records import event_record, head_record, session_record
 from nbckpt.reducers import Reducer
 from nbckpt.selection import Selection, missing
+from nbckpt.standing import Standing
 from nbckpt.storage.store import Store
-from nbckpt.tables import TableKeeper
-from nbckpt.timeline import Timeline
 from nbckpt.values import ValueDigester
-from nbckpt.writing import Writing
 
 if TYPE_CHECKING:
-    import duckdb
-
-    from nbckpt.steps import Step
-
-MAIN = "main"
+    from nbckpt.steps import Step, Watch
 
 
 class Interrupted(NamedTuple):
@@ -47,7 +39,7 @@ class Interrupted(NamedTuple):
     inputs: Mapping[str, Digest]
 
 
-class Session:
+class Session(Standing):
     """A live namespace bound to one branch of one store.
 
     Parameters
@@ -76,107 +68,23 @@ class Session:
         hidden: Container[str] = frozenset(),
         settings: Settings | None = None,
     ) -> None:
-        self.id = secrets.token_hex(6)
-        self.store = store
+        super().__init__(store, notebook, branch)
         self.namespace = namespace
-        self.notebook = notebook
-        self.branch = branch or MAIN
         self.settings = settings or settings_from()
-        self.timeline = Timeline()
         self.capturer = Capturer(store, namespace, hidden)
-        self.position: str | None = None
-        self.before: str | None = None
-        self.before_branch: str | None = None
-        self.origin: str | None = None
-        self.reducers: dict[str, Reducer] = {}
-        self.listeners: list[Callable[[str], None]] = []
         self.moved = False
         self.interrupted: dict[str, Interrupted] = {}
         self.steps: dict[str, Step] = {}
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.reruns = False
+        self.watch: Watch | None = None
+        self.runner: Callable[[], Any] | None = None
         self.seeded: set[str] = set()
+        self.reducers: dict[str, Reducer] = {}
         self.policy: Policy = OFF
         self.joining = Joining(self)
-        self.begun = False
         self.ended = False
-        self.tables = TableKeeper(store)
-        self.writing = Writing(self.timeline)
-        self.refresh()
-        if branch is None:
-            self.branch = usual_branch(self.timeline, notebook)
-
-    # -- the history ------------------------------------------------------------------------
-
-    def refresh(self) -> None:
-        """Take in what other sessions have written, and what became of this one's own writes."""
-        for record in self.store.refresh():
-            self.timeline.apply(record)
-        self.writing.settle()
-
-    @property
-    def head(self) -> Checkpoint | None:
-        """The newest checkpoint of this branch."""
-        return self.timeline.head(self.branch)
-
-    def get(self, ref: str) -> Checkpoint:
-        """The checkpoint that `ref` names.
-
-        Raises
-        ------
-        CheckpointNotFoundError
-            If there is none; the message says what there is.
-        """
-        self.refresh()
-        return self.timeline.resolve(
-            ref, branch=self.branch, here=self.position, before=self.before
-        )
-
-    def history(self) -> list[Checkpoint]:
-        """The checkpoints of this branch, newest first."""
-        self.refresh()
-        newest = self.position or (self.head.id if self.head else None)
-        return self.timeline.ancestry(newest) if newest else []
-
-    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
-        from nbckpt.storage.query import Place, relation
-
-        with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
-            self.wait()
-        self.refresh()
-        place = Place(self.branch, self.position, self.before)
-        return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
-
-    def wait(self, timeout_s: float | None = None) -> None:
-        """Return when everything so far is durable.
-
-        Raises
-        ------
-        StoreError
-            If some of it could not be written.
-        """
-        problem: StoreError | None = None
-        try:
-            self.store.wait(timeout_s)
-        except StoreError as error:
-            if not self.writing.was_refused(error):
-                raise
-            problem = error
-        self.writing.settle()
-        if problem is None and not self.writing.refused:
-            return
-        # What was refused is tried again with each commit: by now all may be well.
-        again = self.append([])
-        self.writing.try_again(again)
-        try:
-            again.result(timeout_s)
-        except TimeoutError:
-            message = f"still writing to {self.store.path} after {timeout_s} s: wait again"
-            raise problem or StoreError(message) from None
-        finally:
-            self.writing.settle()
 
     # -- what code ran ----------------------------------------------------------------------
 
@@ -241,10 +149,12 @@ class Session:
         self.require_names(selection)
         self.ran(self.running)
         began = time.time()
-        captured = self.capture(selection)
-        draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
-        draft = replace(draft, tags=tuple(tags), note=note, bound=tuple(sorted(captured.changed)))
-        self.commit(draft, sync=sync)
+        with self.holding():
+            captured = self.capture(selection)
+            draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
+            bound = tuple(sorted(captured.changed))
+            draft = replace(draft, tags=tuple(tags), note=note, bound=bound)
+            self.commit(draft, sync=sync)
         return draft
 
     def capture(self, selection: Selection) -> Captured:
@@ -298,10 +208,7 @@ class Session:
         """
         records = [checkpoint_record(checkpoint)]
         if checkpoint.state == "done":
-            previous = self.head.id if self.head else None
-            at = self.timeline.later_than_all(time.time())
-            moved = head_record(self.branch, checkpoint, previous, notebook=self.notebook, at=at)
-            records.append(moved)
+            records.append(self.head_record(checkpoint))
         written = self.append(records)
         self.writing.follow(checkpoint, written)
         for record in records:
@@ -318,36 +225,6 @@ class Session:
         self.writing.settle()
         self.tell("progress" if checkpoint.state == "partial" else "checkpoint")
 
-    def stand_on(self, checkpoint: Checkpoint) -> None:
-        """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
-        self.position = checkpoint.id
-        head = self.head
-        if head is None or head.id == checkpoint.id:
-            return
-        if self.timeline.is_ancestor(head.id, checkpoint.id):
-            self.move_head(checkpoint)
-
-    def move_head(self, checkpoint: Checkpoint, *, told: str = "") -> None:
-        """Move this branch to a checkpoint; under `told` the user hears if the disk refuses."""
-        head = self.head
-        previous = head.id if head else None
-        at = self.timeline.later_than_all(time.time())
-        record = head_record(self.branch, checkpoint, previous, notebook=self.notebook, at=at)
-        written = self.append([record], durable=bool(told))
-        if told:
-            self.writing.follow(told, written)
-        self.timeline.apply(record)
-
-    def tell(self, what: str) -> None:
-        """Let who listens know that something happened."""
-        for listener in list(self.listeners):
-            try:
-                listener(what)
-            except Exception as problem:  # a view that fails is no reason for a cell to
-                told = f"a listener failed at {what!r}: {type(problem).__name__}: {problem}"
-                if told not in self.writing.news:
-                    self.writing.news.append(told)
-
     @property
     def joined(self) -> list[Cell]:
         """Cells that ran well since the position and were not kept by themselves."""
@@ -363,19 +240,9 @@ class Session:
         """
         return self.joining.event(name)
 
-    def record_event(self, kind: str, **members: object) -> None:
-        """Note something that happened; not waited for."""
-        self.append([event_record(kind, self.id, members)], durable=False)
-
-    def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
-        """Have records written to this session's journal; done when they are durable."""
-        if not self.begun:
-            self.begun = True
-            end_at_exit(self)
-            records = [session_record(self.id, self.notebook), *records]
-        written = self.store.append(records, durable=durable)
-        self.writing.remember(written)
-        return written
+    def begins(self) -> None:
+        """Have the session ended when the interpreter exits."""
+        end_at_exit(self)
 
     # -- going back -------------------------------------------------------------------------
 
@@ -430,6 +297,8 @@ class Session:
             If the name cannot be had, or an expression fails: nothing was changed.
         """
         self._before_moving()
+        from nbckpt import forks
+
         return forks.fork(self, ref, branch, values or {}, expressions or {})
 
     def switch(self, branch: str) -> Moved:
@@ -441,10 +310,16 @@ class Session:
             If there is no such branch.
         """
         self._before_moving()
+        from nbckpt import forks
+
         return forks.switch(self, branch)
 
     def update(
-        self, ref: str, values: Mapping[str, object], as_step: str | None = None
+        self,
+        ref: str,
+        values: Mapping[str, object],
+        as_step: str | None = None,
+        expressions: Mapping[str, str] | None = None,
     ) -> Checkpoint:
         """Give variables values by hand, as if a step had made them after `ref`.
 
@@ -455,16 +330,20 @@ class Session:
         ----------
         as_step
             The step that the values are attributed to; by default that of `ref`.
+        expressions
+            More values, as texts that are evaluated at `ref`.
 
         Raises
         ------
         CheckpointNotFoundError
             If `ref` names none.
         UsageError
-            If there is no such step, or a reducer fails: nothing was changed.
+            If there is no such step, or an expression or a reducer fails: nothing was changed.
         """
         self._before_moving()
-        return forks.update(self, ref, values, as_step)
+        from nbckpt import forks
+
+        return forks.update(self, ref, values, as_step, expressions or {})
 
     def tag(self, ref: str, *tags: str, delete: bool = False) -> Checkpoint:
         """Give a checkpoint tags, or take them away; the checkpoint as it is then.
@@ -474,18 +353,43 @@ class Session:
         UsageError
             If a tag has a space, a comma or `#` in it, or one to delete is not there.
         """
+        from nbckpt import marks
+
         return marks.tag(self, ref, tags, delete=delete)
 
     def note(self, ref: str, text: str) -> Checkpoint:
         """Give a checkpoint another note; the checkpoint as it is then."""
+        from nbckpt import marks
+
         return marks.note(self, ref, text)
 
+    def go_to(self, target: Checkpoint) -> None:
+        """Make the namespace that of a checkpoint, and leave every branch where it is.
+
+        What is there is checkpointed first, unless the session stands there already.
+
+        Raises
+        ------
+        StoreError
+            If what is there now cannot be written: nothing was changed.
+        """
+        if target.id == self.position:
+            self._look_around()
+            return
+        self._before_moving()
+        moves.keep_unsaved(self, "before-rerun")
+        moves.move(self, target)
+
     def _before_moving(self) -> None:
+        """Take note of what may have changed, and keep what is joined."""
+        self._look_around()
+        self.joining.keep_aside()
+
+    def _look_around(self) -> None:
         """Take note of what may have changed: by the cell that asks, and by whatever else."""
         self.ran(self.running)
         if self.running is not None:
             self.capturer.touched(self.capturer.quick_to_look_at())
-        self.joining.keep_aside()
 
 
 def open_session(
@@ -518,19 +422,6 @@ def open_session(
     return Session(
         store, namespace, notebook=notebook, branch=branch, hidden=hidden, settings=settings
     )
-
-
-def usual_branch(timeline: Timeline, notebook: str) -> str:
-    """The branch that a notebook works on: where it was last, else `main`, if that is free.
-
-    Several notebooks of one folder share a store. The first has `main`; another's branch has its
-    name, so that `%resume` never brings one notebook's variables into another.
-    """
-    if own := timeline.last_branch_of(notebook):
-        return own
-    head = timeline.head(MAIN)
-    is_free = head is None or not head.notebook or not notebook
-    return MAIN if is_free else notebook
 
 
 def new_id() -> str:

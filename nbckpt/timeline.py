@@ -1,72 +1,41 @@
-"""The graph of checkpoints: ancestry, branches, what a reference means. Pure.
+"""The graph of checkpoints: ancestry, branches, what follows what. Pure.
 
-Records come in as journals give them; times and ids are theirs. Nothing here asks a clock or a
-disk. Of a record only what places it is looked at when it comes; the rest when it is asked for.
+Records come in as journals give them, in any order; times and ids are theirs. Nothing here asks a
+clock or a disk. Of a record only what places it is looked at when it comes; the rest when it is
+asked for. What a REF means is told by `references`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import re
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+import threading
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
+from nbckpt import references, sequel
 from nbckpt.branches import Branches
 from nbckpt.digests import Digest
-from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.lineage import Lineage
-from nbckpt.model import Checkpoint, Record, Variable, checkpoint_from
+from nbckpt.model import Checkpoint, Record, Variable
+from nbckpt.owners import Owners
+from nbckpt.places import Placed, Places
 
-SHORTEST_PREFIX = 4
-NTH = re.compile(r"(?P<name>.+)@(?P<nth>[1-9][0-9]*)")
-BACK = re.compile(r"~(?P<steps>[0-9]*)")
-STRIDE = 64
-"""From one checkpoint whose record says what it inherited to the next."""
 MICROSECOND = 1e-6
-REMEMBERED = 8
-"""Manifests that are not folded again."""
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class _Checkpoints(Mapping[str, Checkpoint]):
-    """Id → checkpoint; a record is decoded when it is first asked for."""
+def _alone(
+    method: Callable[Concatenate[Timeline, _P], _T],
+) -> Callable[Concatenate[Timeline, _P], _T]:
+    """`method`, while no other thread is in one: a view asks while cells run."""
 
-    def __init__(self, records: Mapping[str, Record], tags: Mapping[str, list[str]]) -> None:
-        self._records = records
-        self._tags = tags
-        self._decoded: dict[str, Checkpoint] = {}
+    @wraps(method)
+    def call(self: Timeline, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with self.lock:
+            return method(self, *args, **kwargs)
 
-    def __getitem__(self, checkpoint_id: str) -> Checkpoint:
-        if checkpoint_id not in self._decoded:
-            checkpoint = checkpoint_from(self._records[checkpoint_id])
-            if tags := self._tags.get(checkpoint_id):
-                tags = [*checkpoint.tags, *(t for t in tags if t not in checkpoint.tags)]
-                checkpoint = dataclasses.replace(checkpoint, tags=tuple(tags))
-            self._decoded[checkpoint_id] = checkpoint
-        return self._decoded[checkpoint_id]
-
-    def __contains__(self, checkpoint_id: object) -> bool:
-        return checkpoint_id in self._records
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def forget(self, checkpoint_id: str) -> None:
-        """Decode this one anew: its tags have changed."""
-        self._decoded.pop(checkpoint_id, None)
-
-
-class _Placed(NamedTuple):
-    """What of a checkpoint says where it stands; sorts by age."""
-
-    created_at: float
-    id: str
-    name: str
-    branch: str
-    notebook: str
-    state: str
+    return call
 
 
 class Timeline:
@@ -78,282 +47,313 @@ class Timeline:
         Id → checkpoint, in the order in which they came.
     revision
         Grows with every record that changed something.
+    lock
+        Held by each method; by a caller for answers that belong together.
     """
 
+    checkpoints: Mapping[str, Checkpoint]
+
     def __init__(self) -> None:
-        self._records: dict[str, Record] = {}
-        self._tags: dict[str, list[str]] = {}
-        self.checkpoints: Mapping[str, Checkpoint] = _Checkpoints(self._records, self._tags)
         self.revision = 0
-        self._latest = 0.0
-        self._placed: dict[str, _Placed] = {}
-        self._by_name: dict[str, list[_Placed]] = {}
-        self._undone: dict[str, _Placed] = {}  # those that failed or did not finish
+        self.lock = threading.RLock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._places = Places()
+        self.checkpoints = self._places.checkpoints
         self._lineage = Lineage()
         self._branches = Branches(self._lineage)
-        self._early_heads: list[Record] = []  # their checkpoint has not come yet
-        self._moves: set[tuple[str, str, float | None]] = set()
-        self._refused: dict[str, Record] = {}  # what the disk lacks, as it was before it did
-        self._owners_at: dict[str, dict[str, str]] = {}
+        self._owners = Owners(self._places.records, self._lineage)
+        self._pruned: set[str] = set()
+        self._latest = 0.0
 
     # -- folding
 
-    def clear(self) -> None:
-        """Forget everything, so that all records can be folded anew."""
-        self.__dict__.update(Timeline().__dict__)
+    @_alone
+    def clear(self, *, but: Container[str] = ()) -> None:
+        """Forget everything, so that all records can be folded anew.
 
+        Parameters
+        ----------
+        but
+            Ids of checkpoints that stay: those that no reader can be given yet.
+        """
+        places = self._places
+        whys = {i: str(places.records[i]["error"]) for i in places.refused}
+        kept = [r for i, r in {**places.records, **places.refused}.items() if i in whys or i in but]
+        moves = self._branches.moves_to({record["id"] for record in kept})
+        self._begin()
+        self.revision += 1
+        for record in (*kept, *moves):
+            self.apply(record)
+        for i, why in whys.items():
+            self._places.refuse(i, why)
+
+    @_alone
     def apply(self, record: Record) -> None:
         """Take in one record; kinds that are not the timeline's are ignored.
 
-        Applying a record again changes nothing. A head may come before its checkpoint (another
-        session's clock): it counts when the checkpoint is there.
+        Applying a record again changes nothing, and neither does another order of the same ones.
         """
         match record.get("kind"):
             case "checkpoint":
-                self._add(record)
-            case "head":
-                self._move(record)
+                changed = self._add(record)
+            case "head" | "drop":
+                changed = self._branches.add(record)
             case "tag":
-                self._tag(record)
+                changed = self._label(record, self._places.labels.tag(record))
+            case "note":
+                changed = self._label(record, self._places.labels.note(record))
+            case "prune":
+                changed = self._prune(record.get("pruned", ()))
             case "refused":
-                self._refuse(record["checkpoint"], record["reason"])
+                changed = self._places.refuse(record["checkpoint"], record["reason"])
             case "written":
-                self._trust(record["checkpoint"])
+                changed = self._places.trust(record["checkpoint"])
             case _:
                 return
-        self.revision += 1
+        self._latest = max(self._latest, record.get("at") or 0.0)
+        self.revision += changed
 
-    def _add(self, record: Record) -> None:
-        checkpoint_id = record["id"]
-        if checkpoint_id in self._records:
-            return
-        self._records[checkpoint_id] = record
-        placed = self._placed[checkpoint_id] = _Placed(
-            record.get("created_at", 0.0),
-            checkpoint_id,
-            record.get("name", ""),
-            record.get("branch", "main"),
-            record.get("notebook", ""),
-            record.get("state", "done"),
-        )
-        self._by_name.setdefault(placed.name, []).append(placed)
-        if placed.state != "done":
-            self._undone[checkpoint_id] = placed
-        if self._lineage.add(checkpoint_id, record.get("parent")):  # another session's clock
-            self._branches.changed()
-            self._owners_at.clear()
-        if self._early_heads:
-            early, self._early_heads = self._early_heads, []
-            for head in early:
-                self._place_head(head)
-
-    def _move(self, record: Record) -> None:
-        # A session's own records come twice: when it writes them, and when they are durable. The
-        # branch may have gone on by then, and must not go back.
-        move = (record["branch"], record["checkpoint"], record.get("at"))
-        if move not in self._moves or move[2] is None:
-            self._moves.add(move)
-            self._place_head(record)
-
-    def _place_head(self, record: Record) -> None:
-        if record["checkpoint"] in self._records:
-            self._branches.move(record["branch"], record["checkpoint"])
-        else:
-            self._early_heads.append(record)
-
-    def _refuse(self, checkpoint_id: str, reason: str) -> None:
-        """Count a checkpoint as failed while the disk lacks it, as its own session knows."""
-        if checkpoint_id in self._refused or checkpoint_id not in self._records:
-            return
-        record = self._refused[checkpoint_id] = self._records[checkpoint_id]
-        self._put(checkpoint_id, {**record, "state": "failed", "error": reason})
-
-    def _trust(self, checkpoint_id: str) -> None:
-        if record := self._refused.pop(checkpoint_id, None):
-            self._put(checkpoint_id, record)
-
-    def _put(self, checkpoint_id: str, record: Record) -> None:
-        """Take another record for a checkpoint, of another state."""
-        self._records[checkpoint_id] = record
-        before = self._placed[checkpoint_id]
-        placed = self._placed[checkpoint_id] = before._replace(state=record.get("state", "done"))
-        named = self._by_name[placed.name]
-        named[named.index(before)] = placed
-        self._undone.pop(checkpoint_id, None)
-        if placed.state != "done":
-            self._undone[checkpoint_id] = placed
-        assert isinstance(self.checkpoints, _Checkpoints)
-        self.checkpoints.forget(checkpoint_id)
-
-    def _standing(self, tip: str | None) -> str | None:
-        """The newest checkpoint of a tip's line that the disk did not refuse."""
-        return next((i for i in self._lineage.line(tip) if i not in self._refused), None)
-
-    def _tag(self, record: Record) -> None:
-        tags = self._tags.setdefault(record["checkpoint"], [])
-        if record["tag"] not in tags:
-            tags.append(record["tag"])
-        assert isinstance(self.checkpoints, _Checkpoints)
-        self.checkpoints.forget(record["checkpoint"])
-
+    @_alone
     def later_than_all(self, now: float) -> float:
-        """A time for a new record: `now`, but later than that of each record that came."""
+        """A time for a new record: `now`, but later than that of each that came before it."""
         return max(now, self._latest + MICROSECOND)
+
+    def _add(self, record: Record) -> bool:
+        checkpoint_id = record["id"]
+        if checkpoint_id in self._pruned or not self._places.is_news(record):
+            return False
+        if checkpoint_id in self.checkpoints:
+            self._remove(checkpoint_id)
+        self._places.add(record)
+        is_late = self._lineage.add(checkpoint_id, record.get("parent"))
+        if is_late:  # another session's clock
+            self._owners.forget()
+        self._branches.has_come(checkpoint_id, is_late=is_late)
+        return True
+
+    def _remove(self, checkpoint_id: str) -> None:
+        self._places.remove(checkpoint_id)
+        self._lineage.remove(checkpoint_id)
+        self._branches.changed()
+        self._owners.forget()
+
+    def _prune(self, ids: Iterable[str]) -> bool:
+        new = set(ids) - self._pruned
+        self._pruned |= new
+        for checkpoint_id in new & self.checkpoints.keys():
+            self._remove(checkpoint_id)
+        return bool(new)
+
+    def _label(self, record: Record, changed: bool) -> bool:
+        self._places.checkpoints.forget(record["checkpoint"])
+        return changed
 
     # -- the graph
 
     @property
+    @_alone
     def branches(self) -> dict[str, str]:
         """Name of each branch → id of its head."""
         tips = self._branches.all()
-        if not self._refused:
+        if not self._places.refused:
             return dict(tips)
         return {name: head for name, tip in tips.items() if (head := self._standing(tip))}
 
+    @_alone
+    def is_branch(self, name: str) -> bool:
+        """Whether a branch has this name, or had it and was overtaken."""
+        return self._branches.is_taken(name)
+
+    @_alone
+    def tip(self, branch: str) -> str | None:
+        """Id of what a branch was last moved to, whether the disk has it or not."""
+        return self._branches.head(branch)
+
+    @_alone
     def head(self, branch: str) -> Checkpoint | None:
         """The newest checkpoint of a branch; None if there is no such branch."""
-        tip = self._standing(self._branches.head(branch))
+        tip = self._standing(self.tip(branch))
         return None if tip is None else self.checkpoints[tip]
 
-    def is_branch(self, name: str) -> bool:
-        """Whether a branch has this name, shown or not."""
-        return self._branches.head(name) is not None
+    def _standing(self, tip: str | None) -> str | None:
+        """The newest checkpoint of a tip's line that the disk did not refuse."""
+        return next((i for i in self._lineage.line(tip) if i not in self._places.refused), None)
 
-    def has_name(self, name: str) -> bool:
-        """Whether a checkpoint has this name."""
-        return name in self._by_name
+    @_alone
+    def branch_of(self, checkpoint_id: str) -> str | None:
+        """The first branch that holds a checkpoint; None if none does."""
+        heads = self.branches.items()
+        return next((name for name, tip in heads if self.is_ancestor(checkpoint_id, tip)), None)
 
-    def step_names(self) -> list[str]:
-        """The names of all finished checkpoints."""
-        return [n for n, placed in self._by_name.items() if any(p.state == "done" for p in placed)]
+    @_alone
+    def line(self, checkpoint_id: str | None) -> list[str]:
+        """Ids of the checkpoint, its parent, and so on to the first that is known."""
+        return list(self._lineage.line(checkpoint_id))
 
-    def following(
-        self, checkpoint_id: str, *, branch: str, origin: str | None = None
-    ) -> list[Checkpoint]:
-        """The finished checkpoints that follow one, oldest first, on the line that is meant."""
-        heads = (self._branches.head(branch), origin)
-        tips = sorted(self._placed.values(), reverse=True)
-        for tip in (*heads, *(p.id for p in tips)):
-            if tip and tip != checkpoint_id and self.is_ancestor(checkpoint_id, tip):
-                line = [i for i in self._done(tip) if i != checkpoint_id]
-                below = [i for i in line if self.is_ancestor(checkpoint_id, i)]
-                return [self.checkpoints[i] for i in reversed(below)]
-        checkpoint = self.checkpoints[checkpoint_id]
-        if checkpoint.made_by and checkpoint.parent in self._records:
-            return self.following(checkpoint.parent, branch=branch, origin=origin)
-        return []
+    @_alone
+    def finished(self, checkpoint_id: str | None) -> list[str]:
+        """Of these, the ones that are done."""
+        return [i for i in self._lineage.line(checkpoint_id) if i not in self._places.undone]
 
+    @_alone
     def ancestry(self, checkpoint_id: str) -> list[Checkpoint]:
         """The checkpoint, its parent, and so on to the first."""
         return [self.checkpoints[i] for i in self._lineage.line(checkpoint_id)]
 
+    @_alone
     def count_ancestry(self, checkpoint_id: str) -> int:
         """How many checkpoints its line has, itself among them."""
         return self._lineage.depth(checkpoint_id) + 1
 
+    @_alone
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` is `older` or descends from it."""
         return self._lineage.is_ancestor(older, newer)
 
-    def next_names(self, checkpoint_id: str) -> tuple[str, ...]:
-        """Names of the recorded steps that follow a checkpoint, on any branch, oldest first."""
-        children = sorted(self._placed[i] for i in self._lineage.children(checkpoint_id))
-        return tuple(dict.fromkeys(c.name for c in children if c.state == "done"))
+    @_alone
+    def following(
+        self, checkpoint_id: str, *, branch: str, origin: str | None = None
+    ) -> list[Checkpoint]:
+        """The finished checkpoints that follow one, oldest first; none at the end of its line.
 
+        Of several lines, the first of these counts: that of `branch`; that of `origin`; the newest.
+        Where values were given by hand and nothing has followed them, what follows is what followed
+        the step that they stand for.
+
+        Parameters
+        ----------
+        branch
+            The one that the session is on.
+        origin
+            Where it was before it moved.
+        """
+        return sequel.following(self, checkpoint_id, branch=branch, origin=origin)
+
+    @_alone
+    def next_names(self, checkpoint_id: str) -> tuple[str, ...]:
+        """Names of the recorded steps that follow a checkpoint, on any branch, oldest first.
+
+        What follows values that were given by hand is what followed the step they stand for.
+        """
+        return sequel.next_names(self, checkpoint_id)
+
+    @_alone
+    def children(self, checkpoint_id: str) -> Sequence[str]:
+        """Ids of the checkpoints that were made from it, in the order in which they came."""
+        return self._lineage.children(checkpoint_id)
+
+    @_alone
+    def newest_first(self) -> list[str]:
+        """Ids of all finished checkpoints."""
+        placed = self._places.placed.values()
+        return [p.id for p in sorted(placed, reverse=True) if p.state == "done"]
+
+    @_alone
     def log(self, branch: str | None) -> list[str]:
         """Ids of the checkpoints that a log of `branch` shows, newest first; None: of all.
 
         With the finished ones stand those that failed or did not finish, as long as they are the
         newest of their name.
         """
+        places = self._places
         if branch is None:
-            shown = {i: p for i, p in self._placed.items() if p.state == "done"}
+            shown = {i: p for i, p in places.placed.items() if p.state == "done"}
         else:
-            shown = {i: self._placed[i] for i in self._lineage.line(self._branches.head(branch))}
-        undone = [p for p in self._undone.values() if branch in (None, p.branch)]
-        newest = (max(self._by_name[name]) for name in {p.name for p in undone})
+            shown = {i: places.placed[i] for i in self._lineage.line(self.tip(branch))}
+        undone = [p for p in places.undone.values() if branch in (None, p.branch)]
+        newest = (max(places.by_name[name]) for name in {p.name for p in undone})
         shown.update((p.id, p) for p in newest if p.state != "done")
         return [p.id for p in sorted(shown.values(), reverse=True)]
 
     # -- what a checkpoint holds
 
+    @_alone
     def manifest(self, checkpoint_id: str) -> dict[str, Variable]:
         """Name → variable, of all that was kept of the namespace at a checkpoint."""
-        return {
-            name: self.checkpoints[owner].changed[name]
-            for name, owner in self._owners(checkpoint_id).items()
-        }
+        owners = self._owners.of(checkpoint_id)
+        return {name: self._variable(owner, name) for name, owner in owners.items()}
 
+    def _variable(self, owner: str, name: str) -> Variable:
+        checkpoint = self.checkpoints[owner]
+        return checkpoint.changed.get(name) or checkpoint.carried[name]
+
+    @_alone
     def inherited(self, parent: str | None) -> dict[str, tuple[str, ...]]:
         """What a new child of `parent` is to say of its ancestors, so that its readers stop there.
 
         Here and there only: it is as long as the manifest.
         """
-        if parent not in self._records or self.count_ancestry(parent) % STRIDE:
-            return {}
-        names: dict[str, list[str]] = {}
-        for name, owner in self._owners(parent).items():
-            names.setdefault(owner, []).append(name)
-        return {owner: tuple(owned) for owner, owned in names.items()}
-
-    def _owners(self, checkpoint_id: str) -> dict[str, str]:
-        """Name of each variable → id of the checkpoint that last changed it."""
-        unfolded: list[tuple[str, Record]] = []
-        owners: dict[str, str] = {}
-        for i in self._lineage.line(checkpoint_id):
-            if i in self._owners_at:
-                owners = dict(self._owners_at[i])
-                break
-            record = self._records[i]
-            unfolded.append((i, record))
-            if inherited := record.get("inherited"):
-                owners = {name: owner for owner, names in inherited.items() for name in names}
-                break
-        for i, record in reversed(unfolded):
-            owners.update((variable["name"], i) for variable in record.get("changed", ()))
-            for name in record.get("removed", ()):
-                owners.pop(name, None)
-        self._owners_at[checkpoint_id] = owners
-        while len(self._owners_at) > REMEMBERED:
-            del self._owners_at[next(iter(self._owners_at))]
-        return owners
+        return self._owners.inherited(parent)
 
     # -- finding
 
+    @_alone
+    def names(self, state: str | None = None) -> list[str]:
+        """The names of the checkpoints of one state, or of all."""
+        by_name = self._places.by_name.items()
+        return [n for n, placed in by_name if any(state in (None, p.state) for p in placed)]
+
+    @_alone
     def find(self, name: str, key_digest: Digest) -> list[Checkpoint]:
         """Finished checkpoints of this name and key, on any branch, newest first."""
-        return [c for c in self._named(name, "done") if _has_key(c, key_digest)]
+        done = map(self.checkpoints.__getitem__, self._places.named(name, "done"))
+        return [c for c in done if _has_key(c, key_digest)]
 
+    @_alone
     def partial(self, name: str, key_digest: Digest) -> Checkpoint | None:
         """The newest checkpoint of a loop of this name and key that did not finish."""
-        found = (c for c in self._named(name, "partial") if _has_key(c, key_digest))
-        return next(found, None)
+        partial = map(self.checkpoints.__getitem__, self._places.named(name, "partial"))
+        return next((c for c in partial if _has_key(c, key_digest)), None)
 
+    @_alone
     def named(self, name: str) -> list[Checkpoint]:
         """All checkpoints of this name, on any branch, in any state, newest first."""
-        placed = sorted(self._by_name.get(name, ()), reverse=True)
-        return [self.checkpoints[p.id] for p in placed]
+        return [self.checkpoints[i] for i in self._places.named(name)]
 
-    def _named(self, name: str, state: str) -> Iterator[Checkpoint]:
-        placed = (p for p in self._by_name.get(name, ()) if p.state == state)
-        return (self.checkpoints[p.id] for p in sorted(placed, reverse=True))
+    @_alone
+    def made(self, name: str, start: str | None) -> list[str]:
+        """Ids of the finished checkpoints of a name, newest first, in the line of `start`."""
+        own = {p.id for p in self._places.by_name.get(name, ())}
+        return [i for i in self.finished(start) if i in own] if own else []
 
+    @_alone
     def unfinished(self, branch: str) -> list[Checkpoint]:
-        """The loops of a branch whose last run did not end, newest first."""
-        names = {p.name for p in self._undone.values() if p.branch == branch}
-        newest = [max(p for p in self._by_name[name] if p.branch == branch) for name in names]
+        """The loops of a branch whose last run did not end, newest first.
+
+        Those of a checkpoint that the branch was forked from are its own, too.
+        """
+        partial = [p for p in self._places.undone.values() if p.state == "partial"]
+        if not partial:
+            return []
+        line = set(self._lineage.line(self.tip(branch)))
+        newest = []
+        for name in {p.name for p in partial}:
+            own = [
+                p
+                for p in self._places.by_name[name]
+                if p.branch == branch or self._is_after(p, line)
+            ]
+            newest += [max(own)] if own else []
         left = (p for p in newest if p.state == "partial")
         return [self.checkpoints[p.id] for p in sorted(left, reverse=True)]
 
+    def _is_after(self, placed: Placed, line: Container[str]) -> bool:
+        return placed.id in line or self._places.records[placed.id].get("parent") in line
+
+    @_alone
     def last_branch_of(self, notebook: str) -> str | None:
-        """The branch of a notebook's newest finished checkpoint; None if it has none."""
+        """The branch that a notebook's session last moved; None if there is none any more."""
         branches = self._branches.all()
-        own = (p for p in self._placed.values() if p.notebook == notebook and p.state == "done")
+        placed = self._places.placed.values()
+        own = (p for p in placed if p.notebook == notebook and p.state == "done")
         newest = max((p for p in own if p.branch in branches), default=None)
-        return None if newest is None else newest.branch
+        made = (newest.created_at, newest.branch) if newest else None
+        known = [last for last in (made, self._branches.last_of(notebook)) if last]
+        return max(known)[1] if known else None
 
-    # -- references
-
+    @_alone
     def resolve(
         self, ref: str, *, branch: str, here: str | None = None, before: str | None = None
     ) -> Checkpoint:
@@ -370,7 +370,7 @@ class Timeline:
         here
             Id of the checkpoint that the session stands on.
         before
-            Id of the one it stood on before the last rewind.
+            Id of the one it stood on before it last moved.
 
         Raises
         ------
@@ -379,109 +379,7 @@ class Timeline:
         UsageError
             If `ref` is the beginning of more than one id.
         """
-        if ref == "-":
-            return self._before(before)
-        if back := BACK.fullmatch(ref):
-            return self._back(ref, int(back["steps"] or 1), branch, here)
-        found = (
-            self._on_branch(ref, branch, here)
-            or self._nth(ref, branch, here)
-            or self.checkpoints.get(ref)
-            or self.head(ref)
-            or self._by_prefix(ref)
-        )
-        if found is None:
-            raise CheckpointNotFoundError(self._unknown(ref, branch))
-        return found
-
-    def _before(self, before: str | None) -> Checkpoint:
-        if before is None or before not in self._records:
-            message = "'-' is where you were before the last rewind, and there was none"
-            raise CheckpointNotFoundError(message)
-        return self.checkpoints[before]
-
-    def _back(self, ref: str, steps: int, branch: str, here: str | None) -> Checkpoint:
-        line = list(self._done(here or self._branches.head(branch)))
-        start = 1 if line and here and line[0] != here else 0
-        if steps - start < len(line) and steps >= start:
-            return self.checkpoints[line[steps - start]]
-        message = (
-            f"{ref!r} goes back before the first checkpoint: there are {len(line)} on"
-            f" branch {branch!r} up to here; `nbckpt log` lists them"
-        )
-        raise CheckpointNotFoundError(message)
-
-    def _on_branch(self, name: str, branch: str, here: str | None) -> Checkpoint | None:
-        for start in (here, self._branches.head(branch)):
-            if found := self._made(name, start):
-                return self.checkpoints[found[0]]
-        return None
-
-    def _nth(self, ref: str, branch: str, here: str | None) -> Checkpoint | None:
-        if not (nth := NTH.fullmatch(ref)):
-            return None
-        made: list[str] = []
-        for start in (here, self._branches.head(branch)):
-            made = self._made(nth["name"], start)
-            if int(nth["nth"]) <= len(made):
-                return self.checkpoints[made[-int(nth["nth"])]]
-        if not made:
-            return None
-        message = (
-            f"no checkpoint {ref!r}: branch {branch!r} has {nth['name']!r} {len(made)} times;"
-            " `nbckpt log` lists them"
-        )
-        raise CheckpointNotFoundError(message)
-
-    def _made(self, name: str, start: str | None) -> list[str]:
-        """Ids of the finished checkpoints of a name, newest first, in the line of `start`."""
-        if name not in self._by_name:
-            return []
-        return [i for i in self._done(start) if self._placed[i].name == name]
-
-    def _done(self, start: str | None) -> Iterator[str]:
-        return (i for i in self._lineage.line(start) if self._placed[i].state == "done")
-
-    def _by_prefix(self, ref: str) -> Checkpoint | None:
-        if len(ref) < SHORTEST_PREFIX:
-            return None
-        ids = [i for i in self._records if i.startswith(ref)]
-        if len(ids) > 1:
-            candidates = ", ".join(f"{i} ({self._placed[i].name!r})" for i in ids[:5])
-            more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
-            message = f"{ref!r} is the beginning of more than one id: {candidates}{more}"
-            raise UsageError(message)
-        return self.checkpoints[ids[0]] if ids else None
-
-    def _unknown(self, ref: str, branch: str) -> str:
-        name = nth["name"] if (nth := NTH.fullmatch(ref)) else ref
-        told = f"no checkpoint {ref!r} on branch {branch!r}"
-        if newest := next(self._named(name, "done"), None):
-            where = self._branch_of(newest.id)
-            place = f"on branch {where!r}" if where else "on no branch any more"
-            return f"{told}: {name!r} is {place}: use its id {self._short(newest.id)}"
-        if unfinished := self.named(name):
-            newest = unfinished[0]
-            how = "failed" if newest.state == "failed" else "did not finish"
-            return f"{told}: {name!r} {how}: use its id {self._short(newest.id)}"
-        import difflib
-
-        known = [n for n in [*self._by_name, *self.branches] if n]
-        if close := difflib.get_close_matches(name, known, n=3):
-            told += f"; did you mean {' or '.join(map(repr, close))}?"
-        return f"{told}; `nbckpt log` lists them"
-
-    def _branch_of(self, checkpoint_id: str) -> str | None:
-        heads = self.branches.items()
-        return next((name for name, tip in heads if self.is_ancestor(checkpoint_id, tip)), None)
-
-    def _short(self, checkpoint_id: str) -> str:
-        """The shortest beginning that means this id alone, 8 characters or more."""
-        others = [i for i in self._records if i != checkpoint_id]
-        for length in range(8, len(checkpoint_id)):
-            if not any(i.startswith(checkpoint_id[:length]) for i in others):
-                return checkpoint_id[:length]
-        return checkpoint_id
+        return references.resolve(self, ref, branch=branch, here=here, before=before)
 
 
 def _has_key(checkpoint: Checkpoint, key_digest: Digest) -> bool:

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.timeline import STRIDE, Timeline
+from nbckpt.owners import STRIDE
+from nbckpt.timeline import Timeline
 
 
 def record(

@@ -1,0 +1,81 @@
+"""What follows a checkpoint: on the line that is meant, and which steps on any. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbckpt.model import Checkpoint
+    from nbckpt.timeline import Timeline
+
+AUTOMATIC = "automatic"
+"""The tag of checkpoints that nobody asked for."""
+
+
+def is_step(checkpoint: Checkpoint) -> bool:
+    """Whether code of the user's made a checkpoint: it is neither given nor automatic."""
+    return not checkpoint.made_by and AUTOMATIC not in checkpoint.tags
+
+
+def following(
+    timeline: Timeline, checkpoint_id: str, *, branch: str, origin: str | None
+) -> list[Checkpoint]:
+    """The finished checkpoints that follow one; `Timeline.following` says on which line."""
+    return _following(timeline, checkpoint_id, (timeline.tip(branch), origin), apart_from="")
+
+
+def _following(
+    timeline: Timeline, checkpoint_id: str, tips: tuple[str | None, ...], apart_from: str
+) -> list[Checkpoint]:
+    """What follows on the first of `tips` that goes on, else on the newest line that does.
+
+    Parameters
+    ----------
+    apart_from
+        A child whose own line does not count.
+    """
+    for tip in chain(tips, timeline.newest_first()):
+        if tip and not (apart_from and timeline.is_ancestor(apart_from, tip)):
+            found = _between(timeline, checkpoint_id, tip)
+            if any(map(is_step, found)):
+                return found
+    checkpoint = timeline.checkpoints[checkpoint_id]
+    if checkpoint.made_by and checkpoint.parent in timeline.checkpoints:
+        assert checkpoint.parent is not None
+        return _following(timeline, checkpoint.parent, tips, checkpoint_id)
+    return []
+
+
+def _between(timeline: Timeline, older: str, newer: str) -> list[Checkpoint]:
+    """What stands after `older` up to `newer`, oldest first; nothing where it does not lead."""
+    if older == newer or not timeline.is_ancestor(older, newer):
+        return []
+    ids = takewhile(lambda i: i != older, timeline.finished(newer))
+    return [timeline.checkpoints[i] for i in ids][::-1]
+
+
+def next_names(timeline: Timeline, checkpoint_id: str) -> tuple[str, ...]:
+    """Names of the recorded steps that follow a checkpoint, oldest first."""
+    checkpoint = timeline.checkpoints[checkpoint_id]
+    found = list(_next_of(timeline, checkpoint_id))
+    if not found and checkpoint.made_by:
+        on_line = timeline.made(checkpoint.name, checkpoint_id)
+        anywhere = (c.id for c in timeline.named(checkpoint.name) if c.state == "done")
+        lists = (list(_next_of(timeline, i)) for i in chain(on_line, anywhere))
+        found = next(filter(None, lists), [])
+    found.sort(key=lambda c: (c.created_at, c.id))
+    return tuple(dict.fromkeys(c.name for c in found))
+
+
+def _next_of(timeline: Timeline, checkpoint_id: str) -> Iterator[Checkpoint]:
+    """The finished steps after a checkpoint; behind what is none is looked, too."""
+    for i in timeline.children(checkpoint_id):
+        checkpoint = timeline.checkpoints[i]
+        if checkpoint.state != "done":
+            continue
+        if is_step(checkpoint):
+            yield checkpoint
+        else:
+            yield from _next_of(timeline, i)

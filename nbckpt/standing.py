@@ -1,0 +1,247 @@
+"""Where a session stands: on which branch of a store, and what it knows of the others."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from nbckpt.errors import StoreError
+from nbckpt.model import Checkpoint, Record
+from nbckpt.records import event_record, head_record, session_record
+from nbckpt.storage.store import Store
+from nbckpt.tables import TableKeeper
+from nbckpt.timeline import Timeline
+from nbckpt.writing import Writing
+
+if TYPE_CHECKING:
+    import duckdb
+
+MAIN = "main"
+_Own = TypeVar("_Own", bound="Standing")
+
+
+class Standing:
+    """A place in the history of a store, and the journal of who stands there.
+
+    Attributes
+    ----------
+    position
+        Id of the checkpoint that the namespace comes from; None in a new process.
+    before, before_branch
+        Where it was before it last moved: what ``-`` means.
+    origin
+        Id of where it came from, if that descends from `position`: on its line is what follows.
+    listeners
+        Called with what happened: ``checkpoint``, ``progress``, ``moved``, ``tag``, ``refreshed``
+        (others have written) or ``pruned``; on the thread where it happened.
+    begun
+        Whether it has written anything.
+    """
+
+    def __init__(self, store: Store, notebook: str, branch: str | None) -> None:
+        self.id = secrets.token_hex(6)
+        self.store = store
+        self.notebook = notebook
+        self.branch = branch or MAIN
+        self.timeline = Timeline()
+        self.writing = Writing(self.timeline)
+        self.tables = TableKeeper(store)
+        self.position: str | None = None
+        self.before: str | None = None
+        self.before_branch: str | None = None
+        self.origin: str | None = None
+        self.listeners: list[Callable[[str], None]] = []
+        self.begun = False
+        self._generation = _generation_of(store)
+        self._refreshing = threading.RLock()  # a view asks from a thread of its own
+        self.refresh()
+        if branch is None:
+            self.branch = usual_branch(self.timeline, notebook)
+
+    # -- the history ------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Take in what other sessions have written, and what became of this one's own writes."""
+        with self._refreshing:
+            news = self._take_in()
+        if news:
+            self.tell(news)
+
+    def _take_in(self) -> str:
+        revision, records = self.timeline.revision, self.store.refresh()
+        is_pruned = self._generation != _generation_of(self.store)
+        if is_pruned:
+            self._generation = _generation_of(self.store)
+            self._fold_anew()
+        else:
+            for record in records:
+                self.timeline.apply(record)
+        self.writing.settle()
+        if is_pruned:
+            return "pruned"
+        return "refreshed" if self.timeline.revision != revision else ""
+
+    def _fold_anew(self) -> None:
+        """Fold what a prune has left; who stood on something that went stands before it."""
+        places = ("position", "before", "origin")
+        lines = {place: self.timeline.line(getattr(self, place)) for place in places}
+        self.timeline.clear(but=self.writing.unfinished)
+        for record in self.store.all_records():
+            self.timeline.apply(record)
+        kept = self.timeline.checkpoints
+        for place, line in lines.items():
+            setattr(self, place, next((i for i in line if i in kept), None))
+
+    @contextmanager
+    def holding(self: _Own) -> Iterator[_Own]:
+        """Keep every prune away from what stands between a look and its record.
+
+        What a draft relies on, its parent and the blobs that were there already, must not go
+        before the record is written. No code of the user's may run meanwhile.
+        """
+        with getattr(self.store, "writing", nullcontext)():
+            if self._generation != _generation_of(self.store):
+                self.refresh()
+            yield self
+
+    @property
+    def head(self) -> Checkpoint | None:
+        """The newest checkpoint of this branch."""
+        return self.timeline.head(self.branch)
+
+    def get(self, ref: str) -> Checkpoint:
+        """The checkpoint that `ref` names.
+
+        Raises
+        ------
+        CheckpointNotFoundError
+            If there is none; the message says what there is.
+        """
+        self.refresh()
+        return self.timeline.resolve(
+            ref, branch=self.branch, here=self.position, before=self.before
+        )
+
+    def history(self) -> list[Checkpoint]:
+        """The checkpoints of this branch, newest first."""
+        self.refresh()
+        newest = self.position or (self.head.id if self.head else None)
+        return self.timeline.ancestry(newest) if newest else []
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
+        from nbckpt.storage.query import Place, relation
+
+        with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
+            self.wait()
+        self.refresh()
+        place = Place(self.branch, self.position, self.before)
+        return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
+        """Have records written to this session's journal; done when they are durable."""
+        if not self.begun:
+            self.begun = True
+            self.begins()
+            records = [session_record(self.id, self.notebook), *records]
+        written = self.store.append(records, durable=durable)
+        self.writing.remember(written)
+        return written
+
+    def begins(self) -> None:
+        """Called before the first record is written."""
+
+    def head_record(self, checkpoint: Checkpoint) -> Record:
+        """The record that moves this branch to a checkpoint."""
+        head = self.head
+        return head_record(
+            self.branch,
+            checkpoint,
+            head.id if head else None,
+            notebook=self.notebook,
+            at=self.timeline.later_than_all(time.time()),
+        )
+
+    def move_head(self, checkpoint: Checkpoint, *, told: str = "") -> None:
+        """Move this branch to a checkpoint; under `told` the user hears if the disk refuses."""
+        record = self.head_record(checkpoint)
+        written = self.append([record], durable=bool(told))
+        if told:
+            self.writing.follow(told, written)
+        self.timeline.apply(record)
+
+    def stand_on(self, checkpoint: Checkpoint) -> None:
+        """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
+        self.position = checkpoint.id
+        head = self.head
+        if head is None or head.id == checkpoint.id:
+            return
+        if self.timeline.is_ancestor(head.id, checkpoint.id):
+            self.move_head(checkpoint)
+
+    def record_event(self, kind: str, **members: object) -> None:
+        """Note something that happened; not waited for."""
+        self.append([event_record(kind, self.id, members)], durable=False)
+
+    def tell(self, what: str) -> None:
+        """Let who listens know that something happened."""
+        for listener in list(self.listeners):
+            try:
+                listener(what)
+            except Exception as problem:  # a view that fails is no reason for a cell to
+                told = f"a listener failed at {what!r}: {type(problem).__name__}: {problem}"
+                if told not in self.writing.news:
+                    self.writing.news.append(told)
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Return when everything so far is durable.
+
+        Raises
+        ------
+        StoreError
+            If some of it could not be written.
+        """
+        problem: StoreError | None = None
+        try:
+            self.store.wait(timeout_s)
+        except StoreError as error:
+            if not self.writing.was_refused(error):
+                raise
+            problem = error
+        self.writing.settle()
+        if problem is None and not self.writing.refused:
+            return
+        # What was refused is tried again with each commit: by now all may be well.
+        again = self.append([])
+        self.writing.try_again(again)
+        try:
+            again.result(timeout_s)
+        except TimeoutError:
+            message = f"still writing to {self.store.path} after {timeout_s} s: wait again"
+            raise problem or StoreError(message) from None
+        finally:
+            self.writing.settle()
+
+
+def usual_branch(timeline: Timeline, notebook: str) -> str:
+    """The branch that a notebook works on: where it was last, else `main`, if that is free.
+
+    Several notebooks of one folder share a store. The first has `main`; another's branch has its
+    name, so that `%resume` never brings one notebook's variables into another.
+    """
+    if own := timeline.last_branch_of(notebook):
+        return own
+    head = timeline.head(MAIN)
+    is_free = head is None or not head.notebook or not notebook
+    return MAIN if is_free else notebook
+
+
+def _generation_of(store: Store) -> int:
+    return int(getattr(store, "generation", 0))
