@@ -11,7 +11,7 @@ import keyword
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from nbckpt.errors import UsageError
 
@@ -64,9 +64,20 @@ def parsed(line: str, usage: str) -> Typed:
         message = f"{line!r} cannot be read: {error}; write `{usage}`"
         raise UsageError(message) from error
     if odd := next((word for word in words if "=" in word), None):
-        message = f"{odd!r} gives no variable a value: write `{usage}`"
-        raise UsageError(message)
+        refuse_word(odd, usage)
     return Typed(tuple(words), assigned(_pieces(line, begins)))
+
+
+def sorted_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Of words that a shell has split: those that are plain, and those that give a value."""
+    return [w for w in words if "=" not in w], [w for w in words if "=" in w]
+
+
+def refuse_word(word: str, usage: str) -> NoReturn:
+    """Raise because of a word that has no place in a line."""
+    what = "gives no variable a value" if "=" in word else "is one word too many"
+    message = f"{word!r} {what}: write `{usage}`"
+    raise UsageError(message)
 
 
 def assigned(pieces: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,105 @@
+"""The verbs about what is kept: tag, note, prune, config."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from nbckpt.cli import parsing
+from nbckpt.cli.parsing import existing_store, writing_session
+from nbckpt.cli.showing import DONE, print_json, width
+
+_PRUNE = """\
+Without options: by the settings retention_count, retention_days and max_size, if there are any;
+and in any case bytes that no checkpoint names. What a head, a tag or a kept checkpoint needs
+stays; what others no longer need is freed, also while notebooks run.
+
+  nbckpt prune --keep-last 20 --keep-days 30 --dry-run
+  nbckpt prune --max-size 2GB"""
+
+
+def add(verbs: Any) -> None:
+    """Declare the verbs of this room."""
+    tag = parsing.verb(verbs, "tag", _tag, "give a checkpoint tags, or take them away")
+    parsing.takes_ref(tag)
+    tag.add_argument("tags", metavar="TAG", nargs="+")
+    tag.add_argument("--delete", action="store_true", help="take them away")
+    note = parsing.verb(verbs, "note", _note, "give a checkpoint another note")
+    parsing.takes_ref(note)
+    note.add_argument("text", metavar="TEXT", nargs="*", help="nothing takes the note away")
+    prune = parsing.verb(
+        verbs, "prune", _prune, "remove old checkpoints, and free the disk", _PRUNE
+    )
+    _add_prune_options(prune)
+    config = parsing.verb(verbs, "config", _config, "the settings of a store; and set one")
+    config.add_argument("name", metavar="NAME", nargs="?")
+    config.add_argument("value", metavar="VALUE", nargs="*", help="`default` forgets what was set")
+    for parser in (tag, note, prune, config):
+        parsing.takes_store(parser)
+        parsing.takes_json(parser)
+    for parser in (tag, note):
+        parsing.takes_notebook(parser)
+
+
+def _add_prune_options(parser: argparse.ArgumentParser) -> None:
+    from nbckpt import pruning
+
+    pruning.add_options(parser)
+
+
+def _tag(arguments: argparse.Namespace) -> int:
+    from nbckpt import as_json, report
+
+    with writing_session(arguments) as session:
+        tags, delete = arguments.tags, arguments.delete
+        checkpoint = session.tag(arguments.ref, *tags, delete=delete)
+    if arguments.json:
+        print_json(as_json.of_checkpoint(session.timeline, checkpoint))
+    else:
+        print(report.tagged_text(checkpoint, tags, delete=delete))
+    return DONE
+
+
+def _note(arguments: argparse.Namespace) -> int:
+    from nbckpt import as_json, report
+
+    with writing_session(arguments) as session:
+        checkpoint = session.note(arguments.ref, " ".join(arguments.text))
+    if arguments.json:
+        print_json(as_json.of_checkpoint(session.timeline, checkpoint))
+    else:
+        print(report.noted_text(checkpoint))
+    return DONE
+
+
+def _prune(arguments: argparse.Namespace) -> int:
+    from nbckpt import pruning
+    from nbckpt.config import settings_of
+
+    store = existing_store(arguments)
+    try:
+        retention = pruning.retention_of(arguments, settings_of(store))
+        pruned = pruning.prune_store(store, retention, dry_run=arguments.dry_run)
+    finally:
+        store.close()
+    if arguments.json:
+        print_json(pruning.as_record(pruned))
+    else:
+        print(pruning.text_of(pruned))
+    return DONE
+
+
+def _config(arguments: argparse.Namespace) -> int:
+    from nbckpt import report
+    from nbckpt.configuring import configured
+
+    store = existing_store(arguments)
+    try:
+        rows = configured(store, arguments.name, " ".join(arguments.value))
+    finally:
+        store.close()
+    if arguments.json:
+        print_json([row._asdict() for row in rows])
+    else:
+        print(report.settings_text(rows, width=width()))
+    return DONE

@@ -1,0 +1,141 @@
+"""The verbs that look and write nothing: log, show, diff, sql, check."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from nbckpt.cli import parsing
+from nbckpt.cli.parsing import existing_store, looking_session
+from nbckpt.cli.showing import DAMAGED, DONE, print_json, width
+
+ON_A_SCREEN = 100
+"""Checkpoints that a log shows where nobody asked for more."""
+
+_QUERIES = """\
+  nbckpt sql "select name, duration_s from checkpoints order by duration_s desc"
+  nbckpt sql "select * from variable('df', 'load') limit 5" --json"""
+
+
+def add(verbs: Any) -> None:
+    """Declare the verbs of this room."""
+    log = parsing.verb(verbs, "log", _log, "the checkpoints of the current branch, newest first")
+    log.add_argument("-a", "--all", action="store_true", help="of every branch")
+    log.add_argument(
+        "-n",
+        metavar="N",
+        dest="limit",
+        type=parsing.count,
+        help=f"the newest N only: by default all, on a terminal {ON_A_SCREEN}",
+    )
+    show = parsing.verb(verbs, "show", _show, "all that is known of one checkpoint")
+    parsing.takes_ref(show)
+    diff = parsing.verb(verbs, "diff", _diff, "what differs between two checkpoints")
+    diff.add_argument("a", metavar="A", help=parsing.REF)
+    diff.add_argument("b", metavar="B", nargs="?", help="by default the head of the branch")
+    sql = parsing.verb(verbs, "sql", _sql, "ask the store in SQL", _QUERIES)
+    sql.add_argument(
+        "query",
+        metavar="QUERY",
+        help="over checkpoints, variables, branches, events, recordings, steps, "
+        "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
+    )
+    check = parsing.verb(
+        verbs, "check", _check, "read every byte, and tell what is damaged or missing"
+    )
+    for verb in (log, show, diff, sql, check):
+        parsing.takes_store(verb)
+        parsing.takes_json(verb)
+    for verb in (log, show, diff):
+        parsing.takes_notebook(verb)
+
+
+def _log(arguments: argparse.Namespace) -> int:
+    from nbckpt import as_json, report
+
+    session = looking_session(arguments)
+    branch = None if arguments.all else session.branch
+    if arguments.json:
+        shown = report.listed(session.timeline, branch, arguments.limit)
+        print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])
+        return DONE
+    limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
+    here = session.timeline.branches.get(session.branch)
+    print(report.log_text(session.timeline, branch, here, limit=limit, width=width()))
+    return DONE
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from nbckpt import as_json, report
+
+    session = looking_session(arguments)
+    checkpoint = session.get(arguments.ref)
+    digest = checkpoint.outputs
+    outputs = json.loads(bytes(session.store.get_blob(digest)[0])) if digest else []
+    if arguments.json:
+        found = as_json.of_checkpoint(session.timeline, checkpoint)
+        variables = as_json.of_variables(session.timeline, checkpoint)
+        print_json({**found, "variables": variables, "outputs": outputs})
+        return DONE
+    print(report.show_text(session.timeline, checkpoint, outputs=outputs, width=width()))
+    return DONE
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from nbckpt.comparison import compare
+
+    session = looking_session(arguments)
+    difference = compare(session, arguments.a, arguments.b or session.branch)
+    if arguments.json:
+        print_json(difference.as_record())
+    else:
+        print(difference.text(width=width()))
+    return DONE
+
+
+def _sql(arguments: argparse.Namespace) -> int:
+    from nbckpt.tabular import Column, table_text
+
+    answer = looking_session(arguments).sql(arguments.query)
+    names, rows = answer.columns, answer.fetchall()
+    if arguments.json:
+        print_json([dict(zip(names, row, strict=True)) for row in rows])
+        return DONE
+    right = [str(kind).startswith(_NUMBERS) for kind in answer.types]
+    columns = [Column(n, right=r, always=True) for n, r in zip(names, right, strict=True)]
+    print(table_text(columns, [[_cell(v) for v in row] for row in rows], width=width()))
+    return DONE
+
+
+_NUMBERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "U",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    import dataclasses
+
+    from nbckpt import report
+
+    found = existing_store(arguments).check()
+    if arguments.json:
+        print_json({"ok": found.ok, **dataclasses.asdict(found)})
+    else:
+        print(report.check_text(found))
+    return DONE if found.ok else DAMAGED

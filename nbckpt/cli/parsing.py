@@ -1,0 +1,127 @@
+"""What all verbs have in common: how they are declared, and on which session they work."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.errors import UsageError
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+    from nbckpt.storage.store import Store
+
+STORE = "by default NBCKPT_STORE, or .nbckpt here"
+REF = "a name, NAME@2, the beginning of an id, a branch, ~2, or - (before the last rewind)"
+VALUES = """\
+An expression is Python, evaluated with the variables of REF: k=5, 'names=["a", "b"]', k=k+1;
+a text needs quotes of its own: 'name="a b"'."""
+
+
+def verb(
+    verbs: Any,
+    name: str,
+    function: Callable[[argparse.Namespace], int],
+    told: str,
+    more: str = "",
+) -> argparse.ArgumentParser:
+    """The parser of a new verb; `told` is its line in the list, `more` stands below its help."""
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=told,
+        description=f"{told[0].upper()}{told[1:]}.",
+        epilog=more,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(verb=function)
+    return parser
+
+
+def takes_store(parser: argparse.ArgumentParser, default: str = STORE) -> None:
+    """Let a verb be told where the store is."""
+    parser.add_argument("--store", metavar="PATH", type=Path, help=f"the store: {default}")
+
+
+def takes_notebook(parser: argparse.ArgumentParser) -> None:
+    """Let a verb be told which notebook it is about, in a store of several."""
+    parser.add_argument(
+        "--notebook",
+        metavar="NAME",
+        help="the notebook that this is about: by default the one that moved last",
+    )
+
+
+def takes_json(parser: argparse.ArgumentParser) -> None:
+    """Let a verb answer in JSON."""
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def takes_ref(parser: argparse.ArgumentParser, **how: Any) -> None:
+    """Let a verb be told which checkpoint it is about."""
+    parser.add_argument("ref", metavar="REF", help=REF, **how)
+
+
+def count(text: str) -> int:
+    """A number of things to show, as typed."""
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r} is no number of checkpoints: give 1 or more"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
+def existing_store(arguments: argparse.Namespace) -> Store:
+    """The store that a verb is about.
+
+    Raises
+    ------
+    StoreError
+        If there is none.
+    """
+    from nbckpt.config import settings_from
+    from nbckpt.storage.store import Store
+
+    return Store.open(arguments.store or settings_from().store, create=False)
+
+
+def looking_session(arguments: argparse.Namespace) -> Session:
+    """A session without variables: on the branch of the notebook asked for, or that moved last.
+
+    Raises
+    ------
+    UsageError
+        If the store holds nothing of that notebook.
+    """
+    from nbckpt.session import Session
+
+    store = existing_store(arguments)
+    heads = store.records("head")
+    named = getattr(arguments, "notebook", None)
+    session = Session(store, {"__name__": "__main__"}, notebook=Path(named).stem if named else "")
+    if named:
+        known = dict.fromkeys(r.get("notebook", "") for r in store.records("checkpoint"))
+        if session.notebook not in known:
+            there = ", ".join(repr(name) for name in known if name) or "none with a name"
+            message = f"no checkpoint of a notebook {session.notebook!r}; there are {there}"
+            raise UsageError(message)
+    elif heads:
+        session.branch = heads[-1]["branch"]
+        head = session.head
+        session.notebook = heads[-1].get("notebook") or (head.notebook if head else "")
+    own = [record for record in heads if record["branch"] == session.branch]
+    session.before = next((r["previous"] for r in reversed(own) if "previous" in r), None)
+    return session
+
+
+@contextmanager
+def writing_session(arguments: argparse.Namespace) -> Iterator[Session]:
+    """As `looking_session`; what the body wrote is durable when it ends."""
+    session = looking_session(arguments)
+    try:
+        yield session
+        session.wait()
+    finally:
+        session.store.close()

@@ -1,0 +1,103 @@
+"""`nbckpt run` and `demo`: notebooks that run unattended."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.cli import parsing
+from nbckpt.cli.showing import (
+    DONE,
+    INTERRUPTED,
+    NOTEBOOK_FAILED,
+    as_typed,
+    print_json,
+    refused,
+    width,
+)
+
+if TYPE_CHECKING:
+    from nbckpt.runner import Run
+
+_RUN_AGAIN = """\
+The kernel may die, or the machine: type the same command again, and every cell that was
+finished is restored, and a loop in `step.track` goes on at the item that was not finished.
+
+  nbckpt run train.ipynb -p epochs 20 -p model small"""
+
+
+def add(verbs: Any) -> None:
+    """Declare the verbs of this room."""
+    run = parsing.verb(
+        verbs, "run", _run, "run a notebook; started again, go on where it was", _RUN_AGAIN
+    )
+    run.add_argument("notebook", metavar="NOTEBOOK", type=Path)
+    run.add_argument(
+        "-o",
+        "--out",
+        metavar="OUT",
+        type=Path,
+        help="where the executed notebook goes: by default NAME.out.ipynb beside NOTEBOOK",
+    )
+    run.add_argument(
+        "-p",
+        "--parameter",
+        metavar=("NAME", "VALUE"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="set NAME after the cell tagged `parameters`: True, False, None, a number, or text; "
+        "may be given again",
+    )
+    run.add_argument("--fresh", action="store_true", help="run every cell, whatever was kept")
+    parsing.takes_store(run, "by default NBCKPT_STORE, or .nbckpt beside NOTEBOOK")
+    parsing.takes_json(run)
+    demo = parsing.verb(
+        verbs, "demo", _demo, "see a notebook's kernel killed, and go on where it was (20 s)"
+    )
+    demo.add_argument("--keep", metavar="DIR", type=Path, help="leave notebook and store in DIR")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from nbckpt import as_json, parameters
+    from nbckpt.runner import run
+    from nbckpt.watchers import watching
+
+    values = {name: parameters.typed(text) for name, text in arguments.parameter}
+    with watching(sys.stderr) as watcher:
+        done = run(
+            arguments.notebook,
+            out=arguments.out,
+            values=values,
+            fresh=arguments.fresh,
+            store=arguments.store,
+            watcher=watcher,
+        )
+    if arguments.json:
+        print_json(as_json.of_run(done))
+    else:
+        _print_run(done)
+    if done.problem:
+        status = INTERRUPTED if done.ending == "interrupted" else NOTEBOOK_FAILED
+        return refused(done.problem, status)
+    return DONE
+
+
+def _print_run(done: Run) -> None:
+    from nbckpt.outcomes import summary_text, table
+
+    print(table(done.cells, width=width()))
+    print()
+    print(f"{summary_text(done.cells)} · {as_typed(done.out)}")
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from nbckpt.demo import demo
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    demo(arguments.keep, console.print)
+    return DONE

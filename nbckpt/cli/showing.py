@@ -1,0 +1,39 @@
+"""What a verb prints, and with which status it exits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
+
+
+def refused(message: str, status: int) -> int:
+    """`status`, after its one line was written to stderr."""
+    print(f"nbckpt: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def print_json(value: object) -> None:
+    """Write a value for programs."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+def width() -> int | None:
+    """Characters of a line on the terminal; None where the output is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def as_typed(path: Path) -> str:
+    """`path` as it would be typed here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

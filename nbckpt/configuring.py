@@ -1,0 +1,40 @@
+"""Settings as they are asked for and set by people: the same for the magic and the command."""
+
+from __future__ import annotations
+
+from nbckpt import config
+from nbckpt.config import Row
+from nbckpt.errors import UsageError
+from nbckpt.storage.store import Store
+
+DEFAULT = "default"
+"""The value that forgets a setting."""
+
+
+def configured(store: Store, name: str | None, value: str) -> list[Row]:
+    """The settings of a store, after `value` was given to `name` if there is one.
+
+    Parameters
+    ----------
+    name
+        Of the only setting that is asked for or set; empty for all.
+    value
+        As typed; empty changes nothing, and ``default`` forgets what was set.
+
+    Raises
+    ------
+    UsageError
+        If there is no such setting, or it cannot have this value.
+    StoreError
+        If the disk refuses.
+    """
+    if name and value:
+        config.write_setting(store, name, "" if value == DEFAULT else value)
+    rows = config.table(config.settings_of(store))
+    if not name:
+        return rows
+    found = [row for row in rows if row.name == name]
+    if not found:
+        message = f"{name}: there is no such setting; there are {', '.join(r.name for r in rows)}"
+        raise UsageError(message)
+    return found

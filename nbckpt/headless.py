@@ -1,0 +1,99 @@
+"""Rerun without a front end: the recorded cells run in a kernel of their own, and are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.config import STORE_VARIABLE, Settings
+from nbckpt.errors import NotebookError
+from nbckpt.execution import LOAD, WAIT
+from nbckpt.kernel import Kernel
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+
+def rerun(
+    session: Session, ref: str | None, *, fresh: bool = False, everything: bool = False
+) -> dict[str, Any]:
+    """What became of the cells after `ref`, run in a new kernel; `nbckpt.rerun.as_record` of it.
+
+    Parameters
+    ----------
+    session
+        One that only looks: where it stands says what is meant.
+    ref
+        By default the head of its branch.
+
+    Raises
+    ------
+    NotebookError
+        If the kernel does not start, or dies.
+    NbckptError
+        If there is nothing to rerun.
+    """
+    from nbckpt import rerun as rerunning
+
+    target = session.get(ref or session.branch)
+    rerunning.plan(session, target.id)  # says what is wrong before a kernel starts
+    asked = (session.branch, target.id, fresh, everything)
+    call = f"await __import__('nbckpt.headless', fromlist=['']).in_kernel{asked!r}"
+    answer = asyncio.run(_answer(_kernel(session), call))
+    found: dict[str, Any] = json.loads(answer)
+    return found
+
+
+async def in_kernel(branch: str, ref: str, fresh: bool, everything: bool) -> None:
+    """Rerun in this process, a kernel; what came of it is `outcome`'s."""
+    from nbckpt import current
+    from nbckpt.rerun import as_record, rerun_with
+
+    session = current.session()
+    session.branch = branch
+    assert session.runner is not None
+    done = await rerun_with(session, session.runner(), ref, fresh=fresh, everything=everything)
+    _outcome[:] = [json.dumps(as_record(done))]
+
+
+_outcome: list[str] = []
+OUTCOME = "__import__('nbckpt.headless', fromlist=['']).outcome()"
+
+
+def outcome() -> str:
+    """What the rerun in this process came to, as JSON."""
+    return _outcome[0]
+
+
+async def _answer(kernel: Kernel, call: str) -> str:
+    try:
+        await kernel.start()
+        try:
+            await kernel.ask(LOAD, "0")
+        except NotebookError as error:
+            message = (
+                f"nbckpt cannot be loaded in a kernel: {error}; "
+                "is it installed in the environment of that kernel?"
+            )
+            raise NotebookError(message) from error
+        answer = str(await kernel.ask(call, OUTCOME))
+        await kernel.ask("", WAIT)
+        return answer
+    finally:
+        await kernel.stop()
+
+
+def _kernel(session: Session) -> Kernel:
+    import nbformat
+
+    store = session.store.path.absolute()
+    environment = {STORE_VARIABLE: str(store), "JPY_SESSION_NAME": session.notebook}
+    folder = store.parent if store.name == Settings().store.name else Path.cwd()
+    return Kernel(nbformat.v4.new_notebook(), folder, environment)
+
+
+def text_of(done: dict[str, Any]) -> str:
+    """What became of each cell, for people."""
+    return str(done["text"])

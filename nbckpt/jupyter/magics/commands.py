@@ -1,0 +1,163 @@
+"""The words of `%nbckpt`: each looks at the history or at the settings, or changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nbckpt import report
+from nbckpt.errors import UsageError
+from nbckpt.jupyter import autos
+from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.idling import Idling
+from nbckpt.jupyter.magics import changes, lines
+
+if TYPE_CHECKING:
+    from nbckpt.comparison import Difference
+
+WIDTH = 110
+"""Characters that an output area has room for."""
+NEWEST = 100
+"""Checkpoints that a log shows where nobody asked for more."""
+
+
+class Commands:
+    """What `%nbckpt WORD …` does, for one shell."""
+
+    def __init__(self, cells: Cells, idling: Idling) -> None:
+        self._cells = cells
+        self._idling = idling
+        self._session = cells.session
+        self._all: dict[str, Callable[[str], Any]] = {
+            "log": self._log,
+            "show": self._show,
+            "status": self._status,
+            "diff": self._diff,
+            "why": self._why,
+            "sql": self._sql,
+            "auto": self._auto,
+            "tag": lambda line: changes.tag(self._session, line),
+            "note": lambda line: changes.note(self._session, line),
+            "update": lambda line: changes.update(self._session, line),
+            "prune": lambda line: changes.prune(self._session, line),
+            "config": lambda line: changes.config(self._session, line, WIDTH),
+            "check": self._check,
+        }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that there are."""
+        return tuple(self._all)
+
+    def run(self, line: str) -> Any:
+        """Do what a line says.
+
+        Raises
+        ------
+        UsageError
+            If its first word is none of `words`.
+        """
+        word, _, rest = line.strip().partition(" ")
+        if word not in self._all:
+            raise lines.unknown(word, self.words)
+        if word != "update":
+            rest = lines.expanded(self._cells.shell, rest)
+        return self._all[word](rest.strip())
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def _log(self, line: str) -> None:
+        usage = "%nbckpt log [BRANCH | --all] [-n N]"
+        words, limit = lines.limited(lines.words_of(line, usage), NEWEST)
+        everywhere = not {"--all", "-a"}.isdisjoint(words)
+        branches = [word for word in words if word not in ("--all", "-a")]
+        if len(branches) + everywhere > 1:
+            message = f"%nbckpt log {line}: it is `{usage}`"
+            raise UsageError(message)
+        session = self._session
+        session.refresh()
+        branch = None if everywhere else next(iter(branches), session.branch)
+        if branch is not None and branch != session.branch:
+            changes.require_branch(session, branch)
+        here, writing = session.position, session.writing.unfinished
+        text = report.log_text(
+            session.timeline, branch, here, limit=limit, writing=writing, width=WIDTH
+        )
+        print(text)
+
+    def _show(self, line: str) -> None:
+        checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
+        print(report.show_text(self._session.timeline, checkpoint))
+
+    def _diff(self, line: str) -> Difference:
+        words, _ = lines.parted(line, "%nbckpt diff REF [REF]", 1, 2)
+        from nbckpt.comparison import compare
+
+        return compare(self._session, words[0], words[1] if len(words) > 1 else None)
+
+    def _status(self, line: str) -> None:
+        lines.parted(line, "%nbckpt status", 0, 0)
+        session = self._session
+        session.refresh()
+        print(report.status_text(session.store, session.timeline, session.branch, session.position))
+        print(autos.status_text(session, self._cells.auto))
+        print(f"durable     {session.writing.text() or 'all that was kept'}")
+        if left_out := self._idling.verifier.left_out:
+            names = ", ".join(left_out)
+            print(f"not watched {names}: slow or restless; `%nbckpt check --memory` looks at all")
+
+    def _why(self, line: str) -> None:
+        name = lines.one(line, "%nbckpt why NAME") if line else None
+        step = self._session.steps.get(name) if name else self._cells.latest
+        if step is None:
+            if name is not None:
+                self._session.get(name)  # says so if there is no such checkpoint either
+            message = (
+                f"{name or 'no cell'!r} has not run since the kernel started: run its cell first"
+            )
+            raise UsageError(message)
+        print(_why_text(step))
+
+    def _sql(self, line: str) -> Any:
+        query = line[1:-1] if line[:1] in "\"'" and line[-1:] == line[:1] else line
+        if not query:
+            message = '%nbckpt sql "select name, duration_s from checkpoints"'
+            raise UsageError(message)
+        return self._session.sql(query)
+
+    def _check(self, line: str) -> None:
+        _, given = lines.parted(line, "%nbckpt check [--memory]", 0, 0, ("--memory",))
+        if given:
+            self._check_memory()
+            return
+        self._session.wait()
+        print(report.check_text(self._session.store.check()))
+
+    def _check_memory(self) -> None:
+        kept = self._idling.verify()
+        if kept is None:
+            print("all that is kept is as it was kept")
+            return
+        names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
+        print(f"changed by something other than a cell, kept now as {kept.name!r}: {names}")
+
+    # -- setting ------------------------------------------------------------------------------
+
+    def _auto(self, line: str) -> None:
+        if hasattr(autos, "obey"):
+            autos.obey(self._cells, line)
+            return
+        self._cells.auto = asked = autos.parse(line)
+        self._session.policy, self._session.reruns = asked.policy, asked.rerun
+
+
+def _why_text(step: Any) -> str:
+    from nbckpt.matching import why_not_restored
+
+    name = step.request.name
+    if step.restored is not None:
+        return f"{name!r} was restored: its code and all that it reads are as they were"
+    reasons = step.why or why_not_restored(step.session, name, step.key)
+    if step.request.rerun:
+        reasons = ("it was asked to run anyway", *reasons)
+    return f"{name!r} ran, because:\n" + "\n".join(f"  - {reason}" for reason in reasons)

@@ -1,0 +1,94 @@
+"""What stands behind a magic's name: words and options, or the sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Collection, Sequence
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.errors import UsageError
+
+_NO_FRAME = 1_000_000
+"""A depth at which there is no caller: its local variables are none of the user's."""
+
+
+def expanded(shell: InteractiveShell, line: str) -> str:
+    """The line with `{name}` and `$name` of the notebook's variables filled in."""
+    text: str = shell.var_expand(line, depth=_NO_FRAME)
+    return text
+
+
+def words_of(line: str, usage: str) -> list[str]:
+    """The words of a line, quotes taken off.
+
+    Raises
+    ------
+    UsageError
+        If a quote is not closed.
+    """
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        message = f"{line!r} cannot be read: {error}; write `{usage}`"
+        raise UsageError(message) from error
+
+
+def one(line: str, usage: str) -> str:
+    """The one word of a line."""
+    words, _ = parted(line, usage, 1, 1)
+    return words[0]
+
+
+def parted(
+    line: str, usage: str, least: int, most: int, options: Collection[str] = ()
+) -> tuple[list[str], set[str]]:
+    """The words of a line, and which of its options are set.
+
+    Raises
+    ------
+    UsageError
+        If there are too few words or too many, or one begins with ``--`` and is no option.
+    """
+    found = words_of(line, usage)
+    given = {word for word in found if word in options}
+    words = [word for word in found if word not in options]
+    if odd := next((word for word in words if word.startswith("--")), None):
+        message = f"{odd!r} is no option here: write `{usage}`"
+        raise UsageError(message)
+    if not least <= len(words) <= most:
+        what = f"{line!r} is {'too little' if len(words) < least else 'too much'}"
+        lists = "; `%nbckpt log` lists the checkpoints" if "REF" in usage else ""
+        message = f"{what if line.strip() else 'something is missing'}: write `{usage}`{lists}"
+        raise UsageError(message)
+    return words, given
+
+
+def limited(words: Sequence[str], default: int) -> tuple[list[str], int]:
+    """What was typed without ``-n N``, and `N`.
+
+    Raises
+    ------
+    UsageError
+        If `N` is no number.
+    """
+    words = list(words)
+    if "-n" not in words:
+        return words, default
+    at = words.index("-n")
+    number = words[at + 1] if at + 1 < len(words) else ""
+    if not number.isdecimal() or int(number) < 1:
+        message = f"-n {number}: give the number of checkpoints to show, 1 or more"
+        raise UsageError(message)
+    return [*words[:at], *words[at + 2 :]], int(number)
+
+
+def unknown(word: str, known: Collection[str]) -> UsageError:
+    """What is said of a word that is no command of `%nbckpt`."""
+    there = " · ".join(known)
+    if not word:
+        return UsageError(f"%nbckpt takes one of {there}")
+    close = difflib.get_close_matches(word, known, n=1)
+    hint = f"did you mean {close[0]!r}? there are" if close else "there are"
+    return UsageError(f"%nbckpt {word}: there is no such command; {hint} {there}")
