@@ -89,8 +89,8 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
         session.ran(session.running)
-        source = "\n".join(ast.unparse(statement) for statement in node.body)
-        self._step = Step.begin(session, self._request, Cell(source), _body_of(node))
+        cell = Cell(ast.unparse(node))
+        self._step = Step.begin(session, self._request, cell, _body_of(node))
         return self._step
 
     def __exit__(

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.digests import Digest, Json
@@ -55,6 +55,16 @@ class Request:
     rerun: bool = False
     sync: bool = False
     is_skippable: bool = True
+
+
+class Watch(Protocol):
+    """Follows the steps of a session, while a rerun runs recorded cells."""
+
+    def restored(self, step: Step, checkpoint: Checkpoint) -> Checkpoint:
+        """Have the session stand where a step was restored; the checkpoint that stands for it."""
+
+    def begins(self, step: Step) -> None:
+        """Take note that the body of a step is about to run."""
 
 
 @dataclass(eq=False)
@@ -138,11 +148,15 @@ class Step:
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
-            session.stand_on(checkpoint)
-            self.todo, self.restored = False, checkpoint
             self.took_s = time.perf_counter() - began
+            if session.watch is None:
+                session.stand_on(checkpoint)
+                self.restored = checkpoint
+            else:
+                self.restored = session.watch.restored(self, checkpoint)
+            self.todo = False
             saved = checkpoint.duration_s - self.took_s
-            self._event("restored", checkpoint, took_s=self.took_s, saved_s=saved)
+            self._event("restored", self.restored, took_s=self.took_s, saved_s=saved)
             return True
         if not found:
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
@@ -163,6 +177,8 @@ class Step:
 
     def _start(self) -> None:
         session, selection = self.session, self.request.selection
+        if session.watch is not None:
+            session.watch.begins(self)
         session.capturer.capture(selection, only=selection.vars)
         self._before = {n: v.value for n, v in session.capturer.manifest().items()}
         self._objects_before = {

@@ -1,0 +1,157 @@
+"""Cells inside a cell: run by the shell like any other, without a trace in the outer one's numbers.
+
+The outer cell keeps its execution count, its `In` and `Out`, and `_`. Outputs go where the outer
+cell's go, or, where nobody is to see them, nowhere.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from io import StringIO
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+_UNDERSCORES = ("_", "__", "___")
+
+
+def awaits(shell: InteractiveShell, source: str) -> bool:
+    """Whether a cell needs a loop that runs."""
+    return bool(shell.should_run_async(source, transformed_cell=_transformed(shell, source)[0]))
+
+
+def run(shell: InteractiveShell, source: str, cell_id: str | None) -> BaseException | None:
+    """Run a cell inside the one that runs; the error that it ended with."""
+    with _inside(shell, source):
+        result = shell.run_cell(source, store_history=False, cell_id=cell_id)
+    return _error(result)
+
+
+async def run_async(
+    shell: InteractiveShell, source: str, cell_id: str | None
+) -> BaseException | None:
+    """`run`, in the loop that runs already; a cell that awaits nothing is run at once."""
+    transformed, problem = _transformed(shell, source)
+    is_async = shell.should_run_async(source, transformed_cell=transformed)
+    result = None
+    with _inside(shell, source), ExitStack() as stack:
+        if not is_async:
+            stack.enter_context(_interruptible())
+        try:
+            result = await shell.run_cell_async(
+                source,
+                store_history=False,
+                transformed_cell=transformed,
+                preprocessing_exc_tuple=problem,
+                cell_id=cell_id,
+            )
+        finally:
+            # As the kernel does after each of its own cells.
+            shell.events.trigger("post_execute")
+            shell.events.trigger("post_run_cell", result)
+    return _error(result)
+
+
+def _transformed(shell: InteractiveShell, source: str) -> tuple[str, Any]:
+    try:
+        return shell.transform_cell(source), None
+    except Exception:  # whatever a transformer raises: the shell shows it as the cell's error
+        return source, sys.exc_info()
+
+
+def _error(result: Any) -> BaseException | None:
+    error = result.error_before_exec or result.error_in_exec
+    return error if isinstance(error, BaseException) else None
+
+
+@contextmanager
+def _inside(shell: InteractiveShell, source: str) -> Iterator[None]:
+    """What the shell knows of the outer cell stays known while another one runs."""
+    hook: Any = shell.displayhook
+    outer, number = hook.exec_result, hook.prompt_count
+    names = [f"_{number}"]
+    kept = {name: shell.user_ns[name] for name in names if name in shell.user_ns}
+    is_quiet = hook.semicolon_at_end_of_expression
+    with _instead(hook, "quiet", lambda: is_quiet(source)):
+        try:
+            yield
+        finally:
+            hook.exec_result = outer
+            shell.user_ns.get("_oh", {}).pop(number, None)
+            for name in names:
+                shell.user_ns.pop(name, None)
+            shell.user_ns.update(kept)
+
+
+@contextmanager
+def underscores_kept(shell: InteractiveShell) -> Iterator[None]:
+    """`_`, `__` and `___` are afterwards what they were before."""
+    hook: Any = shell.displayhook
+    shown = {name: getattr(hook, name) for name in _UNDERSCORES}
+    bound = {name: shell.user_ns[name] for name in _UNDERSCORES if name in shell.user_ns}
+    try:
+        yield
+    finally:
+        for name, value in shown.items():
+            setattr(hook, name, value)
+        for name in _UNDERSCORES:
+            shell.user_ns.pop(name, None)
+        shell.user_ns.update(bound)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """An interrupt is a KeyboardInterrupt here.
+
+    A kernel cancels a cell that awaits; a cell that does not would never notice.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def muted(shell: InteractiveShell) -> Iterator[None]:
+    """Nothing is shown; what records outputs records them all the same."""
+    publisher, hook = shell.display_pub, shell.displayhook
+    with ExitStack() as stack:
+        for name in ("stdout", "stderr"):
+            stack.enter_context(_instead(sys, name, StringIO()))
+        for owner, name in (
+            (publisher, "publish"),
+            (publisher, "clear_output"),
+            (hook, "write_output_prompt"),
+            (hook, "write_format_data"),
+            (shell, "_showtraceback"),
+        ):
+            stack.enter_context(_instead(owner, name, _nothing))
+        yield
+
+
+def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+@contextmanager
+def _instead(owner: Any, name: str, value: object) -> Iterator[None]:
+    """An attribute of an object is another one for a while."""
+    had = name in vars(owner)
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if getattr(owner, name) is value:  # nobody put another one over it meanwhile
+            if had:
+                setattr(owner, name, before)
+            else:
+                delattr(owner, name)

@@ -1,0 +1,138 @@
+"""Recorded cells, run again by IPython: their outputs appear under the cell that asks, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.errors import NbckptError, UsageError
+from nbckpt.jupyter import nested, notices
+from nbckpt.jupyter.cells import Asked, Cells
+from nbckpt.recorded import Recorded
+from nbckpt.rerun import Rerun, driven, rerun_with
+from nbckpt.session import Session
+from nbckpt.steps import Request
+
+WIDTH = 110
+"""Characters that an output area has room for."""
+
+
+class InShell:
+    """Runs recorded cells as the shell runs any cell.
+
+    Parameters
+    ----------
+    waits
+        Whether the caller awaits what is run, so that cells can await in the loop that runs.
+    quiet
+        Show nothing; outputs are recorded all the same.
+    """
+
+    def __init__(
+        self, shell: InteractiveShell, cells: Cells, *, waits: bool = False, quiet: bool = False
+    ) -> None:
+        self._shell = shell
+        self._cells = cells
+        self._waits = waits
+        self._quiet = quiet
+
+    def tell(self, text: str) -> None:
+        """Say in a quiet line what becomes of the cell whose outputs follow."""
+        if not self._quiet:
+            notices.say(self._shell, f"▸ {text}", rerun=text)
+
+    async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
+        """Run one piece; the error that it ended with, shown as the shell shows errors."""
+        source, cell_id = recorded.cell.source, recorded.cell.cell_id
+        with ExitStack() as stack:
+            stack.enter_context(self._cells.apart(Asked(request, recorded.cell)))
+            if self._quiet:
+                stack.enter_context(nested.muted(self._shell))
+            if self._waits:
+                return await nested.run_async(self._shell, source, cell_id)
+            if _is_in_loop() and nested.awaits(self._shell, source):
+                message = (
+                    "it awaits, and something else runs in the kernel's loop: "
+                    "put `%rerun` on a line of its own in a cell"
+                )
+                return UsageError(message)
+            return nested.run(self._shell, source, cell_id)
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def rerun_in(
+    shell: InteractiveShell,
+    cells: Cells,
+    session: Session,
+    ref: str | None = None,
+    *,
+    fresh: bool = False,
+    everything: bool = False,
+    quiet: bool = False,
+) -> Rerun:
+    """`rerun.rerun`, with the outputs of the cells shown by `shell`.
+
+    Parameters
+    ----------
+    quiet
+        Show nothing; outputs are recorded all the same.
+
+    Raises
+    ------
+    CheckpointNotFoundError, UsageError, StoreError
+        As `rerun.rerun` does.
+    """
+    runner = InShell(shell, cells, quiet=quiet)
+    work = rerun_with(session, runner, ref, fresh=fresh, everything=everything)
+    with nested.underscores_kept(shell):
+        return driven(work)
+
+
+async def rerun_async(
+    shell: InteractiveShell,
+    cells: Cells,
+    session: Session,
+    ref: str | None = None,
+    *,
+    fresh: bool = False,
+    everything: bool = False,
+    quiet: bool = False,
+) -> Rerun:
+    """`rerun_in`, for a caller that can wait for what the cells await."""
+    runner = InShell(shell, cells, waits=True, quiet=quiet)
+    with nested.underscores_kept(shell):
+        return await rerun_with(session, runner, ref, fresh=fresh, everything=everything)
+
+
+def magic(cells: Cells, ref: str | None, *, fresh: bool, everything: bool, awaits: bool) -> object:
+    """`%rerun`: does it and prints the table; or, if its cell `awaits`, what does so.
+
+    See Also
+    --------
+    nbckpt.jupyter.awaited : where a cell is made to await it.
+    """
+    if awaits:
+        return _magic_async(cells, ref, fresh=fresh, everything=everything)
+    done = rerun_in(cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything)
+    print(done.text(WIDTH))
+    return None
+
+
+async def _magic_async(cells: Cells, ref: str | None, *, fresh: bool, everything: bool) -> None:
+    try:
+        done = await rerun_async(
+            cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything
+        )
+    except NbckptError as problem:
+        problem.__traceback__ = None
+        raise problem from None
+    print(done.text(WIDTH))

@@ -1,0 +1,67 @@
+"""Recorded code without IPython: compiled, and run in the session's namespace."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType
+
+from nbckpt.errors import UsageError
+from nbckpt.recorded import Recorded, without_marker
+from nbckpt.session import Session
+from nbckpt.steps import Request, Step
+
+
+class Plainly:
+    """Runs recorded code as Python runs a script; what it prints goes where prints go."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def tell(self, text: str) -> None:
+        """Nothing: a script says what it wants to be said."""
+
+    async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
+        """Run one piece; the error that it ended with."""
+        session = self._session
+        try:
+            tree, code = _compiled(recorded)
+            if request is None:
+                self._execute(code)
+                session.ran(tree)
+                if recorded.kind == "joined":
+                    session.joining.ran(recorded.name, recorded.cell, 0.0)
+                return None
+            step = Step.begin(session, request, recorded.cell, tree)
+            if step.todo:
+                self._execute_step(step, code)
+        except (Exception, KeyboardInterrupt) as error:  # the recorded code's own, or of its step
+            return error
+        return None
+
+    def _execute_step(self, step: Step, code: CodeType) -> None:
+        try:
+            self._execute(code)
+        except BaseException as error:
+            step.fail(error)
+            raise
+        step.finish()
+
+    def _execute(self, code: CodeType) -> None:
+        exec(code, self._session.namespace)  # the user's own code, in the user's namespace
+
+
+def _compiled(recorded: Recorded) -> tuple[ast.Module, CodeType]:
+    """The code of a piece; blocks in it find their source by the name of its file."""
+    source = without_marker(recorded.cell.source)
+    file = f"<recorded {recorded.name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    try:
+        tree = ast.parse(source)
+        return tree, compile(tree, file, "exec")
+    except SyntaxError as problem:
+        message = (
+            f"it is no plain Python ({problem.msg}): magics and top-level `await` "
+            "need the notebook's kernel"
+        )
+        raise UsageError(message) from None

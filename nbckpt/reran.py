@@ -1,0 +1,106 @@
+"""What a rerun did: its cells, as a table and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from nbckpt.digests import Json
+from nbckpt.figures import duration_text
+from nbckpt.model import Checkpoint
+from nbckpt.tabular import Column, table_text
+
+State: TypeAlias = Literal["restored", "run", "skipped", "failed", "not reached"]
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """What became of one recorded cell.
+
+    Attributes
+    ----------
+    checkpoint_id
+        The checkpoint that holds it on the branch of the rerun; None if there is none.
+    why
+        Why it ran, or did not.
+    took_s
+        Seconds.
+    """
+
+    name: str
+    checkpoint_id: str | None
+    state: State
+    why: str = ""
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What a rerun did.
+
+    Attributes
+    ----------
+    branch
+        The one that the session is on now.
+    start
+        Where the rerun began.
+    is_new
+        Whether the branch was made for it.
+    error
+        What ended it early, one sentence; None if nothing did.
+    """
+
+    branch: str
+    start: Checkpoint
+    cells: tuple[CellRun, ...]
+    error: str | None = None
+    is_new: bool = False
+
+    def text(self, width: int | None = None) -> str:
+        """A table, one line a cell, and what came of it all."""
+        rows = [_row(cell) for cell in self.cells]
+        return f"{table_text(_COLUMNS, rows, width=width)}\n{self._summary()}"
+
+    def _summary(self) -> str:
+        states = [cell.state for cell in self.cells]
+        counts = [f"{states.count(s)} {s}" for s in _MARKS if s in states]
+        on = f"on {'new ' * self.is_new}branch {self.branch!r}"
+        text = f"rerun after {self.start.name!r}, {on}: {', '.join(counts)}"
+        return text if self.error is None else f"{text}\n{self.error}"
+
+
+_MARKS = {"restored": "○", "run": "●", "skipped": "·", "failed": "✗", "not reached": " "}
+_COLUMNS = (
+    Column("", always=True),
+    Column("cell"),
+    Column("what happened"),
+    Column("took", right=True),
+    Column("why"),
+)
+
+
+def _row(cell: CellRun) -> tuple[str, ...]:
+    took = "" if cell.state in ("skipped", "not reached") else duration_text(cell.took_s)
+    return (_MARKS[cell.state], cell.name, cell.state, took, cell.why)
+
+
+def as_record(rerun: Rerun) -> dict[str, Json]:
+    """What a rerun did, as JSON."""
+    cells: list[Json] = [
+        {
+            "name": cell.name,
+            "checkpoint_id": cell.checkpoint_id,
+            "state": cell.state,
+            "why": cell.why,
+            "took_s": cell.took_s,
+        }
+        for cell in rerun.cells
+    ]
+    return {
+        "text": rerun.text(),
+        "branch": rerun.branch,
+        "is_new": rerun.is_new,
+        "start": rerun.start.id,
+        "cells": cells,
+        "error": rerun.error,
+    }
