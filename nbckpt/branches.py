@@ -9,6 +9,9 @@ from typing import NamedTuple
 from nbckpt.lineage import Lineage
 from nbckpt.model import Record
 
+NOBODY = "\n"
+"""No notebook is called so: it stands for records that do not tell whose they are."""
+
 
 class Move(NamedTuple):
     """A head that was moved, or with no checkpoint a name that was dropped; sorts by time.
@@ -17,13 +20,16 @@ class Move(NamedTuple):
     ----------
     arrival
         Of a record without a time: how many came before it.
+    overtaken
+        Whether it is the name of an overtaken tip, which a prune has written down.
     """
 
     at: float
     arrival: int
     branch: str
     checkpoint: str
-    notebook: str | None
+    notebook: str = NOBODY
+    overtaken: bool = False
 
 
 class Branches:
@@ -59,7 +65,8 @@ class Branches:
         """Take in the record of a move, or of a name that was dropped; whether it was new."""
         at, checkpoint = record.get("at"), record.get("checkpoint", "")
         arrival = 0 if at is not None else self._arrived + 1
-        move = Move(at or 0.0, arrival, record["branch"], checkpoint, record.get("notebook"))
+        by = (record.get("notebook", NOBODY), bool(record.get("overtaken")))
+        move = Move(at or 0.0, arrival, record["branch"], checkpoint, *by)
         if move in self._known:  # a session's own come twice: when written, and when durable
             return False
         self._known.add(move)
@@ -113,7 +120,7 @@ class Branches:
     def moves_to(self, checkpoints: Container[str]) -> list[Record]:
         """The records of the moves to these checkpoints."""
         return [
-            {"kind": "head", **{k: v for k, v in move._asdict().items() if v is not None}}
+            {"kind": "head", **{k: v for k, v in move._asdict().items() if k != "arrival"}}
             for move in self._moves
             if move.checkpoint in checkpoints
         ]
@@ -128,11 +135,26 @@ class Branches:
         if not move.checkpoint:
             self._heads.pop(move.branch, None)
             self._overtaken.pop(move.branch, None)
+        elif move.overtaken:
+            self._name(move.branch, move.checkpoint)
         elif move.checkpoint in self._lineage:
             old = self._heads.get(move.branch) or self._overtaken.pop(move.branch, None)
             self._heads[move.branch] = move.checkpoint
             if old and not self._lineage.is_ancestor(old, move.checkpoint):
                 self._keep(move.branch, old)
+
+    def _name(self, name: str, tip: str) -> None:
+        """Give an overtaken tip the name that it had."""
+        base, _, number = name.rpartition(".")
+        if tip not in self._lineage or name in self._heads or not number.isdecimal():
+            return
+        for other in [n for n, t in self._overtaken.items() if t == tip]:
+            del self._overtaken[other]
+        displaced = self._overtaken.pop(name, None)
+        self._overtaken[name] = tip
+        self._numbers[base] = max(self._numbers.get(base, 0), int(number))
+        if displaced is not None:
+            self._keep(base, displaced)
 
     def _keep(self, branch: str, tip: str) -> None:
         """Let an overtaken tip keep a name: the one its line has already, or a new one."""

@@ -6,7 +6,7 @@ into a whole manifest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -215,6 +215,7 @@ class Checkpoint:
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
 _OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited", "made_by")
+_AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)
 MICROSECONDS = 6
 """Digits of seconds that records keep."""
 
@@ -262,9 +263,9 @@ def _variable_record(variable: Variable) -> Record:
 
 def checkpoint_from(record: Record) -> Checkpoint:
     """The checkpoint of a journal record; members that a newer nbckpt added are ignored."""
-    members = dict(record)
-    given = {name: members[name] for name in (*PLACING[1:], *_OTHERS) if name in members}
-    given.update((name, tuple(members[name])) for name in _TUPLES if name in members)
+    members = record if isinstance(record, dict) else dict(record)
+    given = {name: members[name] for name in _AS_THEY_ARE & members.keys()}
+    given.update((name, tuple(members[name])) for name in _AS_TUPLES & members.keys())
     for name, default in _PLACE:
         given.setdefault(name, default)
     given["cell"] = _made(Cell, members["cell"])
@@ -276,13 +277,43 @@ def checkpoint_from(record: Record) -> Checkpoint:
     if progress := members.get("progress"):
         given["progress"] = tuple(progress)
     for name in ("changed", "carried"):
-        given[name] = {v["name"]: _variable_from(v) for v in members.get(name, ())}
-    given["joined"] = tuple(_made(Cell, cell) for cell in members.get("joined", ()))
-    given["refused"] = tuple(_made(Refusal, r) for r in members.get("refused", ()))
+        if name in members:
+            given[name] = _Variables(members[name])
+    if joined := members.get("joined"):
+        given["joined"] = tuple(_made(Cell, cell) for cell in joined)
+    if refused := members.get("refused"):
+        given["refused"] = tuple(_made(Refusal, r) for r in refused)
     return Checkpoint(**given)
 
 
 _PLACE = (("parent", None), ("branch", "main"), ("notebook", ""), ("name", ""))
+
+
+class _Variables(Mapping[str, Variable]):
+    """Name → variable; a record is decoded when it is asked for: a list of checkpoints asks not."""
+
+    __slots__ = ("_decoded", "_records")
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records = {record["name"]: record for record in records}
+        self._decoded: dict[str, Variable] = {}
+
+    def __getitem__(self, name: str) -> Variable:
+        if name not in self._decoded:
+            self._decoded[name] = _variable_from(self._records[name])
+        return self._decoded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._records
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def _variable_from(record: Record) -> Variable:

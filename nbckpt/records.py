@@ -27,9 +27,7 @@ def head_record(
     moved: Record = {"kind": "head", "branch": branch, "checkpoint": checkpoint.id}
     if previous is not None and previous != checkpoint.parent:
         moved = {**moved, "previous": previous}
-    if notebook:
-        moved = {**moved, "notebook": notebook}
-    return {**moved, "at": at or time.time()}
+    return {**moved, "notebook": notebook, "at": at or time.time()}
 
 
 def drop_record(branch: str, at: float) -> Record:

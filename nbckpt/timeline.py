@@ -100,6 +100,7 @@ class Timeline:
                 changed = self._add(record)
             case "head" | "drop":
                 changed = self._branches.add(record)
+                self._latest = max(self._latest, record.get("at") or 0.0)
             case "tag":
                 changed = self._label(record, self._places.labels.tag(record))
             case "note":
@@ -112,12 +113,11 @@ class Timeline:
                 changed = self._places.trust(record["checkpoint"])
             case _:
                 return
-        self._latest = max(self._latest, record.get("at") or 0.0)
         self.revision += changed
 
     @_alone
     def later_than_all(self, now: float) -> float:
-        """A time for a new record: `now`, but later than that of each that came before it."""
+        """A time for a new record: `now`, but later than that of each head, tag and note that came."""
         return max(now, self._latest + MICROSECOND)
 
     def _add(self, record: Record) -> bool:
@@ -147,6 +147,7 @@ class Timeline:
         return bool(new)
 
     def _label(self, record: Record, changed: bool) -> bool:
+        self._latest = max(self._latest, record.get("at") or 0.0)
         self._places.checkpoints.forget(record["checkpoint"])
         return changed
 
@@ -208,6 +209,14 @@ class Timeline:
         return self._lineage.depth(checkpoint_id) + 1
 
     @_alone
+    def missing_ancestor(self, checkpoint_id: str) -> str | None:
+        """Id of an ancestor whose record is not there although nobody pruned it."""
+        with self._lock:
+            *_, first = self._lineage.line(checkpoint_id)
+            parent: str | None = self._records[first].get("parent")
+            known = parent is None or parent in self._records or parent in self._pruned
+            return None if known else parent
+
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` is `older` or descends from it."""
         return self._lineage.is_ancestor(older, newer)
