@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def rerun(
     session: Session, ref: str | None, *, fresh: bool = False, everything: bool = False
 ) -> dict[str, Any]:
-    """What became of the cells after `ref`, run in a new kernel; `nbckpt.rerun.as_record` of it.
+    """What became of the cells after `ref`, run in a new kernel; `nbckpt.reruns.as_record` of it.
 
     Parameters
     ----------
@@ -35,36 +35,17 @@ def rerun(
     NbckptError
         If there is nothing to rerun.
     """
-    from nbckpt import rerun as rerunning
+    from nbckpt import reruns as rerunning
 
     target = session.get(ref or session.branch)
     rerunning.plan(session, target.id)  # says what is wrong before a kernel starts
     asked = (session.branch, target.id, fresh, everything)
-    call = f"await __import__('nbckpt.headless', fromlist=['']).in_kernel{asked!r}"
-    answer = asyncio.run(_answer(_kernel(session), call))
+    answer = asyncio.run(_answer(_kernel(session), f"await {_INSIDE}.rerun{asked!r}"))
     found: dict[str, Any] = json.loads(answer)
     return found
 
 
-async def in_kernel(branch: str, ref: str, fresh: bool, everything: bool) -> None:
-    """Rerun in this process, a kernel; what came of it is `outcome`'s."""
-    from nbckpt import current
-    from nbckpt.rerun import as_record, rerun_with
-
-    session = current.session()
-    session.branch = branch
-    assert session.runner is not None
-    done = await rerun_with(session, session.runner(), ref, fresh=fresh, everything=everything)
-    _outcome[:] = [json.dumps(as_record(done))]
-
-
-_outcome: list[str] = []
-OUTCOME = "__import__('nbckpt.headless', fromlist=['']).outcome()"
-
-
-def outcome() -> str:
-    """What the rerun in this process came to, as JSON."""
-    return _outcome[0]
+_INSIDE = "__import__('nbckpt.jupyter.headless', fromlist=['rerun'])"
 
 
 async def _answer(kernel: Kernel, call: str) -> str:
@@ -78,7 +59,7 @@ async def _answer(kernel: Kernel, call: str) -> str:
                 "is it installed in the environment of that kernel?"
             )
             raise NotebookError(message) from error
-        answer = str(await kernel.ask(call, OUTCOME))
+        answer = str(await kernel.ask(call, f"{_INSIDE}.outcome()"))
         await kernel.ask("", WAIT)
         return answer
     finally:

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from nbckpt import forks, moves
 from nbckpt.effects import reproduce
-from nbckpt.figures import duration_text
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded, made_between
@@ -156,7 +155,7 @@ class Rerunning:
         else:
             checkpoint = self._keep_again(checkpoint, step.request.selection)
         step.todo, step.restored = False, checkpoint
-        self._follow(step, f"restored in {duration_text(step.took_s)}")
+        self._follow(step, self._why(step))
         return checkpoint
 
     def begins(self, step: Step) -> None:

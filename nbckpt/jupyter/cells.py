@@ -27,7 +27,7 @@ from nbckpt.session import Session
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
-    from nbckpt.rerun import Runner
+    from nbckpt.reruns import Runner
     from nbckpt.steps import Request, Step
 
 _QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]

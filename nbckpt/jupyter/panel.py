@@ -132,7 +132,7 @@ class Panel:
         }
 
     def _rerun(self, args: Args) -> Answer:
-        from nbckpt import rerun
+        from nbckpt import reruns as rerun
         from nbckpt.jupyter.rerunning import rerun_in
 
         done = rerun_in(

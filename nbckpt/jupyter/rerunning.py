@@ -11,7 +11,7 @@ from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import nested, notices
 from nbckpt.jupyter.cells import Asked, Cells
 from nbckpt.recorded import Recorded
-from nbckpt.rerun import Rerun, driven, rerun_with
+from nbckpt.reruns import Rerun, driven, rerun_with
 from nbckpt.session import Session
 from nbckpt.steps import Request
 

@@ -10,9 +10,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt import current, report
 from nbckpt.config import settings_from, settings_of
 from nbckpt.endings import end
-from nbckpt.errors import NbckptError
+from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import autos, notices
+from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cells import Cells, Transformer
+from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.session import Session
@@ -36,14 +38,18 @@ class Extension:
         )
         self.cells = Cells(shell, self.session)
         self._transformer = Transformer(self.cells)
+        self._awaiter = Awaiter(shell)
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
+        self._completion = Completion(shell, self.session, self._magics.commands)
 
     def attach(self) -> None:
         """Follow the shell's cells from the next one on."""
         shell = self._shell
         shell.register_magics(self._magics)
+        self._completion.attach()
         shell.input_transformers_cleanup.append(self.cells.transform)
+        shell.input_transformers_post.append(self._awaiter.transform)
         shell.ast_transformers.append(self._transformer)
         shell.events.register("pre_run_cell", self.cells.before)
         if self.session.settings.idle_s:
@@ -60,6 +66,8 @@ class Extension:
         self.idling.detach()
         if self.cells.transform in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self.cells.transform)
+        if self._awaiter.transform in shell.input_transformers_post:
+            shell.input_transformers_post.remove(self._awaiter.transform)
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
@@ -67,6 +75,7 @@ class Extension:
         if self.session.settings.idle_s:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         self._forget_magics()
+        self._completion.detach()
         current.end()
         try:
             end(self.session)
@@ -79,6 +88,21 @@ class Extension:
             for name, magic in list(table.items()):
                 if getattr(magic, "__self__", None) is self._magics:
                     del table[name]
+
+
+def attached(shell: InteractiveShell) -> Extension:
+    """What is attached to `shell`.
+
+    Raises
+    ------
+    UsageError
+        If nothing is.
+    """
+    extension: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    if extension is None:
+        message = "nbckpt is not loaded: `%load_ext nbckpt`"
+        raise UsageError(message)
+    return extension
 
 
 def load(shell: InteractiveShell) -> None:

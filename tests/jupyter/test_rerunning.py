@@ -6,7 +6,7 @@ from typing import Any
 
 from nbckpt import current
 from nbckpt.jupyter.rerunning import rerun_in
-from nbckpt.rerun import Rerun
+from nbckpt.reruns import Rerun
 from tests.jupyter.test_cells import run
 
 LOAD = "%%checkpoint load\ndata = [3, 1, 2]"
