@@ -9,13 +9,26 @@ import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** A style sheet becomes a text in the module, so that the module is the only file. */
+const styleAsText = {
+  name: 'style-as-text',
+  setup(build) {
+    build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await esbuild.transform(readFileSync(path, 'utf8'), {
+        loader: 'css',
+        minify: true
+      });
+      return { contents: code.trim(), loader: 'text' };
+    });
+  }
+};
 const shared = {
   absWorkingDir: here,
   bundle: true,
   charset: 'utf8',
   format: 'esm',
-  loader: { '.css': 'text' },
-  logLevel: 'warning'
+  logLevel: 'warning',
+  plugins: [styleAsText]
 };
 
 /** Digest of all that the bundle depends on; `sources_digest` in hatch_build.py is its twin. */

@@ -238,7 +238,8 @@ export const asWritten: Check<IWritten> = shaped<IWritten>({
     })
   ),
   branch: optional(text),
-  error: optional(text)
+  error: optional(text),
+  status: optional(asStatus)
 });
 
 /** An answer to a request of ours, or null: other views' and other kinds of messages pass by. */

@@ -166,4 +166,6 @@ export interface IWritten {
   cells: ICellRun[];
   branch: string | null;
   error: string | null;
+  /** Where everything stands after it. */
+  status: IStatus | null;
 }

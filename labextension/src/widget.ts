@@ -14,13 +14,13 @@ interface IModel {
 
 /** Draws into `el`; returns what ends it. */
 function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
-  const kernel = new Kernel(
+  const kernel: Kernel = new Kernel(
     message => {
       model.send(message);
     },
     () => view.isBusy
   );
-  const view = new TimelineView(el, kernel);
+  const view: TimelineView = new TimelineView(el, kernel);
   const refresh = (): void => {
     kernel.heard();
     try {
@@ -37,7 +37,7 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
   // One message may change all three traits: draw once.
   let planned = 0;
   const plan = (): void => {
-    planned ||= window.requestAnimationFrame(() => {
+    planned ||= window.setTimeout(() => {
       planned = 0;
       refresh();
     });
@@ -55,7 +55,7 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
       model.off(`change:${name}`, plan);
     }
     model.off('msg:custom', receive);
-    window.cancelAnimationFrame(planned);
+    window.clearTimeout(planned);
     kernel.dispose();
     view.dispose();
   };

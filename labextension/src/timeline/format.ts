@@ -20,7 +20,7 @@ export function duration(seconds: number): string {
     return `${Math.max(0, Math.round(seconds * 1000))} ms`;
   }
   if (seconds < 59.95) {
-    return `${significant(seconds, 1)} s`;
+    return `${significant(seconds)} s`;
   }
   const whole = Math.round(seconds);
   if (whole < 3600) {
@@ -78,12 +78,16 @@ export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** Text as a terminal would leave it: without colours, each line as it was overwritten last. */
+export function plain(text: string): string {
+  return text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, '').replace(/[^\n]*\r(?!\n|$)/g, '');
+}
+
 function pair(big: number, bigUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`;
 }
 
-function significant(value: number, most = 2): string {
-  const digits = value < 9.95 ? Math.min(1, most) : value < 99.5 && most > 1 ? 0 : 0;
-  const text = value.toFixed(digits);
-  return text.endsWith('.0') ? text.slice(0, -2) : text;
+/** Two digits below ten, whole numbers above. */
+function significant(value: number): string {
+  return value < 9.95 ? value.toFixed(1).replace(/\.0$/, '') : value.toFixed(0);
 }

@@ -1,6 +1,6 @@
 /** The list of checkpoints: rows, selection, keys. */
 
-import type { IRow, IStatus } from '../records';
+import type { IStatus } from '../records';
 import { make } from './dom';
 import type { IListed } from './filter';
 import { scaled } from './graph';
@@ -24,6 +24,8 @@ const NARROW_PX = 480;
 export class ListView {
   /** The listbox: what takes the keys. */
   readonly node: HTMLElement;
+  /** Names of the columns. */
+  readonly head: HTMLElement;
 
   constructor(
     private readonly _events: IListEvents,
@@ -37,6 +39,14 @@ export class ListView {
       'aria-label': _words.__('Checkpoints, newest first'),
       'aria-multiselectable': 'true'
     });
+    this.head = make('div', 'columnHeads', { 'aria-hidden': 'true' }, [
+      make('span', 'figures', {}, [
+        make('span', 'age', {}, [_words.__('age')]),
+        make('span', 'duration', {}, [_words.__('took')]),
+        make('span', 'size', {}, [_words.__('added')]),
+        make('span', 'cost', {}, [_words.__('cost')])
+      ])
+    ]);
     this._rows = new VirtualRows(this.node, () => this._create());
     this.node.addEventListener('click', event => {
       this._click(event);
@@ -66,6 +76,9 @@ export class ListView {
 
   /** The width or the size of the text has changed. */
   resized(width: number): void {
+    if (width === this._width) {
+      return;
+    }
     this._width = width;
     this._redraw();
   }
@@ -77,16 +90,16 @@ export class ListView {
     this._activate();
   }
 
-  /** Whether the list is too narrow for columns. */
-  get isNarrow(): boolean {
-    return this._width < NARROW_PX;
+  /** Whether a list of this width is too narrow for columns. */
+  isNarrowAt(width: number): boolean {
+    return width < NARROW_PX;
   }
 
   private _redraw(): void {
     const count = this._listed.length;
     const text = parseFloat(getComputedStyle(this.node).fontSize) || 13;
     this._line = Math.round(text * 2.15);
-    const height = this.isNarrow ? Math.round(text * 3.4) : this._line;
+    const height = this.isNarrowAt(this._width) ? Math.round(text * 3.4) : this._line;
     this._rows.pinned = this._active;
     this._rows.show(
       {
@@ -119,7 +132,7 @@ export class ListView {
       lane: this._layout.lanes[index] ?? 0,
       scale,
       height,
-      middle: this.isNarrow ? Math.round(this._line / 2) : height / 2,
+      middle: this.isNarrowAt(this._width) ? Math.round(this._line / 2) : height / 2,
       now: this._now,
       branch: this._status?.branch ?? '',
       isPosition: listed.id === this._status?.position,
@@ -215,7 +228,7 @@ export class ListView {
   private _layout: ILayout = layout([], null);
   private _status: IStatus | null = null;
   private _now = 0;
-  private _width = 800;
+  private _width = 0;
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];
@@ -225,9 +238,4 @@ export class ListView {
 function standing(listed: readonly IListed[], status: IStatus): string | null {
   const at = status.position ?? status.head;
   return listed.some(one => one.id === at) ? at : null;
-}
-
-/** The row of `id` among `rows`. */
-export function rowOf(rows: readonly IRow[], id: string | null): IRow | undefined {
-  return id === null ? undefined : rows.find(row => row.id === id);
 }

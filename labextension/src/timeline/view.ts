@@ -1,72 +1,273 @@
-/** The timeline: list above or beside what is known of the selected checkpoint. */
+/** The timeline: a list of checkpoints, and beside or below it what can be done with them. */
 
 import type { IRow, IStatus } from '../records';
-import { button, make } from './dom';
-import { listed } from './filter';
+import { make } from './dom';
+import { listed, type IFilter, type IListed } from './filter';
+import type { Verb } from './keys';
 import { ListView } from './list';
+import { Notice } from './notice';
+import { Pane } from './pane';
+import { Reader } from './reader';
 import style from './style.css';
+import { Toolbar } from './toolbar';
+import { Tasks } from './tasks';
 import type { IVerbs } from './verbs';
 import { ENGLISH, type IWords } from './words';
+
+/** From this width on the pane stands beside the list. */
+const WIDE_PX = 720;
+/** Ages are in minutes. */
+const AGES_S = 20;
 
 /** Draws rows into `host` and says through `verbs` what was clicked. */
 export class TimelineView {
   constructor(
     host: HTMLElement,
-    private readonly _verbs: IVerbs,
+    verbs: IVerbs,
     private readonly _words: IWords = ENGLISH
   ) {
+    this._toolbar = new Toolbar(filter => {
+      this._filter = filter;
+      this._relist();
+    }, _words);
     this._list = new ListView(
       {
-        selected: first => {
-          this._first = first;
-        },
-        verb: () => undefined
+        selected: (first, second) => this._select(first, second),
+        verb: verb => this._key(verb)
       },
       _words
     );
-    this._notice = make('div', 'notice', { role: 'status' });
-    const rewind = button('rewind', _words.__('Rewind'), () => {
-      void this._rewind();
-    });
-    host.append(
-      make('div', 'root', { 'data-lm-suppress-shortcuts': 'true' }, [
-        make('style', '', {}, [style]),
-        this._list.node,
-        rewind,
-        this._notice
-      ])
+    this._notice = new Notice(disabled => this._disable(disabled), _words);
+    this._pane = new Pane(
+      {
+        verb: verb => (verb === 'compare' ? this._compare() : this._tasks.do(verb)),
+        untag: tag => this._tasks.untag(tag),
+        switchTo: branch => this._tasks.switchTo(branch),
+        close: () => {
+          this._list.select(null);
+          this._select(null, null);
+          this._list.node.focus();
+        }
+      },
+      _words
     );
+    this._reader = new Reader(this._pane, verbs, _words);
+    this._tasks = new Tasks(
+      {
+        subject: () => this._subject[0] ?? null,
+        branches: () => [...new Set(this._rows.flatMap(row => [row.branch, ...row.heads]))],
+        reveal: id => this._reveal(id),
+        showInstead: content => this._reader.instead(content, this._subject),
+        focusList: () => this._list.node.focus()
+      },
+      { pane: this._pane, notice: this._notice, reader: this._reader },
+      verbs,
+      _words
+    );
+    this._empty = make('p', 'empty', { hidden: '' });
+    this._root = make('div', 'root', { 'data-lm-suppress-shortcuts': 'true', role: 'region' }, [
+      make('style', '', {}, [style]),
+      this._toolbar.node,
+      make('div', 'columns', {}, [
+        make('div', 'listColumn', {}, [this._list.head, this._list.node, this._empty]),
+        this._pane.node
+      ]),
+      this._notice.node
+    ]);
+    this._root.setAttribute('aria-label', _words.__('Timeline of checkpoints'));
+    host.append(this._root);
+    this._observer = new ResizeObserver(() => this._resized());
+    this._observer.observe(this._root);
+    this._timer = window.setInterval(() => this._tick(), 1000);
   }
 
+  /** Whether a cell runs, so that answers take as long as it does. */
   get isBusy(): boolean {
-    return this._status?.busy != null;
+    return this._status?.busy !== null && this._status !== null;
   }
 
-  show(rows: IRow[], status: IStatus, _older: number): void {
+  /** Draw anew, oldest row first; selection, scroll position, focus and an open form stay. */
+  show(rows: readonly IRow[], status: IStatus, older: number): void {
+    this._rows = rows;
     this._status = status;
-    this._list.show(listed(rows, { query: '', automatic: true }, []), status, status.now);
+    this._older = older;
+    this._skew = Date.now() / 1000 - status.now;
+    this._relist();
+    if (this._revealing !== null) {
+      this._reveal(this._revealing);
+    }
+    this._reselect();
+    this._notice.refresh(status.busy);
+    this._reader.refresh(status.busy);
   }
 
-  tell(text: string, _isError: boolean): void {
-    this._notice.textContent = text;
+  /** Say something below the list. */
+  tell(text: string, isError: boolean): void {
+    this._notice.tell(text, isError ? 'error' : 'done');
   }
 
   dispose(): void {
-    this._status = null;
+    this._observer.disconnect();
+    window.clearInterval(this._timer);
+    this._reader.dispose();
+    this._root.remove();
   }
 
-  private async _rewind(): Promise<void> {
-    if (this._first !== null) {
-      try {
-        this.tell((await this._verbs.rewind(this._first)).text, false);
-      } catch (error) {
-        this.tell(String(error), true);
+  private _relist(): void {
+    const status = this._status;
+    if (!status) {
+      return;
+    }
+    const kept = [status.position, status.head, ...this._selected].filter(id => id !== null);
+    this._listed = listed(this._rows, this._filter, kept);
+    this._list.show(this._listed, status, this._now());
+    this._toolbar.show(status, {
+      listed: this._listed.length,
+      all: this._rows.length,
+      older: this._older,
+      automatic: this._rows.filter(row => row.automatic).length
+    });
+    this._toolbar.tick(status.busy, this._now());
+    this._root.classList.toggle(
+      'nbckpt-is-costly',
+      this._rows.some(row => row.cost_usd)
+    );
+    this._empty.hidden = this._listed.length > 0;
+    this._list.node.hidden = this._listed.length === 0;
+    this._list.head.hidden = this._listed.length === 0;
+    this._empty.textContent =
+      this._rows.length === 0
+        ? this._words.__('Nothing is checkpointed yet: put %%checkpoint on top of a cell.')
+        : this._words.__('No checkpoint matches the filter.');
+  }
+
+  private _select(first: string | null, second: string | null): void {
+    if (this._choosing !== null && first !== null && first !== this._choosing) {
+      const other = this._choosing;
+      this._choosing = null;
+      this._list.select(other, first);
+      this._select(other, first);
+      return;
+    }
+    this._choosing = null;
+    this._selected = [first, second];
+    this._pane.closeForm();
+    this._reselect();
+  }
+
+  /** The selected rows as they are now. */
+  private _reselect(): void {
+    const [first, second] = this._selected;
+    this._subject = this._rows.filter(row => row.id === first || row.id === second);
+    this._pane.show({
+      rows: this._subject,
+      branch: this._status?.branch ?? '',
+      choosing: this._choosing !== null
+    });
+    this._pane.disabled = this._notice.isDoing;
+    this._reader.show(this._subject);
+    this._resized();
+  }
+
+  /** Go to a checkpoint, now or as soon as it is listed. */
+  private _reveal(id: string): void {
+    const isThere = this._rows.some(row => row.id === id);
+    this._revealing = isThere ? null : id;
+    if (isThere && this._selected[0] !== id) {
+      this._list.select(id);
+      this._select(id, null);
+    }
+  }
+
+  private _compare(): void {
+    if (this._subject.length === 2) {
+      this._reader.again(this._subject);
+      return;
+    }
+    const [row] = this._subject;
+    this._choosing = this._choosing === null && row ? row.id : null;
+    this._reselect();
+    if (this._choosing !== null && row) {
+      this.tell(this._words.__('Choose what to compare %1 with.', row.name), false);
+      this._list.node.focus();
+    }
+  }
+
+  private _key(verb: Verb): void {
+    if (verb === 'filter') {
+      this._toolbar.focusFilter();
+    } else if (verb === 'escape') {
+      this._escape();
+    } else if (verb === 'compare') {
+      this._compare();
+    } else if (this._subject.length === 1 && !this._notice.isDoing) {
+      if (verb === 'rewind') {
+        this._tasks.askRewind();
+      } else {
+        this._tasks.do(verb);
       }
     }
   }
 
+  private _escape(): void {
+    if (this._pane.form) {
+      this._tasks.cancel();
+    } else if (this._choosing !== null) {
+      this._choosing = null;
+      this.tell('', false);
+      this._reselect();
+    } else {
+      const first = this._selected[1] === null ? null : this._selected[0];
+      this._list.select(first);
+      this._select(first, null);
+    }
+  }
+
+  private _disable(disabled: boolean): void {
+    this._pane.disabled = disabled;
+    this._root.classList.toggle('nbckpt-is-doing', disabled);
+  }
+
+  private _tick(): void {
+    const now = this._now();
+    this._toolbar.tick(this._status?.busy ?? null, now);
+    if (Math.floor(now) % AGES_S === 0) {
+      this._list.tick(now);
+    }
+  }
+
+  private _resized(): void {
+    const width = this._root.clientWidth;
+    const isWide = width >= WIDE_PX;
+    this._root.classList.toggle('nbckpt-is-wide', isWide);
+    const column = this._list.node.clientWidth || width;
+    this._root.classList.toggle('nbckpt-is-narrow', this._list.isNarrowAt(column));
+    this._list.resized(column);
+  }
+
+  private _now(): number {
+    return Date.now() / 1000 - this._skew;
+  }
+
+  private readonly _root: HTMLElement;
+  private readonly _toolbar: Toolbar;
   private readonly _list: ListView;
-  private readonly _notice: HTMLElement;
+  private readonly _pane: Pane;
+  private readonly _notice: Notice;
+  private readonly _reader: Reader;
+  private readonly _tasks: Tasks;
+  private readonly _empty: HTMLElement;
+  private readonly _observer: ResizeObserver;
+  private readonly _timer: number;
+  private _rows: readonly IRow[] = [];
+  private _listed: readonly IListed[] = [];
   private _status: IStatus | null = null;
-  private _first: string | null = null;
+  private _older = 0;
+  private _filter: IFilter = { query: '', automatic: true };
+  private _selected: [string | null, string | null] = [null, null];
+  private _subject: readonly IRow[] = [];
+  private _choosing: string | null = null;
+  private _revealing: string | null = null;
+  /** By how many seconds this clock is ahead of the kernel's. */
+  private _skew = 0;
 }

@@ -1,0 +1,103 @@
+/** One line that says what is being done, what was done, or why not. */
+
+import type { IBusy, IWritten } from '../records';
+import { button, make } from './dom';
+import type { IWords } from './words';
+
+/** The status line, and the one verb that runs at a time. */
+export class Notice {
+  readonly node: HTMLElement;
+
+  constructor(
+    private readonly _setDisabled: (disabled: boolean) => void,
+    private readonly _words: IWords
+  ) {
+    this.node = make('div', 'notice', { role: 'status', 'aria-live': 'polite' });
+  }
+
+  /** Say `text`, with a button for what may follow from it. */
+  tell(text: string, kind: 'done' | 'error' | 'waiting', next?: HTMLElement): void {
+    const sign = { done: '', error: '✕', waiting: '' }[kind];
+    const classes = { done: 'is-done', error: 'is-error', waiting: 'is-waiting' };
+    const mark =
+      kind === 'waiting'
+        ? make('span', 'spinner', { 'aria-hidden': 'true' })
+        : make('span', 'sign', { 'aria-hidden': 'true' }, [sign]);
+    this.node.className = `nbckpt-Timeline-notice nbckpt-${classes[kind]}`;
+    this.node.replaceChildren(
+      ...(text === ''
+        ? []
+        : [
+            mark,
+            make('span', 'noticeText', {}, [text]),
+            ...(next ? [next] : []),
+            ...(kind === 'waiting' ? [] : [this._dismiss()])
+          ])
+    );
+  }
+
+  /** Whether a verb waits for its answer. */
+  get isDoing(): boolean {
+    return this._doing !== null;
+  }
+
+  /**
+   * Ask for something that changes the kernel; nothing else can be asked for until it is answered.
+   *
+   * @returns what the kernel said; null if it refused, which is told
+   */
+  async perform(
+    what: string,
+    ask: () => Promise<IWritten>,
+    refused: (why: string) => void = () => undefined
+  ): Promise<IWritten | null> {
+    if (this._doing !== null) {
+      return null;
+    }
+    this._doing = what;
+    this._setDisabled(true);
+    this.refresh(this._busy);
+    try {
+      const written = await ask();
+      this.tell(written.error ?? written.text, written.error === null ? 'done' : 'error');
+      return written;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.tell(why, 'error');
+      refused(why);
+      return null;
+    } finally {
+      this._doing = null;
+      this._setDisabled(false);
+    }
+  }
+
+  /** Another cell runs, or none: what waits for it says so. */
+  refresh(busy: IBusy | null): void {
+    this._busy = busy;
+    if (this._doing === null) {
+      return;
+    }
+    const text = busy
+      ? this._words.__("%1: waits for the running cell '%2'", this._doing, busy.name)
+      : this._words.__('%1 …', this._doing);
+    if (this.node.querySelector('.nbckpt-Timeline-noticeText')?.textContent !== text) {
+      this.tell(text, 'waiting');
+    }
+  }
+
+  private _dismiss(): HTMLElement {
+    const text = this._words.__('Dismiss');
+    return button(
+      'dismiss',
+      '×',
+      () => {
+        this.tell('', 'done');
+      },
+      { 'aria-label': text, title: text }
+    );
+  }
+
+  private _doing: string | null = null;
+  private _busy: IBusy | null = null;
+}

@@ -1,0 +1,131 @@
+/** Fetches what the pane shows, and drops answers that nobody waits for any more. */
+
+import type { IBusy, IDetails, IRow } from '../records';
+import { comparisonOf } from './compare';
+import { detailsOf } from './details';
+import { make } from './dom';
+import type { Pane } from './pane';
+import type { IVerbs } from './verbs';
+import type { IWords } from './words';
+
+/** Arrow keys pass over rows; only where they rest is the kernel asked. */
+const REST_MS = 90;
+/** Details that are remembered, for going to and fro. */
+const REMEMBERED = 60;
+
+/** Keeps the body of the pane what the selection asks for. */
+export class Reader {
+  constructor(
+    private readonly _pane: Pane,
+    private readonly _verbs: IVerbs,
+    private readonly _words: IWords
+  ) {}
+
+  /** Show `rows`: nothing, one checkpoint, or two of which the older comes first. */
+  show(rows: readonly IRow[]): void {
+    const mark = JSON.stringify(rows);
+    if (mark === this._mark) {
+      return;
+    }
+    this._mark = mark;
+    const ids = rows.map(row => row.id).join(' ');
+    const moved = ids !== this._ids;
+    this._ids = ids;
+    window.clearTimeout(this._timer);
+    const known = this._known.get(mark);
+    if (rows.length === 0) {
+      this._pane.fill(null);
+    } else if (known) {
+      this._pane.fill(detailsOf(known, this._words));
+    } else {
+      if (moved) {
+        this._wait();
+      }
+      this._timer = window.setTimeout(() => void this._fetch(rows, mark), REST_MS);
+    }
+  }
+
+  /** Ask again, whatever is shown. */
+  again(rows: readonly IRow[]): void {
+    this._mark = '';
+    this._ids = '';
+    this.show(rows);
+  }
+
+  /** Show something else, until another checkpoint is selected. */
+  instead(content: HTMLElement, rows: readonly IRow[]): void {
+    window.clearTimeout(this._timer);
+    this._mark = JSON.stringify(rows);
+    this._ids = rows.map(row => row.id).join(' ');
+    this._pane.fill(content);
+  }
+
+  /** What is known of the one that is shown. */
+  get details(): IDetails | undefined {
+    return this._known.get(this._mark);
+  }
+
+  /** Another cell runs, or none. */
+  refresh(busy: IBusy | null): void {
+    this._busy = busy;
+    const waiting = this._waiting;
+    if (waiting?.isConnected) {
+      waiting.textContent = this._waitingText();
+    }
+  }
+
+  dispose(): void {
+    window.clearTimeout(this._timer);
+    this._mark = 'disposed';
+  }
+
+  private async _fetch(rows: readonly IRow[], mark: string): Promise<void> {
+    const [first, second] = rows;
+    if (!first) {
+      return;
+    }
+    try {
+      const content = second
+        ? comparisonOf(await this._verbs.diff(first.id, second.id), this._words)
+        : await this._details(first, mark);
+      if (this._mark === mark) {
+        this._pane.fill(content);
+      }
+    } catch (error) {
+      if (this._mark === mark) {
+        const why = error instanceof Error ? error.message : String(error);
+        this._pane.fill(make('p', 'error', { role: 'alert' }, [why]));
+      }
+    }
+  }
+
+  private async _details(row: IRow, mark: string): Promise<HTMLElement> {
+    const details = await this._verbs.details(row.id);
+    this._known.set(mark, details);
+    for (const oldest of this._known.keys()) {
+      if (this._known.size <= REMEMBERED) {
+        break;
+      }
+      this._known.delete(oldest);
+    }
+    return detailsOf(details, this._words);
+  }
+
+  private _wait(): void {
+    this._waiting = make('p', 'loading', {}, [this._waitingText()]);
+    this._pane.fill(this._waiting);
+  }
+
+  private _waitingText(): string {
+    return this._busy
+      ? this._words.__("waits for the running cell '%1'", this._busy.name)
+      : this._words.__('reading …');
+  }
+
+  private readonly _known = new Map<string, IDetails>();
+  private _mark = '[]';
+  private _ids = '';
+  private _timer = 0;
+  private _waiting: HTMLElement | null = null;
+  private _busy: IBusy | null = null;
+}

@@ -1,0 +1,109 @@
+/** The line above the list: where we are, what runs, what is listed. */
+
+import type { IBusy, IStatus } from '../records';
+import { make } from './dom';
+import type { IFilter } from './filter';
+import { duration } from './format';
+import type { IWords } from './words';
+
+/** Filter and state. */
+export class Toolbar {
+  readonly node: HTMLElement;
+
+  constructor(
+    onFilter: (filter: IFilter) => void,
+    private readonly _words: IWords
+  ) {
+    this._where = make('span', 'where');
+    this._query = make('input', 'input of-filter', {
+      type: 'search',
+      name: 'filter',
+      placeholder: _words.__('Filter'),
+      'aria-label': _words.__('Filter checkpoints'),
+      title: _words.__('A part of the name, or var:df, tag:x, branch:y, is:failed'),
+      autocomplete: 'off',
+      spellcheck: 'false'
+    });
+    this._automatic = make('input', '', { type: 'checkbox', name: 'automatic' });
+    this._automatic.checked = true;
+    this._count = make('span', 'count');
+    this._busy = make('div', 'busy', { hidden: '' });
+    const tell = (): void => {
+      onFilter({ query: this._query.value, automatic: this._automatic.checked });
+    };
+    this._query.addEventListener('input', tell);
+    this._query.addEventListener('keydown', event => {
+      if (event.key === 'Escape' && this._query.value !== '') {
+        event.stopPropagation();
+        this._query.value = '';
+        tell();
+      }
+    });
+    this._automatic.addEventListener('change', tell);
+    this._choice = make(
+      'label',
+      'choice',
+      { title: _words.__('List checkpoints that were made automatically') },
+      [this._automatic, _words.__('auto')]
+    );
+    this.node = make('div', 'top', {}, [
+      make('div', 'toolbar', {}, [this._where, this._count, this._query, this._choice]),
+      this._busy
+    ]);
+  }
+
+  show(
+    status: IStatus,
+    counts: { listed: number; all: number; older: number; automatic: number }
+  ): void {
+    const words = this._words;
+    this._where.replaceChildren(
+      make(
+        'span',
+        'branchName',
+        { title: words.__('The branch that the next checkpoint goes to') },
+        [status.branch]
+      )
+    );
+    this._where.title = status.store;
+    const all = words._n('%1 checkpoint', '%1 checkpoints', counts.all);
+    const shown = counts.listed < counts.all ? words.__('%1 of %2', counts.listed, all) : all;
+    this._count.textContent =
+      counts.older > 0 ? `${shown} · ${words._n('%1 older', '%1 older', counts.older)}` : shown;
+    this._choice.hidden = counts.automatic === 0;
+  }
+
+  /** The cell that runs, and since when. */
+  tick(busy: IBusy | null, now: number): void {
+    this._busy.hidden = busy === null;
+    if (!busy) {
+      return;
+    }
+    const time = duration(Math.max(0, Math.floor(now - busy.began_at)));
+    const { done, total } = busy;
+    const progress = done === null ? '' : total === null ? String(done) : `${done} / ${total}`;
+    const bar = make('progress', 'progress', { 'aria-label': this._words.__('items done') });
+    if (done !== null && total !== null && total > 0) {
+      bar.max = total;
+      bar.value = done;
+    }
+    this._busy.replaceChildren(
+      make('span', 'spinner', { 'aria-hidden': 'true' }),
+      make('span', 'busyName', {}, [this._words.__('running %1', busy.name)]),
+      make('span', 'busyTime', {}, [time]),
+      ...(done === null ? [] : [bar, make('span', 'busyCount', {}, [progress])])
+    );
+  }
+
+  focusFilter(): void {
+    this._query.focus();
+    this._query.select();
+  }
+
+  private readonly _where: HTMLElement;
+  private readonly _query: HTMLInputElement;
+  private readonly _automatic: HTMLInputElement;
+  private readonly _choice: HTMLElement;
+  private readonly _count: HTMLElement;
+  private readonly _busy: HTMLElement;
+}
