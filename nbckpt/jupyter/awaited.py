@@ -7,7 +7,6 @@ that awaits gives the loop back instead.
 from __future__ import annotations
 
 import ast
-import asyncio
 from collections.abc import Iterator
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -37,6 +36,8 @@ class Awaiter:
         return lines
 
     def _can_await(self) -> bool:
+        import asyncio
+
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -18,6 +18,7 @@ from IPython.core.magic import (
 from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
+from nbckpt.jupyter.awaited import AWAITED
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import lines
@@ -50,6 +51,11 @@ class CheckpointMagics(Magics):
         self._cells = cells
         self._session = cells.session
         self._commands = Commands(cells, idling)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The words of `%nbckpt`."""
+        return self._commands.words
 
     @line_cell_magic
     @_told
@@ -124,6 +130,26 @@ class CheckpointMagics(Magics):
         branch = words[0] if words else None
         how = {"fallback": True} if given else {}
         self._show(self._session.resume(branch, **how), "resumed at")
+
+    @line_magic
+    @_told
+    def rerun(self, line: str) -> Any:
+        """Run the recorded cells after a checkpoint again: ``%rerun [REF] [--fresh] [--all]``.
+
+        What the change cannot have reached is restored, unless ``--all``. Model calls that are the
+        same are replayed, unless ``--fresh``. By default REF is where the notebook is now.
+        """
+        usage = "%rerun [REF] [--fresh] [--all]"
+        words, given = lines.parted(line, usage, 0, 1, ("--fresh", "--all", AWAITED))
+        from nbckpt.jupyter import rerunning
+
+        return rerunning.magic(
+            self._cells,
+            words[0] if words else None,
+            fresh="--fresh" in given,
+            everything="--all" in given,
+            awaits=AWAITED in given,
+        )
 
     @line_magic
     @_told

@@ -144,11 +144,7 @@ class Commands:
     # -- setting ------------------------------------------------------------------------------
 
     def _auto(self, line: str) -> None:
-        if hasattr(autos, "obey"):
-            autos.obey(self._cells, line)
-            return
-        self._cells.auto = asked = autos.parse(line)
-        self._session.policy, self._session.reruns = asked.policy, asked.rerun
+        autos.obey(self._cells, line)
 
 
 def _why_text(step: Any) -> str:

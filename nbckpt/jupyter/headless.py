@@ -1,0 +1,30 @@
+"""The kernel's half of `nbckpt rerun`: no front end is there, and the outcome is asked for."""
+
+from __future__ import annotations
+
+import json
+
+from IPython.core.getipython import get_ipython
+
+from nbckpt.jupyter.rerunning import rerun_async
+from nbckpt.jupyter.shell import attached
+from nbckpt.reruns import as_record
+
+_outcome: list[str] = []
+
+
+async def rerun(branch: str, ref: str, fresh: bool, everything: bool) -> None:
+    """Rerun what follows `ref`, from `branch`; what came of it is `outcome`'s."""
+    shell = get_ipython()
+    assert shell is not None
+    cells = attached(shell).cells
+    cells.session.branch = branch
+    done = await rerun_async(
+        cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything, quiet=True
+    )
+    _outcome[:] = [json.dumps(as_record(done))]
+
+
+def outcome() -> str:
+    """What the rerun in this process came to, as JSON."""
+    return _outcome[0]
