@@ -29,6 +29,7 @@ def resolve(
         or _nth(timeline, ref, branch, here)
         or timeline.checkpoints.get(ref)
         or timeline.head(ref)
+        or next(iter(timeline.tagged(ref)), None)
         or _by_prefix(timeline, ref)
     )
     if found is None:
@@ -114,7 +115,7 @@ def _unknown(timeline: Timeline, ref: str, branch: str) -> str:
         return f"{told}: {name!r} {how}: use its id {short(timeline, newest.id)}"
     from difflib import get_close_matches
 
-    known = [n for n in [*timeline.names(), *timeline.branches] if n]
+    known = [n for n in [*timeline.names(), *timeline.branches, *timeline.tags()] if n]
     if close := get_close_matches(name, known, n=3):
         told += f"; did you mean {' or '.join(map(repr, close))}?"
     return f"{told}; `nbckpt log` lists them"

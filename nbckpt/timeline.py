@@ -117,7 +117,7 @@ class Timeline:
 
     @_alone
     def later_than_all(self, now: float) -> float:
-        """A time for a new record: `now`, but later than that of each head, tag and note that came."""
+        """A time for a new record: `now`, but later than each move, tag and note that came."""
         return max(now, self._latest + MICROSECOND)
 
     def _add(self, record: Record) -> bool:
@@ -211,12 +211,13 @@ class Timeline:
     @_alone
     def missing_ancestor(self, checkpoint_id: str) -> str | None:
         """Id of an ancestor whose record is not there although nobody pruned it."""
-        with self._lock:
-            *_, first = self._lineage.line(checkpoint_id)
-            parent: str | None = self._records[first].get("parent")
-            known = parent is None or parent in self._records or parent in self._pruned
-            return None if known else parent
+        *_, first = self._lineage.line(checkpoint_id)
+        records = self._places.records
+        parent: str | None = records[first].get("parent")
+        known = parent is None or parent in records or parent in self._pruned
+        return None if known else parent
 
+    @_alone
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` is `older` or descends from it."""
         return self._lineage.is_ancestor(older, newer)
@@ -322,6 +323,20 @@ class Timeline:
         return [self.checkpoints[i] for i in self._places.named(name)]
 
     @_alone
+    def tags(self) -> list[str]:
+        """The tags that people gave, in alphabetical order."""
+        given = {tag for checkpoint in self.checkpoints.values() for tag in checkpoint.tags}
+        return sorted(given - {sequel.AUTOMATIC})
+
+    @_alone
+    def tagged(self, tag: str) -> list[Checkpoint]:
+        """The checkpoints that people gave a tag, on any branch, newest first."""
+        if tag == sequel.AUTOMATIC:
+            return []
+        placed = sorted(self._places.placed.values(), reverse=True)
+        return [c for p in placed if tag in (c := self.checkpoints[p.id]).tags]
+
+    @_alone
     def made(self, name: str, start: str | None) -> list[str]:
         """Ids of the finished checkpoints of a name, newest first, in the line of `start`."""
         own = {p.id for p in self._places.by_name.get(name, ())}
@@ -369,8 +384,8 @@ class Timeline:
         """The checkpoint that a user means by `ref` (design section 2).
 
         Where two readings fit, the first of these counts: ``-``; ``~N``; a name on this branch;
-        ``NAME@N``; a whole id; a branch; the beginning of an id. Names and ``~N`` mean finished
-        checkpoints; an id, and a branch, any.
+        ``NAME@N``; a whole id; a branch; a tag, of the newest that has it; the beginning of an id.
+        Names and ``~N`` mean finished checkpoints; the others any.
 
         Parameters
         ----------
