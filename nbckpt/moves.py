@@ -12,6 +12,7 @@ from nbckpt import randomness, restore, sequel
 from nbckpt.errors import CheckpointNotFoundError, StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
 from nbckpt.selection import Selection
+from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -62,8 +63,14 @@ def rewind(session: Session, ref: str) -> Moved:
     return moved
 
 
-def resume(session: Session, branch: str | None) -> Moved:
-    """Bring the head of a branch into the namespace; names that it does not hold stay."""
+def resume(session: Session, branch: str | None, *, fallback: bool = False) -> Moved:
+    """Bring the head of a branch into the namespace; names that it does not hold stay.
+
+    Parameters
+    ----------
+    fallback
+        If the head is damaged, take the newest checkpoint that is whole.
+    """
     session.refresh()
     branch = branch or session.branch
     head = session.timeline.head(branch)
@@ -75,11 +82,39 @@ def resume(session: Session, branch: str | None) -> Moved:
     if _would_lose(session, head):
         keep_unsaved(session, "before-resume")
         head = session.timeline.head(branch) or head
-    moved = move(session, head, delete=False)
+    moved = _move_if_whole(session, head)
+    if moved is None:
+        return _fall_back(session, head, branch, is_asked_for=fallback)
     if branch != session.branch:
         session.branch = branch
         session.move_head(head)
     note(session, "resumed", moved)
+    return moved
+
+
+def _move_if_whole(session: Session, head: Checkpoint) -> Moved | None:
+    """Make the namespace that of `head`, unless it is damaged: nothing is changed then."""
+    began = time.perf_counter()
+    loaded = bring_back(session, head, session.timeline.manifest(head.id))
+    names = {refusal.variable for refusal in loaded.failed}
+    if Inspection(session).damage_of(head, names):
+        return None
+    moved = move(session, head, delete=False, loaded=loaded)
+    return moved._replace(took_s=time.perf_counter() - began)
+
+
+def _fall_back(session: Session, head: Checkpoint, branch: str, *, is_asked_for: bool) -> Moved:
+    """Resume from the newest whole checkpoint, or offer it."""
+    inspection = Inspection(session)
+    damage = inspection.damage_of(head)
+    session.record_event("resume_failed", checkpoint=head.id, name=head.name, error=str(damage))
+    whole = inspection.newest_whole(head, branch)
+    if whole is None or not is_asked_for:
+        raise refusal_to_resume(head, damage, whole)
+    moved = move(session, whole, delete=False)
+    session.branch = branch
+    session.move_head(whole)  # the damaged line keeps a name of its own
+    note(session, "fell_back", moved, instead_of=head.id)
     return moved
 
 
@@ -168,10 +203,16 @@ def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded)
     session.seeded = (session.seeded - states) | (states & set(checkpoint.seeded))
 
 
-def move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
+def move(
+    session: Session,
+    target: Checkpoint,
+    *,
+    delete: bool = True,
+    loaded: restore.Loaded | None = None,
+) -> Moved:
     """Make the namespace that of `target`, and remember where it was."""
     was = (session.position, session.branch)
-    moved = restore_all(session, target, delete=delete)
+    moved = restore_all(session, target, delete=delete, loaded=loaded)
     origins = (was[0], session.origin)
     leads_on = session.timeline.is_ancestor
     session.origin = next(
@@ -182,11 +223,24 @@ def move(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
     return moved
 
 
-def restore_all(session: Session, target: Checkpoint, *, delete: bool = True) -> Moved:
-    """Make the namespace that of `target`; unless `delete`, other names stay."""
+def restore_all(
+    session: Session,
+    target: Checkpoint,
+    *,
+    delete: bool = True,
+    loaded: restore.Loaded | None = None,
+) -> Moved:
+    """Make the namespace that of `target`; unless `delete`, other names stay.
+
+    Parameters
+    ----------
+    loaded
+        Its values, if they were built already.
+    """
     began = time.perf_counter()
     manifest = session.timeline.manifest(target.id)
-    loaded = bring_back(session, target, manifest)
+    if loaded is None:
+        loaded = bring_back(session, target, manifest)
     left = {r.variable for r in target.refused} | set(target.omitted)
     present = set(session.capturer.user_names())
     gone = present - set(manifest) - left if delete else set()

@@ -259,16 +259,23 @@ class Session(Standing):
         self._before_moving()
         return moves.rewind(self, ref)
 
-    def resume(self, branch: str | None = None) -> Moved:
+    def resume(self, branch: str | None = None, *, fallback: bool = False) -> Moved:
         """Bring the head of `branch` into this namespace, as after a restart.
+
+        Parameters
+        ----------
+        fallback
+            If the head is damaged, take the newest checkpoint that is whole.
 
         Raises
         ------
         CheckpointNotFoundError
             If there is no such branch, or nothing on it yet.
+        FormatError
+            If the head is damaged: nothing was changed, and the message says what could be had.
         """
         self._before_moving()
-        return moves.resume(self, branch)
+        return moves.resume(self, branch, fallback=fallback)
 
     def fork(
         self,
