@@ -10,7 +10,24 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:
-    from nbckpt.api import get, history, open, resume, rewind, sql, wait  # noqa: A004
+    from nbckpt.api import (
+        diff,
+        fork,
+        get,
+        history,
+        note,
+        open,  # noqa: A004
+        prune,
+        reducer,
+        rerun,
+        resume,
+        rewind,
+        sql,
+        switch,
+        tag,
+        update,
+        wait,
+    )
     from nbckpt.blocks import checkpoint
     from nbckpt.session import Session
 
@@ -18,12 +35,21 @@ __all__ = [
     "Session",
     "__version__",
     "checkpoint",
+    "diff",
+    "fork",
     "get",
     "history",
+    "note",
     "open",
+    "prune",
+    "reducer",
+    "rerun",
     "resume",
     "rewind",
     "sql",
+    "switch",
+    "tag",
+    "update",
     "wait",
 ]
 

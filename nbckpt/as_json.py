@@ -27,7 +27,7 @@ def of_checkpoint(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, objec
         "state": checkpoint.state,
         "created_at": made.isoformat(),
         "duration_s": checkpoint.duration_s,
-        "size_bytes": sum(checkpoint.changed[name].size_bytes for name in names),
+        "size_bytes": report.size_of(checkpoint),
         "changed": names,
         "removed": list(checkpoint.removed),
         "refused": [str(refusal) for refusal in checkpoint.refused],
@@ -41,6 +41,8 @@ def of_checkpoint(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, objec
         "error": checkpoint.error,
         "tags": list(checkpoint.tags),
         "note": checkpoint.note,
+        "made_by": checkpoint.made_by,
+        "joined": [cell.source for cell in checkpoint.joined],
     }
 
 

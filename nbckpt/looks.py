@@ -20,7 +20,7 @@ class Look:
     Attributes
     ----------
     id, name, branch, notebook, duration_s, tags, note, state
-        As recorded.
+        As recorded; tags and note as they were when this was looked up.
     parent
         id of the checkpoint before; None for the first.
     """
@@ -70,6 +70,12 @@ class Look:
         return self._checkpoint.refused
 
     @property
+    def heads(self) -> tuple[str, ...]:
+        """The branches whose newest checkpoint this is."""
+        branches = self._session.timeline.branches.items()
+        return tuple(branch for branch, head in branches if head == self.id)
+
+    @property
     def next(self) -> tuple[str, ...]:
         """Names of the recorded steps that follow."""
         return self._session.timeline.next_names(self.id)
@@ -81,7 +87,11 @@ class Look:
 
     @property
     def metadata(self) -> dict[str, object]:
-        """What else is known: session, error, progress, tags, note."""
+        """What else is known: session, error, progress, tags, note, and how it came about.
+
+        ``made_by`` is ``"fork"`` or ``"update"`` where values were given by hand; ``joined`` are
+        the cells before it that are kept with it.
+        """
         c = self._checkpoint
         return {
             "session": c.session,
@@ -92,6 +102,8 @@ class Look:
             "tags": c.tags,
             "note": c.note,
             "omitted": c.omitted,
+            "made_by": c.made_by,
+            "joined": c.joined,
         }
 
 

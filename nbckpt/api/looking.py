@@ -1,4 +1,4 @@
-"""The calls of ``import nbckpt``, on the session that is open."""
+"""A session, and looks at its history."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from nbckpt import current
 from nbckpt.looks import Look
-from nbckpt.moves import Moved
 from nbckpt.session import Session, open_session
 
 if TYPE_CHECKING:
     import duckdb
+
+    from nbckpt.comparison import Difference
 
 
 def open(  # noqa: A001  # nbckpt.open, as gzip.open
@@ -46,32 +47,34 @@ def open(  # noqa: A001  # nbckpt.open, as gzip.open
     return current.begin(open_session(path, namespace, notebook, branch=branch))
 
 
-def rewind(ref: str) -> Moved:
-    """Make the namespace that of `ref`; what was there is checkpointed first, for ``rewind("-")``.
+def history(
+    branch: str | None = None,
+    *,
+    all: bool = False,  # noqa: A002  # the option's name everywhere else
+) -> list[Look]:
+    """The finished checkpoints of this branch, newest first.
+
+    Parameters
+    ----------
+    branch
+        Of this one instead.
+    all
+        Of every branch; those that failed or did not finish among them.
 
     Raises
     ------
     CheckpointNotFoundError
-        If `ref` names no checkpoint.
+        If `branch` names none.
     """
-    return current.session().rewind(ref)
-
-
-def resume(branch: str | None = None) -> Moved:
-    """Bring back the head of `branch`, by default of this one, as after a restart.
-
-    Raises
-    ------
-    CheckpointNotFoundError
-        If there is no such branch, or nothing on it.
-    """
-    return current.session().resume(branch)
-
-
-def history() -> list[Look]:
-    """The checkpoints of this branch, newest first."""
     session = current.session()
-    return [Look(session, checkpoint) for checkpoint in session.history()]
+    if all:
+        session.refresh()
+        timeline = session.timeline
+        return [Look(session, timeline.checkpoints[i]) for i in timeline.log(None)]
+    if branch is None:
+        return [Look(session, checkpoint) for checkpoint in session.history()]
+    head = session.get(branch)
+    return [Look(session, checkpoint) for checkpoint in session.timeline.ancestry(head.id)]
 
 
 def get(ref: str) -> Look:
@@ -86,6 +89,24 @@ def get(ref: str) -> Look:
     return Look(session, session.get(ref))
 
 
+def diff(a: str, b: str | None = None) -> Difference:
+    """How two checkpoints differ: variables, code, outputs, time and money.
+
+    Parameters
+    ----------
+    b
+        By default what is there now.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `a` or `b` names none.
+    """
+    from nbckpt.comparison import compare
+
+    return compare(current.session(), a, b)
+
+
 def sql(query: str) -> duckdb.DuckDBPyRelation:
     """DuckDB's answer to `query` over `checkpoints`, `variables`, `branches`, `events`, ….
 
@@ -95,14 +116,3 @@ def sql(query: str) -> duckdb.DuckDBPyRelation:
         If DuckDB refuses the query; the message is DuckDB's.
     """
     return current.session().sql(query)
-
-
-def wait(timeout_s: float | None = None) -> None:
-    """Return when everything so far is durable.
-
-    Raises
-    ------
-    StoreError
-        If some of it could not be written.
-    """
-    current.session().wait(timeout_s)

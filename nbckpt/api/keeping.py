@@ -1,0 +1,95 @@
+"""What is written on checkpoints, and what is kept of them, on the session that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nbckpt import current
+from nbckpt.looks import Look
+
+if TYPE_CHECKING:
+    from nbckpt.storage.pruning import Pruned
+
+
+def tag(ref: str, *tags: str, delete: bool = False) -> Look:
+    """The checkpoint `ref` with these tags, or with `delete` without them.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If there is none.
+    UsageError
+        If a tag is none, or one to delete is not there.
+    """
+    session = current.session()
+    return Look(session, session.tag(ref, *tags, delete=delete))
+
+
+def note(ref: str, text: str) -> Look:
+    """The checkpoint `ref` with another note; an empty text takes it away.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If there is none.
+    """
+    session = current.session()
+    return Look(session, session.note(ref, text))
+
+
+def prune(
+    keep_last: int | None = None,
+    keep_days: float | None = None,
+    keep_tagged: bool = True,
+    max_size: int | str | None = None,
+    drop: Iterable[str] = (),
+    dry_run: bool = False,
+) -> Pruned:
+    """What was removed from the store: what no head, no tag and no rule keeps.
+
+    Without any rule those of the settings count, if there are any.
+
+    Parameters
+    ----------
+    keep_last
+        So many of the newest checkpoints of each branch stay.
+    keep_days
+        What is younger than so many days stays.
+    max_size
+        The oldest go until the store is no larger: bytes, or a text such as ``"2GB"``.
+    drop
+        Branches to give up.
+    dry_run
+        Only tell.
+
+    Raises
+    ------
+    UsageError
+        If a number means nothing, or a branch to drop is not there.
+    StoreError
+        If another prune runs, or the disk refuses.
+    """
+    from nbckpt import pruning
+
+    session = current.session()
+    retention = pruning.asked(
+        session.settings,
+        keep_last=keep_last,
+        keep_days=keep_days,
+        keep_tagged=keep_tagged,
+        max_size=max_size,
+        drop=(drop,) if isinstance(drop, str) else tuple(drop),
+    )
+    return pruning.prune(session, retention, dry_run=dry_run)
+
+
+def wait(timeout_s: float | None = None) -> None:
+    """Return when everything so far is durable.
+
+    Raises
+    ------
+    StoreError
+        If some of it could not be written.
+    """
+    current.session().wait(timeout_s)

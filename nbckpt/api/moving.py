@@ -1,0 +1,168 @@
+"""Moves in the history, on the session that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nbckpt import current
+from nbckpt.errors import UsageError
+from nbckpt.looks import Look
+from nbckpt.moves import Moved
+from nbckpt.reducers import Reducer
+
+if TYPE_CHECKING:
+    from nbckpt.reruns import Rerun
+
+
+def rewind(ref: str) -> Moved:
+    """Make the namespace that of `ref`; what was there is checkpointed first, for ``rewind("-")``.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names no checkpoint.
+    """
+    return current.session().rewind(ref)
+
+
+def fork(ref: str, branch: str | None = None, /, **values: object) -> Moved:
+    """Branch off at `ref`, with other values if some are given; the session is on the new branch.
+
+    What was there is checkpointed first, for ``rewind("-")``.
+
+    Parameters
+    ----------
+    branch
+        By default this branch's name with a number: ``main-2``.
+    values
+        Variables that are to be other than at `ref`.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names no checkpoint.
+    BranchExistsError
+        If the name is taken.
+
+    Examples
+    --------
+    ``nbckpt.fork("embed", "try-2", k=5)``
+    """
+    return current.session().fork(ref, branch, values=values)
+
+
+def switch(branch: str) -> Moved:
+    """Go to the head of `branch`; what was there is checkpointed first, for ``rewind("-")``.
+
+    Raises
+    ------
+    BranchNotFoundError
+        If there is no such branch.
+    """
+    return current.session().switch(branch)
+
+
+def rerun(
+    ref: str | None = None,
+    *,
+    fresh: bool = False,
+    all: bool = False,  # noqa: A002  # the option's name everywhere else
+) -> Rerun:
+    """Run the recorded cells after `ref` again, up to the first error, which is told.
+
+    What the change cannot have reached is restored. If anything is made, it is on a new branch.
+
+    Parameters
+    ----------
+    ref
+        By default where the session is.
+    fresh
+        Ask models anew, too.
+    all
+        Restore nothing.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names no checkpoint.
+    UsageError
+        If nothing was recorded after it.
+    """
+    from nbckpt import reruns
+
+    return reruns.rerun(current.session(), ref, fresh=fresh, everything=all)
+
+
+def resume(branch: str | None = None) -> Moved:
+    """Bring back the head of `branch`, by default of this one, as after a restart.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If there is no such branch, or nothing on it.
+    """
+    return current.session().resume(branch)
+
+
+def update(ref: str, values: Mapping[str, object], as_step: str | None = None) -> Look:
+    """The checkpoint after `ref` in which variables have values that were given by hand.
+
+    Each value goes through the reducer of its variable (`reducer`); what follows, and ``.next``,
+    is what follows the step that the values are attributed to. Where `ref` is the head of this
+    branch, the branch goes on; else it is a new branch. The session is there.
+
+    Parameters
+    ----------
+    as_step
+        By default the step of `ref`.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names no checkpoint.
+    UsageError
+        If there is no such step, or a reducer fails: nothing was changed.
+
+    Examples
+    --------
+    ``nbckpt.update("search", {"sources": ["a.pdf"]}, as_step="search")``
+    """
+    session = current.session()
+    return Look(session, session.update(ref, values, as_step))
+
+
+def reducer(name: str, function: Reducer | None) -> None:
+    """Have `update` join a value to the one that is there: ``function(old, new)``.
+
+    Without one, the reducer of an annotation counts, ``messages: Annotated[list, add]``; else the
+    new value replaces the old one.
+
+    Parameters
+    ----------
+    name
+        Of the variable.
+    function
+        None takes the reducer away.
+
+    Raises
+    ------
+    UsageError
+        If `function` cannot be called.
+
+    Examples
+    --------
+    ``nbckpt.reducer("messages", operator.add)``
+    """
+    session = current.session()
+    if function is None:
+        session.reducers.pop(name, None)
+        return
+    _require_function(name, function)
+    session.reducers[name] = function
+
+
+def _require_function(name: str, function: object) -> None:
+    if not callable(function):
+        message = f"the reducer of {name!r} is {function!r}: give a function of old and new"
+        raise UsageError(message)
