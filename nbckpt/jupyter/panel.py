@@ -144,7 +144,7 @@ class Panel:
             fresh=bool(args.get("fresh")),
             quiet=True,
         )
-        return {**rerun.as_record(done), **self._told(done.text())}
+        return {**as_record(done), **self._told(done.text())}
 
     def _tag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
