@@ -7,6 +7,7 @@ import linecache
 from types import CodeType
 
 from nbckpt.errors import UsageError
+from nbckpt.model import Checkpoint
 from nbckpt.recorded import Recorded, without_marker
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
@@ -20,6 +21,9 @@ class Plainly:
 
     def tell(self, text: str) -> None:
         """Nothing: a script says what it wants to be said."""
+
+    def show(self, checkpoint: Checkpoint, took_s: float) -> None:
+        """Nothing either: without IPython no outputs were recorded."""
 
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with."""

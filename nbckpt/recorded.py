@@ -35,6 +35,9 @@ class Recorded(NamedTuple):
         Whose line it is; of a joined cell, the one that it was joined to.
     cell
         The code, as it was typed.
+    since
+        Id of the checkpoint before all that this one did: its parent or, where blocks stand in its
+        own code, theirs.
     kind
         ``cell``: it was kept by itself; ``block``: the body of a `with` statement; ``joined``: it
         was kept with the next one; ``nothing``: no code ran.
@@ -43,6 +46,7 @@ class Recorded(NamedTuple):
     checkpoint: Checkpoint
     cell: Cell
     kind: Kind
+    since: str | None
 
     @property
     def name(self) -> str:
@@ -115,12 +119,22 @@ def recorded(line: Sequence[Checkpoint]) -> list[Recorded]:
     A block that stands in a cell of the line is run by that cell.
     """
     pieces = [piece for checkpoint in line for piece in _pieces(checkpoint)]
-    return [p for i, p in enumerate(pieces) if p.kind != "block" or not _is_inside(p, pieces[i:])]
+    found: list[Recorded] = []
+    inside: str | None = None  # the parent of the first of the blocks that were passed over
+    for i, piece in enumerate(pieces):
+        if piece.kind == "block" and _is_inside(piece, pieces[i:]):
+            inside = inside or piece.since
+            continue
+        found.append(piece._replace(since=inside or piece.since))
+        if piece.kind != "joined":
+            inside = None
+    return found
 
 
 def _pieces(checkpoint: Checkpoint) -> Iterator[Recorded]:
-    yield from (Recorded(checkpoint, cell, "joined") for cell in checkpoint.joined)
-    yield Recorded(checkpoint, checkpoint.cell, _kind(checkpoint))
+    parent = checkpoint.parent
+    yield from (Recorded(checkpoint, cell, "joined", parent) for cell in checkpoint.joined)
+    yield Recorded(checkpoint, checkpoint.cell, _kind(checkpoint), parent)
 
 
 def _kind(checkpoint: Checkpoint) -> Kind:

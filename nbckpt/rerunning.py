@@ -9,15 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Protocol
 
-from nbckpt import forks, moves
-from nbckpt.effects import reproduce
-from nbckpt.model import Checkpoint, Manifest
+from nbckpt import moves
+from nbckpt.model import Checkpoint
+from nbckpt.policy import OFF
 from nbckpt.randomness import NAMES
-from nbckpt.recorded import Plan, Recorded, made_between
+from nbckpt.recorded import Plan, Recorded
 from nbckpt.reran import CellRun, Rerun, State
+from nbckpt.rerun_line import Line
 from nbckpt.selection import Selection
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
@@ -38,6 +40,9 @@ class Runner(Protocol):
     def tell(self, text: str) -> None:
         """Say what becomes of the piece whose outputs follow."""
 
+    def show(self, checkpoint: Checkpoint, took_s: float) -> None:
+        """Show again what the cell of a restored checkpoint had shown."""
+
 
 @dataclass(eq=False)
 class Rerunning:
@@ -49,42 +54,81 @@ class Rerunning:
     restores: bool
     cells: list[CellRun] = field(default_factory=list)
     error: str | None = None
-    is_new: bool = False
-    _is_on_branch: bool = False
     _piece: Recorded | None = None
     _steps: list[Step] = field(default_factory=list)
     _came_back: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.line = Line(self.session, self.plan)
+
     async def run(self) -> Rerun:
         """What became of it all."""
         with self._watching():
-            for piece in self.plan.cells:
-                if self.error is not None:
-                    self.cells.append(CellRun(piece.name, None, "not reached"))
-                else:
-                    self.cells.append(await self._one(piece))
+            for _, group in groupby(self.plan.cells, lambda piece: piece.checkpoint.id):
+                await self._all(list(group))
         session = self.session
         session.moved = True
-        if self._is_on_branch:
-            self._note("reran", state="failed" if self.error else "done")
+        if self.line.is_begun:
+            self.line.note("reran", state="failed" if self.error else "done")
         session.tell("moved")
         cells = tuple(self.cells)
-        return Rerun(session.branch, self.plan.start, cells, self.error, self.is_new)
+        return Rerun(session.branch, self.plan.start, cells, self.error, self.line.is_new)
 
     @contextmanager
     def _watching(self) -> Iterator[None]:
-        session, reruns = self.session, self.session.reruns
-        session.watch, session.reruns = self, not self.restores
+        session = self.session
+        reruns, policy = session.reruns, session.policy
+        # What is joined is kept with its own checkpoint, as it was, whatever the policy says.
+        session.watch, session.reruns, session.policy = self, not self.restores, OFF
         try:
             yield
         finally:
-            session.watch, session.reruns = None, reruns
+            session.watch, session.reruns, session.policy = None, reruns, policy
+
+    async def _all(self, group: list[Recorded]) -> None:
+        """What one checkpoint stands for: the cells that were joined to it, and its own."""
+        if self.error is None and self.restores and (rows := self._unreached(group)):
+            self.cells += rows
+            return
+        for piece in group:
+            if self.error is not None:
+                self.cells.append(CellRun(piece.name, None, "not reached"))
+            else:
+                self.cells.append(await self._one(piece))
+
+    def _unreached(self, group: list[Recorded]) -> list[CellRun]:
+        """Restore cells that no key tells of, where no change can have reached them."""
+        piece, began = group[-1], time.perf_counter()
+        checkpoint = piece.checkpoint
+        if piece.kind != "nothing" and checkpoint.key is not None and len(group) == 1:
+            return []
+        if piece.kind == "nothing" and len(group) == 1:
+            return []
+        if not self.line.restores_unreached(group):
+            return []
+        took_s = time.perf_counter() - began
+        kept = self.line.stand(checkpoint, EVERYTHING, joined=checkpoint.joined)
+        for other in group[:-1]:
+            self.runner.tell(f"{other.name} · {_UNREACHED}")
+        self.runner.tell(f"{piece.name} · {_UNREACHED}")
+        self.runner.show(kept, took_s)
+        self.session.record_event(
+            "restored",
+            checkpoint=kept.id,
+            name=kept.name,
+            cell_id=kept.cell.cell_id,
+            took_s=took_s,
+            saved_s=kept.duration_s - took_s,
+        )
+        return [CellRun(p.name, kept.id, "restored", _UNREACHED) for p in group[:-1]] + [
+            CellRun(piece.name, kept.id, "restored", _UNREACHED, took_s)
+        ]
 
     async def _one(self, piece: Recorded) -> CellRun:
         self._piece, self._steps = piece, []
         began = time.perf_counter()
         try:
-            self._came_back, problems = self._bring_back(piece.checkpoint)
+            self._came_back, problems = self.line.bring_back(piece.checkpoint)
             if piece.kind == "nothing":
                 return self._nothing(piece, problems)
             if piece.kind == "joined":
@@ -103,11 +147,11 @@ class Rerunning:
             why += f"; not brought back: {'; '.join(problems)}"
         elif names := _user_names(self._came_back):
             why += f"; {names} as kept then"
-        if self._is_as_kept(checkpoint):
+        if self.line.is_as_kept(checkpoint):
             self.session.stand_on(checkpoint)
         elif self.session.joined:
             # What the cells before it did is to be found under its name again.
-            self._keep_again(checkpoint, EVERYTHING)
+            self.line.keep_again(checkpoint, EVERYTHING)
         else:
             return CellRun(piece.name, None, "skipped", why)
         return CellRun(piece.name, self.session.position, "skipped", why)
@@ -133,7 +177,7 @@ class Rerunning:
 
     def _why(self, step: Step) -> str:
         if step.restored is not None:
-            why = "nothing that it reads has changed"
+            why = _UNREACHED
         elif step.request.rerun:
             why = "it was asked to run"
         else:
@@ -150,17 +194,14 @@ class Rerunning:
 
     def restored(self, step: Step, checkpoint: Checkpoint) -> Checkpoint:
         """Have the session stand where a step was restored, on the line of the rerun."""
-        if checkpoint.parent == self.session.position or self._is_as_kept(checkpoint):
-            self.session.stand_on(checkpoint)
-        else:
-            checkpoint = self._keep_again(checkpoint, step.request.selection)
+        checkpoint = self.line.stand(checkpoint, step.request.selection)
         step.todo, step.restored = False, checkpoint
         self._follow(step, self._why(step))
         return checkpoint
 
     def begins(self, step: Step) -> None:
         """Be on a branch of the rerun's own before anything is made."""
-        self._branch_off()
+        self.line.begin()
         self._follow(step, f"runs: {self._why(step)}")
 
     def _follow(self, step: Step, text: str) -> None:
@@ -169,90 +210,9 @@ class Rerunning:
         if piece is not None and step.request.name == piece.name and piece.kind != "joined":
             self.runner.tell(f"{piece.name} · {text}")
 
-    def _branch_off(self) -> None:
-        if self._is_on_branch:
-            return
-        session, head = self.session, self.session.head
-        if head is not None and head.id != session.position:
-            forks.branch_off(session)
-            self.is_new = True
-        self._is_on_branch = True
-        self._note("rerun")
-
-    def _note(self, kind: str, **members: object) -> None:
-        """Have the history know of this rerun, so that another one can go on."""
-        session = self.session
-        session.record_event(
-            kind,
-            checkpoint=session.position,
-            branch=session.branch,
-            origin=self.plan.origin,
-            line=self.plan.line,
-            **members,
-        )
-
-    # -- values that no cell makes ----------------------------------------------------------
-
-    def _bring_back(self, checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Bring back what changed before a checkpoint by something else than recorded code.
-
-        Only of variables that stood before as they stood then: of others the change is older than
-        what they hold now. Gives what came back, and why something did not.
-        """
-        timeline = self.session.timeline
-        if not (names := made_between(checkpoint)):
-            return (), ()
-        live, then = self._live(), timeline.manifest(checkpoint.id)
-        before = timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
-        names = {n for n in names if _value(live, n) == _value(before, n) != _value(then, n)}
-        if not names:
-            return (), ()
-        given = replace(
-            checkpoint, bound=tuple(sorted(names)), in_place=(), passive={}, key=None, refused=()
-        )
-        problems = reproduce(self.session, given)
-        return ((), problems) if problems else (given.bound, ())
-
-    def _live(self) -> Manifest:
-        return self.session.capture(EVERYTHING).manifest
-
-    def _is_as_kept(self, checkpoint: Checkpoint) -> bool:
-        """Whether the namespace is that of a checkpoint of the line, and nothing went off it."""
-        timeline = self.session.timeline
-        if self._is_on_branch or not timeline.is_ancestor(checkpoint.id, self.plan.line):
-            return False
-        live, kept = self._live(), timeline.manifest(checkpoint.id)
-        others = set(live) - set(kept) - set(checkpoint.omitted)
-        others -= {refusal.variable for refusal in checkpoint.refused}
-        return not others and all(_value(live, n) == v.value for n, v in kept.items())
-
-    def _keep_again(self, checkpoint: Checkpoint, selection: Selection) -> Checkpoint:
-        """A checkpoint of the same name on this line; its values are in the store already."""
-        self._branch_off()
-        session = self.session
-        captured = session.capture(selection)
-        draft = session.draft(
-            checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
-        )
-        known = {refusal.variable for refusal in draft.refused}
-        lost = (r for r in checkpoint.refused if r.variable in set(checkpoint.bound) - known)
-        draft = replace(
-            draft,
-            key=checkpoint.key,
-            bound=checkpoint.bound,
-            in_place=checkpoint.in_place,
-            refused=(*draft.refused, *lost),
-            outputs=checkpoint.outputs,
-            passive=checkpoint.passive,
-            outside=checkpoint.outside,
-            random_in=checkpoint.random_in,
-            note=checkpoint.note,
-        )
-        session.commit(draft, patience_s=0.0)
-        return draft
-
 
 EVERYTHING = moves.EVERYTHING
+_UNREACHED = "nothing that it reads has changed"
 _JOINED = "it was not kept by itself"
 _INTERRUPTED = "was interrupted"
 
@@ -283,10 +243,6 @@ def _told(error: BaseException) -> str:
         return _INTERRUPTED
     text = str(error)
     return f"{name}: {text}" if text else name
-
-
-def _value(manifest: Manifest, name: str) -> str | None:
-    return manifest[name].value if name in manifest else None
 
 
 def _user_names(names: tuple[str, ...]) -> str:

@@ -132,8 +132,8 @@ class Panel:
         }
 
     def _rerun(self, args: Args) -> Answer:
-        from nbckpt import reruns as rerun
         from nbckpt.jupyter.rerunning import rerun_in
+        from nbckpt.reruns import as_record
 
         done = rerun_in(
             self._shell,

@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import nested, notices
+from nbckpt.jupyter import nested, notices, telling
 from nbckpt.jupyter.cells import Asked, Cells
+from nbckpt.model import Checkpoint
 from nbckpt.recorded import Recorded
 from nbckpt.reruns import Rerun, driven, rerun_with
 from nbckpt.session import Session
@@ -42,6 +43,11 @@ class InShell:
         """Say in a quiet line what becomes of the cell whose outputs follow."""
         if not self._quiet:
             notices.say(self._shell, f"▸ {text}", rerun=text)
+
+    def show(self, checkpoint: Checkpoint, took_s: float) -> None:
+        """Show again what the cell of a restored checkpoint had shown."""
+        if not self._quiet:
+            telling.show_again(self._shell, self._cells.session, checkpoint, took_s)
 
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with, shown as the shell shows errors."""

@@ -15,18 +15,24 @@ from nbckpt.steps import Step
 
 def show_restored(shell: InteractiveShell, step: Step) -> None:
     """Show again what a restored cell had shown, and say that it was restored."""
-    checkpoint = step.restored
-    assert checkpoint is not None
+    assert step.restored is not None
+    show_again(shell, step.session, step.restored, step.took_s)
+
+
+def show_again(
+    shell: InteractiveShell, session: Session, checkpoint: Checkpoint, took_s: float
+) -> None:
+    """`show_restored`, of any checkpoint."""
     if checkpoint.outputs is not None:
-        _show_again(shell, step.session, checkpoint.outputs)
-    text = notices.restored_text(checkpoint.name, step.took_s, checkpoint.duration_s)
+        _show_outputs(shell, session, checkpoint.outputs)
+    text = notices.restored_text(checkpoint.name, took_s, checkpoint.duration_s)
     lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
     if lost:
         text += "; not kept then: " + "; ".join(map(str, lost))
     notices.say(shell, text, restored=checkpoint.id, name=checkpoint.name)
 
 
-def _show_again(shell: InteractiveShell, session: Session, blob: str) -> None:
+def _show_outputs(shell: InteractiveShell, session: Session, blob: str) -> None:
     try:
         recorded = json.loads(bytes(session.store.get_blob(blob)[0]))
     except NbckptError as problem:

@@ -1,0 +1,160 @@
+"""The line that a rerun makes: which branch it is on, and where the namespace stands on it.
+
+Nothing is moved as long as all is as it was on the line that is followed. From the first
+difference on, what is made and what is restored beside it goes on a line of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nbckpt import forks, moves
+from nbckpt.effects import reproduce
+from nbckpt.model import Cell, Checkpoint, Manifest
+from nbckpt.recorded import Plan, Recorded, made_between
+from nbckpt.selection import Selection
+from nbckpt.session import Session
+from nbckpt.unreached import is_unreached
+
+
+@dataclass(eq=False)
+class Line:
+    """The line of one rerun.
+
+    Attributes
+    ----------
+    is_new
+        Whether a branch was made for it.
+    is_begun
+        Whether something differs from the line that is followed.
+    """
+
+    session: Session
+    plan: Plan
+    is_new: bool = False
+    is_begun: bool = False
+
+    def begin(self) -> None:
+        """Be on a branch that nothing else is ahead on, from now on."""
+        if self.is_begun:
+            return
+        session, head = self.session, self.session.head
+        if head is not None and head.id != session.position:
+            forks.branch_off(session)
+            self.is_new = True
+        self.is_begun = True
+        self.note("rerun")
+
+    def note(self, kind: str, **members: object) -> None:
+        """Have the history know of this rerun, so that another one can go on."""
+        session = self.session
+        session.record_event(
+            kind,
+            checkpoint=session.position,
+            branch=session.branch,
+            origin=self.plan.origin,
+            line=self.plan.line,
+            **members,
+        )
+
+    def stand(
+        self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
+    ) -> Checkpoint:
+        """Take note of a restored checkpoint; the one that stands for it on this line.
+
+        Parameters
+        ----------
+        joined
+            Cells that were restored with it.
+        """
+        if checkpoint.parent == self.session.position or self.is_as_kept(checkpoint):
+            self.session.stand_on(checkpoint)
+            return checkpoint
+        return self.keep_again(checkpoint, selection, joined)
+
+    def bring_back(self, checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Bring back what changed before a checkpoint by something else than recorded code.
+
+        Only of variables that stood before as they stood then: of others the change is older than
+        what they hold now. Gives what came back, and why something did not.
+        """
+        timeline = self.session.timeline
+        if not (names := made_between(checkpoint)):
+            return (), ()
+        live, then = self._live(), timeline.manifest(checkpoint.id)
+        before = self._manifest(checkpoint.parent)
+        names = {n for n in names if _value(live, n) == _value(before, n) != _value(then, n)}
+        if not names:
+            return (), ()
+        given = replace(
+            checkpoint, bound=tuple(sorted(names)), in_place=(), passive={}, key=None, refused=()
+        )
+        problems = reproduce(self.session, given)
+        return ((), problems) if problems else (given.bound, ())
+
+    def _live(self) -> Manifest:
+        return self.session.capture(moves.EVERYTHING).manifest
+
+    def is_as_kept(self, checkpoint: Checkpoint) -> bool:
+        """Whether the namespace is that of a checkpoint of the line, and nothing went off it."""
+        timeline = self.session.timeline
+        if self.is_begun or not timeline.is_ancestor(checkpoint.id, self.plan.line):
+            return False
+        live, kept = self._live(), timeline.manifest(checkpoint.id)
+        others = set(live) - set(kept) - set(checkpoint.omitted)
+        others -= {refusal.variable for refusal in checkpoint.refused}
+        return not others and all(_value(live, n) == v.value for n, v in kept.items())
+
+    def keep_again(
+        self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
+    ) -> Checkpoint:
+        """A checkpoint of the same name on this line; its values are in the store already."""
+        self.begin()
+        session = self.session
+        captured = session.capture(selection)
+        draft = session.draft(
+            checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
+        )
+        known = {refusal.variable for refusal in draft.refused}
+        lost = (r for r in checkpoint.refused if r.variable in set(checkpoint.bound) - known)
+        draft = replace(
+            draft,
+            key=checkpoint.key,
+            bound=checkpoint.bound,
+            in_place=checkpoint.in_place,
+            refused=(*draft.refused, *lost),
+            outputs=checkpoint.outputs,
+            passive=checkpoint.passive,
+            outside=checkpoint.outside,
+            random_in=checkpoint.random_in,
+            note=checkpoint.note,
+            joined=(*draft.joined, *joined),
+        )
+        session.commit(draft, patience_s=0.0)
+        return draft
+
+    def restores_unreached(self, group: Sequence[Recorded]) -> bool:
+        """Restore cells that no key tells of, unless a change can have reached them."""
+        checkpoint = group[-1].checkpoint
+        before, then = self._manifest(group[0].since), self._manifest(checkpoint.id)
+        if not is_unreached(self.session, group, before, self._live()):
+            return False
+        names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
+        given = replace(
+            checkpoint,
+            bound=tuple(sorted(names)),
+            in_place=tuple(sorted(names & set(before))),
+            passive={},
+            key=None,
+        )
+        return not reproduce(self.session, given)
+
+    def _manifest(self, checkpoint_id: str | None) -> Manifest:
+        timeline = self.session.timeline
+        known = checkpoint_id is not None and checkpoint_id in timeline.checkpoints
+        return timeline.manifest(checkpoint_id) if known and checkpoint_id else {}
+
+
+def _value(manifest: Manifest, name: str) -> str | None:
+    return manifest[name].value if name in manifest else None
