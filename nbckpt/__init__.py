@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         wait,
     )
     from nbckpt.blocks import checkpoint
+    from nbckpt.recovery import recover
     from nbckpt.session import Session
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "note",
     "open",
     "prune",
+    "recover",
     "reducer",
     "rerun",
     "resume",
@@ -53,7 +55,11 @@ __all__ = [
     "wait",
 ]
 
-_HOMES = {"Session": "nbckpt.session", "checkpoint": "nbckpt.blocks"}
+_HOMES = {
+    "Session": "nbckpt.session",
+    "checkpoint": "nbckpt.blocks",
+    "recover": "nbckpt.recovery",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -53,14 +53,20 @@ _HELD = (list, tuple, set, frozenset, dict, deque, range)
 
 
 class Loops:
-    """The tracked loops of one execution of a step, in the order in which they begin."""
+    """The tracked loops of one execution of a step, in the order in which they begin.
+
+    Attributes
+    ----------
+    begun
+        How many have begun.
+    """
 
     is_nbckpts_own: ClassVar[bool] = True
 
-    def __init__(self, step: Step, unfinished: Checkpoint | None) -> None:
+    def __init__(self, step: Step, unfinished: Checkpoint | None, begun: int = 0) -> None:
         self._step = step
         self._unfinished = unfinished
-        self._count = 0
+        self.begun = begun
         self._is_inside = False
         self._twins = Twins({}, {})
 
@@ -72,13 +78,13 @@ class Loops:
             return
         self._is_inside = True
         try:
-            self._count += 1
+            self.begun += 1
             yield from self._follow(iterable, count)
         finally:
             self._is_inside = False
 
     def _follow(self, iterable: Iterable[Item], count: int) -> Iterator[Item]:
-        step, loop = self._step, self._count
+        step, loop = self._step, self.begun
         namespace = step.session.namespace
         done, finished = self._continued(iterable, count)
         clock = _Clock(step.session.settings.track_share)
@@ -129,12 +135,12 @@ class Loops:
     def _partial(self) -> Checkpoint | None:
         """How far this loop came in the run that did not finish."""
         last = self._unfinished
-        if last is None or last.progress is None or last.progress[0] < self._count:
+        if last is None or last.progress is None or last.progress[0] < self.begun:
             return None
-        if last.progress[0] == self._count:
+        if last.progress[0] == self.begun:
             return last
         found = (c for c in self._step.session.timeline.named(last.name) if _is_of_run(c, last))
-        same = (c for c in found if c.progress is not None and c.progress[0] == self._count)
+        same = (c for c in found if c.progress is not None and c.progress[0] == self.begun)
         partial = next(same, None)
         if partial is None:
             self._unfinished = None

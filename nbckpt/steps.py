@@ -79,6 +79,8 @@ class Step:
         The checkpoint that was restored; None when the body runs.
     why
         Why the body runs, one sentence each.
+    is_running
+        Whether the body has begun, and neither ended nor failed.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -93,7 +95,9 @@ class Step:
     why: tuple[str, ...] = ()
     took_s: float = 0.0
     _before: dict[str, str] = field(default_factory=dict)
+    is_running: bool = False
     _began: float = 0.0
+    _since: float = 0.0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _mates_before: dict[str, str] = field(default_factory=dict)
     _objects_before: dict[str, int] = field(default_factory=dict)
@@ -189,7 +193,8 @@ class Step:
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
             self._loops = Loops(self, self._unfinished())
-        self._began = time.perf_counter()
+        self.is_running = True
+        self._began, self._since = time.perf_counter(), time.time()
 
     def _mates(self) -> set[str]:
         """Variables that share objects with those that the code names, and are not among them."""
@@ -217,6 +222,7 @@ class Step:
         StoreError
             If the disk refuses: the values are there, the checkpoint is not.
         """
+        self.is_running = False
         duration = time.perf_counter() - self._began
         self.session.ran(self.tree)
         try:
@@ -234,6 +240,7 @@ class Step:
 
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
+        self.is_running = False
         session = self.session
         session.ran(self.tree)
         changed = set(self.key.inputs) & self.names.loads
@@ -325,6 +332,18 @@ class Step:
         """
         loops.require_top_level(self.request.name, loops.caller(), self.session.namespace)
         return self._loops.track(iterable, total)
+
+    @property
+    def loops_begun(self) -> int:
+        """How many loops of the body have begun."""
+        return self._loops.begun
+
+    def track_again(self, begun: int) -> None:
+        """Have loops go on where they were, because the code after the first `begun` runs again."""
+        unfinished = self._unfinished()
+        if self.request.rerun and unfinished and unfinished.created_at < self._since:
+            unfinished = None
+        self._loops = Loops(self, unfinished, begun)
 
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from nbckpt import current
 from nbckpt.errors import FormatError
+from nbckpt.jupyter.shell import load, unload
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
+from tests.running import environment
 
 
 def new_session(folder: Path) -> Session:
@@ -143,3 +152,226 @@ def test_a_whole_head_needs_no_fallback(folder: Path) -> None:
     assert moved.checkpoint.name == "c"
     assert "fell_back" not in events_of(session)
     session.store.close()
+
+
+# -- blocks that are tried again ----------------------------------------------------------------
+
+
+def run(shell: Any, *lines: str) -> Any:
+    return shell.run_cell("\n".join(lines), store_history=True)
+
+
+def test_a_block_runs_again_on_the_values_that_it_began_with(shell: Any) -> None:
+    run(
+        shell,
+        "import nbckpt, random",
+        "rows = [1]; tried = open('tried.txt', 'a')",
+        "random.seed(1)",
+    )
+
+    result = run(
+        shell,
+        "kept = 'before'",
+        "with nbckpt.recover(max_retries=3) as attempt:",
+        "    rows.append(2); made = random.random(); _ = tried.write('x'); tried.flush()",
+        "    if attempt.number < 3:",
+        "        extra = 1",
+        "        raise ValueError('not yet')",
+        "done = True",
+    )
+
+    space = shell.user_ns
+    assert result.success
+    assert (space["rows"], space["kept"], space["done"]) == ([1, 2], "before", True)
+    assert "extra" not in space
+    assert space["made"] == Random(1).random()
+    assert Path("tried.txt").read_text() == "xxx"
+    space["tried"].close()
+    found = events_of(current.session())
+    assert [e for e in found if e.startswith(("attempt", "recovered"))] == [
+        "attempt_failed", "attempt_failed", "recovered",
+    ]  # fmt: skip
+
+
+def test_after_the_last_attempt_the_error_says_what_was_tried_and_how_to_go_back(
+    shell: Any,
+) -> None:
+    run(shell, "import nbckpt", "rows = [1]")
+
+    result = run(
+        shell,
+        "with nbckpt.recover(max_retries=2) as attempt:",
+        "    rows.append(attempt.number)",
+        "    raise ValueError(f'number {attempt.number}')",
+    )
+
+    assert isinstance(result.error_in_exec, ValueError)
+    assert str(result.error_in_exec) == "number 3"
+    (note,) = result.error_in_exec.__notes__
+    assert "tried it 3 times: 1. ValueError: number 1; 2. ValueError: number 2" in note
+    assert shell.user_ns["rows"] == [1, 3]
+    back = re.search(r"`(%rewind \w+)`", note)
+    assert back is not None
+    run(shell, back[1])
+    assert shell.user_ns["rows"] == [1]
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit", "TypeError"])
+def test_what_was_not_asked_for_is_not_tried_again(shell: Any, error: str) -> None:
+    run(shell, "import nbckpt", "times = 0")
+
+    run(
+        shell,
+        "with nbckpt.recover(on=(ValueError, KeyboardInterrupt, SystemExit)):",
+        f"    times += 1; raise {error}",
+    )
+
+    assert shell.user_ns["times"] == 1
+
+
+def test_a_block_may_leave_the_loop_around_it(shell: Any) -> None:
+    run(shell, "from nbckpt import recover", "seen = []; failed = set()")
+
+    result = run(
+        shell,
+        "for item in range(6):",
+        "    with recover(max_retries=1):",
+        "        if item == 1:",
+        "            continue",
+        "        if item == 4:",
+        "            break",
+        "        for inner in range(3):",
+        "            if inner == 1: break",
+        "        seen.append((item, inner))",
+        "        if item == 2 and not __import__('os').path.exists('flag'):",
+        "            open('flag', 'w').close(); raise ValueError",
+        "    seen.append('after')",
+    )
+
+    assert result.success
+    assert shell.user_ns["seen"] == [(0, 1), "after", (2, 1), "after", (3, 1), "after"]
+
+
+def test_inside_a_checkpoint_cell_the_cell_is_kept_once_and_restored(shell: Any) -> None:
+    cell = (
+        "%%checkpoint fetch\nwith nbckpt.recover(max_retries=2) as attempt:\n"
+        "    with open('ran.txt', 'a') as f:\n        _ = f.write('x')\n"
+        "    got = [attempt.number]\n"
+        "    if attempt.number == 1: raise OSError('busy')"
+    )
+    run(shell, "import nbckpt")
+
+    assert run(shell, cell).success
+    unload(shell)
+    shell.reset(new_session=False)
+    load(shell)
+    run(shell, "import nbckpt")
+    assert run(shell, cell).success
+
+    assert shell.user_ns["got"] == [2]
+    assert Path("ran.txt").read_text() == "xx"
+
+
+def keep_each_item() -> None:
+    """Have loops keep their progress however long that takes beside their items."""
+    session = current.session()
+    session.settings = replace(session.settings, track_share=1e9)
+
+
+LOOP = (
+    "    for item in step.track(range(6)):",
+    "        with open('items.txt', 'a') as f: _ = f.write(str(item))",
+    "        made.append(item)",
+    "        if item == 3 and not flag.exists():",
+    "            flag.touch(); raise ValueError('once')",
+)
+
+
+@pytest.mark.parametrize("auto", ["off", "on"])
+@pytest.mark.parametrize("place", ["around", "inside"])
+def test_finished_items_of_a_tracked_loop_stay_finished(shell: Any, place: str, auto: str) -> None:
+    block = ["with nbckpt.recover(max_retries=2):", "with nbckpt.checkpoint('loop') as step:"]
+    if place == "inside":
+        block.reverse()
+    inner = [f"    {line}" for line in LOOP]
+    keep_each_item()
+    run(shell, "import nbckpt", "from pathlib import Path", "made = []; flag = Path('flag')")
+    run(shell, f"%nbckpt auto {auto}")
+
+    result = run(shell, block[0], f"    {block[1]}", *inner)
+
+    assert result.success, result.error_in_exec
+    assert shell.user_ns["made"] == [0, 1, 2, 3, 4, 5]
+    assert Path("items.txt").read_text() == "0123345"
+
+
+def test_a_loop_before_the_block_is_not_taken_for_the_one_in_it(shell: Any) -> None:
+    keep_each_item()
+    run(shell, "import nbckpt", "a = []; b = []; from pathlib import Path")
+
+    result = run(
+        shell,
+        "with nbckpt.checkpoint('two') as step:",
+        "    for x in step.track('pqr'):",
+        "        a.append(x)",
+        "    with nbckpt.recover(max_retries=1):",
+        "        for x in step.track('pqrs'):",
+        "            b.append(x)",
+        "            if x == 'r' and not Path('flag').exists():",
+        "                Path('flag').touch(); raise ValueError",
+    )
+
+    assert result.success, result.error_in_exec
+    assert "".join(shell.user_ns["a"]) == "pqr"
+    assert "".join(shell.user_ns["b"]) == "pqrs"
+
+
+SCRIPT = """
+import nbckpt
+from pathlib import Path
+nbckpt.open('store', globals())
+rows = [1]
+for attempt in nbckpt.recover(max_retries=2):
+    with attempt:
+        rows.append(2)
+        if attempt.number == 1:
+            raise MemoryError('too much')
+print(rows, attempt.number)
+"""
+
+
+def test_a_script_writes_the_loop_itself(tmp_path: Path) -> None:
+    done = python(tmp_path, SCRIPT)
+
+    assert done.stdout == "[1, 2] 2\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("with nbckpt.recover():\n    x = 1", "write `for attempt in nbckpt.recover"),
+        (
+            "def f():\n    for a in nbckpt.recover():\n        with a: pass\nf()",
+            "inside a function",
+        ),
+        ("nbckpt.recover(-1)", "max_retries is -1"),
+    ],
+)
+def test_what_cannot_be_tried_again_is_refused_in_one_sentence(
+    tmp_path: Path, block: str, told: str
+) -> None:
+    done = python(tmp_path, f"import nbckpt\nnbckpt.open('store', globals())\n{block}")
+
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "UsageError" in last
+    assert told in last
+
+
+def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "script.py"
+    script.write_text(code)
+    return subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=folder,
+        env=environment(), check=False,
+    )  # fmt: skip
