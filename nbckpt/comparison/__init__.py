@@ -1,0 +1,11 @@
+"""How two checkpoints differ: variables by digest first, then by what is in them.
+
+Nothing here touches the live namespace or asks a value of the user's to compare or show itself.
+Each family of values has a module whose `detail(before, after, limits)` says what differs.
+"""
+
+from nbckpt.comparison.comparing import compare
+from nbckpt.comparison.details import Limits
+from nbckpt.comparison.difference import Difference
+
+__all__ = ["Difference", "Limits", "compare"]

@@ -1,0 +1,113 @@
+"""What a comparison of two values tells, and how much of it at most."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["frame", "array", "text", "code", "tree", "model", "value", "unreadable"]
+Sign: TypeAlias = Literal[" ", "+", "-", "@"]
+
+
+class Line(NamedTuple):
+    """One line of a diff: ``+`` is after's, ``-`` before's, a space both's, ``@`` says where."""
+
+    sign: Sign
+    text: str
+
+
+class Row(NamedTuple):
+    """One place inside a value, and what is there before and after.
+
+    Attributes
+    ----------
+    path
+        What follows the variable's name in Python, as ``['lr']`` or ``.coef_[3]``; or a word or
+        two, as ``shape``.
+    """
+
+    path: str
+    before: str
+    after: str
+
+
+class Detail(NamedTuple):
+    """What differs between two values.
+
+    Attributes
+    ----------
+    summary
+        One line.
+    rows, lines
+        The first few places and lines that differ.
+    more
+        How many differing places or lines are not among them.
+    is_same
+        Whether all was compared and nothing differs.
+    """
+
+    kind: Kind
+    summary: str
+    rows: tuple[Row, ...] = ()
+    lines: tuple[Line, ...] = ()
+    more: int = 0
+    is_same: bool = False
+
+
+SAME_VALUE = "same value"
+
+
+def same(kind: Kind) -> Detail:
+    """The detail of two values of which all was compared and nothing differs."""
+    return Detail(kind, SAME_VALUE, is_same=True)
+
+
+class Limits(NamedTuple):
+    """How much is looked at and told of one variable.
+
+    Attributes
+    ----------
+    rows, lines
+        Told of one value.
+    characters
+        Of one value in a row.
+    line_characters
+        Of one line.
+    compared_bytes
+        Of arrays and columns of numbers, for each of the two sides; of what is larger a sample is
+        compared, evenly spread.
+    objects
+        Values that Python has to compare one by one.
+    aligned
+        Items of the two lists, or lines of the two texts, between what both begin and end with,
+        that are matched with each other; more are compared place by place.
+    loaded_bytes
+        A value that is not made of buffers and is larger is not loaded.
+    total_s
+        Seconds after which no further variable is looked into.
+    """
+
+    rows: int = 12
+    lines: int = 40
+    characters: int = 80
+    line_characters: int = 200
+    compared_bytes: int = 1_000_000_000
+    objects: int = 300_000
+    aligned: int = 2_000
+    loaded_bytes: int = 300_000_000
+    total_s: float = 20.0
+
+
+def share_text(part: int, whole: int) -> str:
+    """A part in percent, never rounded to nothing or all.
+
+    Examples
+    --------
+    >>> share_text(1, 3), share_text(1, 10**9), share_text(999_999, 10**6), share_text(5, 5)
+    ('33.3 %', '< 0.1 %', '> 99.9 %', '100 %')
+    """
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 0.1:
+        return "< 0.1 %"
+    if 99.9 < percent < 100:
+        return "> 99.9 %"
+    return f"{percent:.3g} %"

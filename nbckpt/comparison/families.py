@@ -1,0 +1,33 @@
+"""Which family of values knows how to compare two: the first that says something of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from nbckpt.comparison import arrays, frames, models, plain, texts, trees
+from nbckpt.comparison.details import Detail, Limits
+
+Family: TypeAlias = Callable[[Any, Any, Limits], Detail | None]
+
+FAMILIES: tuple[Family, ...] = (
+    frames.detail,
+    arrays.detail,
+    models.detail,
+    texts.detail,
+    trees.detail,
+    plain.detail,
+)
+
+
+def detail(before: object, after: object, limits: Limits) -> Detail:
+    """What differs between two values.
+
+    Examples
+    --------
+    >>> found = detail({"lr": 0.1, "k": 3}, {"lr": 0.2, "k": 3}, Limits())
+    >>> found.summary, found.rows
+    ('1 changed', (Row(path="['lr']", before='0.1', after='0.2'),))
+    """
+    details = (family(before, after, limits) for family in FAMILIES)
+    return next(found for found in details if found is not None)
