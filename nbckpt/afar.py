@@ -40,7 +40,7 @@ class Pointed(NamedTuple):
         short = f"{self.checkpoint.name!r} ({self.checkpoint.id[:8]})"
         parts = [f"branch {self.branch!r} {self.did} {short}"]
         parts += [f"given: {', '.join(self.given)}"] * bool(self.given)
-        parts += [f"what came after it stays on {self.left!r}"] * bool(self.left)
+        parts += [f"where it was stays on {self.left!r}"] * bool(self.left)
         return "; ".join(parts)
 
     def as_record(self) -> dict[str, object]:

@@ -12,6 +12,7 @@ from typing import Any
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import looking_session, writing_session
 from nbckpt.cli.showing import DONE, NOTEBOOK_FAILED, print_json
+from nbckpt.errors import BranchNotFoundError
 
 _RESUME = """\
 Code for -c, or a console:
@@ -120,12 +121,13 @@ def _rerun(arguments: argparse.Namespace) -> int:
 
 
 def _resume(arguments: argparse.Namespace) -> int:
+    from nbckpt import forks
     from nbckpt.jupyter.console import console
 
     session = looking_session(arguments)
     branch = arguments.branch or session.branch
     if session.timeline.head(branch) is None:
-        session.resume(branch)  # says what there is
+        raise BranchNotFoundError(forks.unknown_branch(session, branch))
     place, notebook = session.store.path, session.notebook
     session.store.close()
     return console(place, branch, notebook=notebook, code=arguments.code)

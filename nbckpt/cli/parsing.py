@@ -98,9 +98,9 @@ def looking_session(arguments: argparse.Namespace) -> Session:
     from nbckpt.session import Session
 
     store = existing_store(arguments)
-    heads = store.records("head")
     named = getattr(arguments, "notebook", None)
     session = Session(store, {"__name__": "__main__"}, notebook=Path(named).stem if named else "")
+    heads = sorted(store.records("head"), key=lambda record: record.get("at") or 0.0)
     if named:
         known = dict.fromkeys(r.get("notebook", "") for r in store.records("checkpoint"))
         if session.notebook not in known:
@@ -112,7 +112,10 @@ def looking_session(arguments: argparse.Namespace) -> Session:
         head = session.head
         session.notebook = heads[-1].get("notebook") or (head.notebook if head else "")
     own = [record for record in heads if record["branch"] == session.branch]
-    session.before = next((r["previous"] for r in reversed(own) if "previous" in r), None)
+    moves = (
+        r["previous"] for r in reversed(own) if r.get("previous") not in (None, r["checkpoint"])
+    )
+    session.before = next(moves, None)
     return session
 
 
