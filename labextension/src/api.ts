@@ -4,14 +4,15 @@ import { asAnswer, asDetails, asDifference, asWritten, type Check } from './chec
 import type { IDetails, IDifference, IWritten } from './records';
 import type { IVerbs } from './timeline/verbs';
 
-/** Seconds without a sign of life after which a question is given up. */
-export const PATIENCE_S = { read: 30, write: 120 };
+/** Seconds without a sign of life after which a reading question is given up. */
+export const PATIENCE_S = 30;
 
 interface IWaiting {
   settle: (result: unknown) => void;
   fail: (error: Error) => void;
-  left_s: number;
+  /** Infinite for what changes the kernel: a rerun takes as long as its cells. */
   patience_s: number;
+  left_s: number;
 }
 
 /**
@@ -23,15 +24,16 @@ interface IWaiting {
 export class Kernel implements IVerbs {
   constructor(
     private readonly _send: (message: object) => void,
-    private readonly _isBusy: () => boolean
+    private readonly _isBusy: () => boolean,
+    private readonly _onWaits: (text: string) => void
   ) {}
 
   details(ref: string): Promise<IDetails> {
-    return this._ask('details', { ref }, asDetails, PATIENCE_S.read);
+    return this._ask('details', { ref }, asDetails, PATIENCE_S);
   }
 
   diff(a: string, b: string): Promise<IDifference> {
-    return this._ask('diff', { a, b }, asDifference, PATIENCE_S.read);
+    return this._ask('diff', { a, b }, asDifference, PATIENCE_S);
   }
 
   rewind(ref: string): Promise<IWritten> {
@@ -66,12 +68,16 @@ export class Kernel implements IVerbs {
     return this._write('note', { ref, note });
   }
 
-  /** A message has come: ours, another view's, or something else. */
+  /** A message has come: an answer, word that it takes a while, another view's, or something else. */
   receive(message: unknown): void {
     this.heard();
     const answer = asAnswer(message);
     const waiting = answer && this._waiting.get(answer.id);
     if (!answer || !waiting) {
+      return;
+    }
+    if (answer.waits !== null) {
+      this._onWaits(answer.waits);
       return;
     }
     this._forget(answer.id);
@@ -98,7 +104,7 @@ export class Kernel implements IVerbs {
   }
 
   private _write(op: string, args: object): Promise<IWritten> {
-    return this._ask(op, args, asWritten, PATIENCE_S.write);
+    return this._ask(op, args, asWritten, Infinity);
   }
 
   private _ask<T>(op: string, args: object, check: Check<T>, patience_s: number): Promise<T> {

@@ -242,13 +242,17 @@ export const asWritten: Check<IWritten> = shaped<IWritten>({
   status: optional(asStatus)
 });
 
-/** An answer to a request of ours, or null: other views' and other kinds of messages pass by. */
+/** An answer to a request, or null: other kinds of messages pass by. */
 export function asAnswer(message: unknown): IAnswer | null {
-  if (!isRecord(message) || typeof message.id !== 'number' || typeof message.ok !== 'boolean') {
+  if (!isRecord(message) || typeof message.id !== 'number') {
     return null;
   }
-  const error = typeof message.error === 'string' ? message.error : 'the kernel refused';
-  return { id: message.id, ok: message.ok, result: message.result, error };
+  const { id, ok, result, error, waits } = message;
+  if (typeof waits === 'string') {
+    return { id, ok: false, result: null, error: '', waits };
+  }
+  const why = typeof error === 'string' ? error : 'the kernel refused and did not say why';
+  return typeof ok === 'boolean' ? { id, ok, result, error: why, waits: null } : null;
 }
 
 export interface IAnswer {
@@ -256,4 +260,6 @@ export interface IAnswer {
   ok: boolean;
   result: unknown;
   error: string;
+  /** Not an answer yet: what it waits for. */
+  waits: string | null;
 }

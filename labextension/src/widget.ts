@@ -18,7 +18,10 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     message => {
       model.send(message);
     },
-    () => view.isBusy
+    () => view.isBusy,
+    text => {
+      view.wait(text);
+    }
   );
   const view: TimelineView = new TimelineView(el, kernel);
   const refresh = (): void => {

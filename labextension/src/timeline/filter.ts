@@ -54,7 +54,7 @@ export function parse(query: string): Test[] {
     .filter(word => word !== '')
     .map(word => {
       const colon = word.indexOf(':');
-      const make = colon > 0 ? KINDS[word.slice(0, colon)] : undefined;
+      const make = colon > 0 ? KINDS.get(word.slice(0, colon)) : undefined;
       return make ? make(word.slice(colon + 1)) : named(word);
     });
 }
@@ -66,12 +66,12 @@ function named(part: string): Test {
   return row => has([row.name, row.note], part) || row.id.toLowerCase().startsWith(part);
 }
 
-const KINDS: Readonly<Record<string, ((part: string) => Test) | undefined>> = {
-  name: part => row => has([row.name], part),
-  note: part => row => has([row.note], part),
-  var: part => row => has(row.changed, part),
-  tag: part => row => has(row.tags, part),
-  branch: part => row => has([row.branch, ...row.heads], part),
-  notebook: part => row => has([row.notebook], part),
-  is: part => row => has([row.state, row.automatic ? 'automatic' : '', row.made_by], part)
-};
+const KINDS: ReadonlyMap<string, (part: string) => Test> = new Map([
+  ['name', part => row => has([row.name], part)],
+  ['note', part => row => has([row.note], part)],
+  ['var', part => row => has(row.changed, part)],
+  ['tag', part => row => has(row.tags, part)],
+  ['branch', part => row => has([row.branch, ...row.heads], part)],
+  ['notebook', part => row => has([row.notebook], part)],
+  ['is', part => row => has([row.state, row.automatic ? 'automatic' : '', row.made_by], part)]
+]);

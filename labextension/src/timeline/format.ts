@@ -61,7 +61,7 @@ export function age(then: number, now: number): string {
 export function moment(then: number): string {
   return new Date(then * 1000).toLocaleString(undefined, {
     dateStyle: 'medium',
-    timeStyle: 'medium'
+    timeStyle: 'short'
   });
 }
 

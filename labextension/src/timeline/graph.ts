@@ -51,6 +51,9 @@ export function graph(drawing: IDrawing): SVGElement {
   for (const edge of drawing.edges) {
     svg.append(line(edge, drawing));
   }
+  if (drawing.skips && !drawing.edges.some(edge => edge.part === 'below')) {
+    svg.append(stub(drawing));
+  }
   svg.append(...dot(drawing));
   return svg;
 }
@@ -78,6 +81,13 @@ function line(edge: IEdge, { lane, scale, height, middle, skips }: IDrawing): SV
   };
   const dashed = skips && edge.part === 'below' ? ' is-skipping' : '';
   return drawn('path', `edge ${colour(edge.lane)}${dashed}`, { d: ways[edge.part]() });
+}
+
+/** What came before is not listed at all: the line ends in the air. */
+function stub({ lane, scale, height, middle }: IDrawing): SVGElement {
+  const x = column(lane, scale);
+  const end = middle + (height - middle) * 0.8;
+  return drawn('path', `edge ${colour(lane)} is-skipping`, { d: `M${x} ${middle}V${end}` });
 }
 
 /** States differ in shape, not in colour alone. */

@@ -111,6 +111,8 @@ export class ListView {
       },
       height
     );
+    // Beside a scrollbar the columns begin further left.
+    this.head.style.paddingRight = `${8 + this.node.offsetWidth - this.node.clientWidth}px`;
     this._point();
   }
 

@@ -31,7 +31,7 @@ export class Notice {
             mark,
             make('span', 'noticeText', {}, [text]),
             ...(next ? [next] : []),
-            ...(kind === 'waiting' ? [] : [this._dismiss()])
+            kind === 'waiting' ? this._stopWaiting() : this._dismiss()
           ])
     );
   }
@@ -44,7 +44,7 @@ export class Notice {
   /**
    * Ask for something that changes the kernel; nothing else can be asked for until it is answered.
    *
-   * @returns what the kernel said; null if it refused, which is told
+   * @returns what the kernel said; null if it refused, which is told, or if nobody waits any more
    */
   async perform(
     what: string,
@@ -55,10 +55,20 @@ export class Notice {
       return null;
     }
     this._doing = what;
+    this._waits = '';
     this._setDisabled(true);
     this.refresh(this._busy);
     try {
-      const written = await ask();
+      const stopped = new Promise<null>(stop => {
+        this._stop = () => {
+          stop(null);
+        };
+      });
+      const written = await Promise.race([ask(), stopped]);
+      if (written === null) {
+        this.tell(this._words.__('%1: the kernel may still do it.', what), 'done');
+        return null;
+      }
       this.tell(written.error ?? written.text, written.error === null ? 'done' : 'error');
       return written;
     } catch (error) {
@@ -78,12 +88,22 @@ export class Notice {
     if (this._doing === null) {
       return;
     }
-    const text = busy
-      ? this._words.__("%1: waits for the running cell '%2'", this._doing, busy.name)
-      : this._words.__('%1 …', this._doing);
+    const waits = busy && this._waits === '' ? waitsFor(busy, this._words) : this._waits;
+    const text = waits === '' ? this._words.__('%1 …', this._doing) : `${this._doing}: ${waits}`;
     if (this.node.querySelector('.nbckpt-Timeline-noticeText')?.textContent !== text) {
       this.tell(text, 'waiting');
     }
+  }
+
+  /** The kernel itself says what the verb waits for. */
+  wait(text: string): void {
+    this._waits = text;
+    this.refresh(this._busy);
+  }
+
+  private _stopWaiting(): HTMLElement {
+    const text = this._words.__('Stop waiting for the kernel');
+    return button('dismiss', '×', () => this._stop(), { 'aria-label': text, title: text });
   }
 
   private _dismiss(): HTMLElement {
@@ -99,5 +119,14 @@ export class Notice {
   }
 
   private _doing: string | null = null;
+  private _waits = '';
+  private _stop: () => void = () => undefined;
   private _busy: IBusy | null = null;
+}
+
+/** Why an answer is not there yet. */
+export function waitsFor(busy: IBusy, words: IWords): string {
+  return busy.name === ''
+    ? words.__('waits for the running cell')
+    : words.__("waits for the running cell '%1'", busy.name);
 }

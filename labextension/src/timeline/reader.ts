@@ -4,6 +4,7 @@ import type { IBusy, IDetails, IRow } from '../records';
 import { comparisonOf } from './compare';
 import { detailsOf } from './details';
 import { make } from './dom';
+import { waitsFor } from './notice';
 import type { Pane } from './pane';
 import type { IVerbs } from './verbs';
 import type { IWords } from './words';
@@ -30,8 +31,12 @@ export class Reader {
     this._mark = mark;
     const ids = rows.map(row => row.id).join(' ');
     const moved = ids !== this._ids;
+    if (this._isInstead && !moved) {
+      return;
+    }
+    this._isInstead = false;
     this._ids = ids;
-    window.clearTimeout(this._timer);
+    const turn = this._begin();
     const known = this._known.get(mark);
     if (rows.length === 0) {
       this._pane.fill(null);
@@ -41,7 +46,7 @@ export class Reader {
       if (moved) {
         this._wait();
       }
-      this._timer = window.setTimeout(() => void this._fetch(rows, mark), REST_MS);
+      this._timer = window.setTimeout(() => void this._fetch(rows, mark, turn), REST_MS);
     }
   }
 
@@ -49,12 +54,14 @@ export class Reader {
   again(rows: readonly IRow[]): void {
     this._mark = '';
     this._ids = '';
+    this._known.clear();
     this.show(rows);
   }
 
   /** Show something else, until another checkpoint is selected. */
   instead(content: HTMLElement, rows: readonly IRow[]): void {
-    window.clearTimeout(this._timer);
+    this._begin();
+    this._isInstead = true;
     this._mark = JSON.stringify(rows);
     this._ids = rows.map(row => row.id).join(' ');
     this._pane.fill(content);
@@ -75,11 +82,16 @@ export class Reader {
   }
 
   dispose(): void {
-    window.clearTimeout(this._timer);
-    this._mark = 'disposed';
+    this._begin();
   }
 
-  private async _fetch(rows: readonly IRow[], mark: string): Promise<void> {
+  /** From now on, earlier answers are too late. */
+  private _begin(): number {
+    window.clearTimeout(this._timer);
+    return ++this._turn;
+  }
+
+  private async _fetch(rows: readonly IRow[], mark: string, turn: number): Promise<void> {
     const [first, second] = rows;
     if (!first) {
       return;
@@ -88,11 +100,11 @@ export class Reader {
       const content = second
         ? comparisonOf(await this._verbs.diff(first.id, second.id), this._words)
         : await this._details(first, mark);
-      if (this._mark === mark) {
+      if (this._turn === turn) {
         this._pane.fill(content);
       }
     } catch (error) {
-      if (this._mark === mark) {
+      if (this._turn === turn) {
         const why = error instanceof Error ? error.message : String(error);
         this._pane.fill(make('p', 'error', { role: 'alert' }, [why]));
       }
@@ -117,15 +129,15 @@ export class Reader {
   }
 
   private _waitingText(): string {
-    return this._busy
-      ? this._words.__("waits for the running cell '%1'", this._busy.name)
-      : this._words.__('reading …');
+    return this._busy ? waitsFor(this._busy, this._words) : this._words.__('reading …');
   }
 
   private readonly _known = new Map<string, IDetails>();
   private _mark = '[]';
   private _ids = '';
   private _timer = 0;
+  private _turn = 0;
+  private _isInstead = false;
   private _waiting: HTMLElement | null = null;
   private _busy: IBusy | null = null;
 }

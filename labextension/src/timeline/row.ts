@@ -39,7 +39,7 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
     make('span', 'what', {}, [
       make('span', 'name', { title: row.name }, [row.name]),
       ...labels(look),
-      ...(row.note ? [make('span', 'note', { title: row.note }, [row.note])] : [])
+      ...(row.note ? [make('span', 'remark', { title: row.note }, [row.note])] : [])
     ]),
     make('span', 'figures', {}, [
       make('span', 'age', { title: moment(row.created_at) }, [age(row.created_at, look.now)]),
@@ -62,7 +62,8 @@ export function stateText(row: IRow, words: IWords): string {
     return words.__('failed');
   }
   if (row.state === 'partial') {
-    return row.progress ? words.__('%1 of %2', ...row.progress) : words.__('not finished');
+    const [done, total] = row.progress ?? [0, 0];
+    return total > 0 ? words.__('%1 of %2', done, total) : words.__('not finished');
   }
   if (row.made_by === 'fork') {
     return words.__('forked');

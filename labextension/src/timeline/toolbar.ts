@@ -80,18 +80,26 @@ export class Toolbar {
       return;
     }
     const time = duration(Math.max(0, Math.floor(now - busy.began_at)));
-    const { done, total } = busy;
-    const progress = done === null ? '' : total === null ? String(done) : `${done} / ${total}`;
+    const { done } = busy;
+    // Of a generator nobody knows how long it is.
+    const total = busy.total !== null && busy.total > 0 ? busy.total : null;
+    const progress = total === null ? String(done) : `${done} / ${total}`;
     const bar = make('progress', 'progress', { 'aria-label': this._words.__('items done') });
-    if (done !== null && total !== null && total > 0) {
+    if (done !== null && total !== null) {
       bar.max = total;
       bar.value = done;
     }
     this._busy.replaceChildren(
       make('span', 'spinner', { 'aria-hidden': 'true' }),
-      make('span', 'busyName', {}, [this._words.__('running %1', busy.name)]),
+      make('span', 'busyName', {}, [
+        busy.name === ''
+          ? this._words.__('running a cell')
+          : this._words.__('running %1', busy.name)
+      ]),
       make('span', 'busyTime', {}, [time]),
-      ...(done === null ? [] : [bar, make('span', 'busyCount', {}, [progress])])
+      ...(done === null
+        ? []
+        : [...(total === null ? [] : [bar]), make('span', 'busyCount', {}, [progress])])
     );
   }
 

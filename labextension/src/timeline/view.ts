@@ -106,6 +106,11 @@ export class TimelineView {
     this._notice.tell(text, isError ? 'error' : 'done');
   }
 
+  /** What is being done has to wait, as the kernel says. */
+  wait(text: string): void {
+    this._notice.wait(text);
+  }
+
   dispose(): void {
     this._observer.disconnect();
     window.clearInterval(this._timer);
@@ -240,6 +245,7 @@ export class TimelineView {
     const width = this._root.clientWidth;
     const isWide = width >= WIDE_PX;
     this._root.classList.toggle('nbckpt-is-wide', isWide);
+    this._root.classList.toggle('nbckpt-is-slim', this._list.isNarrowAt(width));
     const column = this._list.node.clientWidth || width;
     this._root.classList.toggle('nbckpt-is-narrow', this._list.isNarrowAt(column));
     this._list.resized(column);
