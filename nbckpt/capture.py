@@ -84,6 +84,7 @@ class Capturer:
     def __post_init__(self) -> None:
         self._ties = Ties()
         self._generators = Generators(self.store)
+        self._generation = self.store.generation
         self._pending = set(self.user_names())
 
     def user_names(self) -> list[str]:
@@ -173,6 +174,31 @@ class Capturer:
         StoreError
             If the disk refuses; what was found stays to be captured by the next call.
         """
+        with self.store.writing():
+            self.forget_lost()
+            return self._capture(selection, only, base)
+
+    def forget_lost(self) -> None:
+        """Know nothing of what was kept and is not in the store any more, since a prune.
+
+        The next capture encodes and puts it again.
+        """
+        if self.store.generation == self._generation:
+            return
+        self._generation = self.store.generation
+        lost = {n for n, v in self._kept.items() if self._is_lost(v)}
+        for name in lost:
+            del self._kept[name]
+            self._ties.forget(name)
+        self._generators.forget_lost(self._is_lost)
+        self.touched(lost - randomness.NAMES)
+
+    def _is_lost(self, variable: Variable) -> bool:
+        return not self.store.can_rely_on(variable.blob)
+
+    def _capture(
+        self, selection: Selection, only: Container[str] | None, base: Container[str]
+    ) -> Captured:
         names = self.user_names()
         present = set(names)
         removed = {*self._kept, *self._refusals} - present - randomness.NAMES
@@ -338,7 +364,8 @@ class Capturer:
 
     def capture_random_states(self) -> set[str]:
         """Look at the random generators alone; names of those that have moved on."""
-        found = self._generators.look()
+        with self.store.writing():
+            found = self._generators.look()
         changed = {n for n, v in found.items() if n not in self._kept or self._kept[n] != v}
         self._kept.update(found)
         return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from nbckpt import randomness
@@ -30,6 +31,11 @@ class Generators:
             if latest is None or not randomness.is_same(state, latest[0]):
                 self._latest[name] = (state, self._kept(name, state))
         return {name: variable for name, (_, variable) in self._latest.items()}
+
+    def forget_lost(self, is_lost: Callable[[Variable], bool]) -> None:
+        """Write those again, at the next look, whose bytes the store has no more."""
+        latest = self._latest.items()
+        self._latest = {n: (state, v) for n, (state, v) in latest if not is_lost(v)}
 
     def _kept(self, name: str, state: object) -> Variable:
         parts = encode({name: state}, Scope({}), with_shares=False).parts

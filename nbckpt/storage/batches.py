@@ -151,6 +151,17 @@ class Batches:
                 pack.close()
         self._packs = []
 
+    def begin_anew(self) -> None:
+        """Add no more to packs that have nothing open: somebody may have pruned them."""
+        with self.lock:
+            resting = [p for p in self._packs if not p.open_chunks and not self._is_framed(p)]
+            for pack in resting:
+                self._packs.remove(pack)
+                pack.close()
+
+    def _is_framed(self, pack: PackWriter) -> bool:
+        return any(pack is framed for framed, _ in self._frames)
+
     def _accept(self) -> list[Batch]:
         with self.lock:
             batches = []
@@ -161,6 +172,9 @@ class Batches:
                     self._pending.pop(name, None)
             self._frames = []
             self._let_go_of_full_packs()
+            for pack in self._packs:
+                if not pack.open_chunks:
+                    pack.rest()
         return batches
 
     def _let_go_of_full_packs(self) -> None:

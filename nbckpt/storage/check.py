@@ -18,9 +18,11 @@ from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage.blobs import Part, decode_root, names_in
+from nbckpt.storage.counting import TABLE, blobs_named, counting
 from nbckpt.storage.disk import digest_of_file, read_at
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX, Frame, Name, Place, find_frames, open_pack
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
@@ -71,22 +73,11 @@ class Report:
 
 def check(path: Path) -> Report:
     """The report on the store at `path`."""
-    return _Check(path).run()
-
-
-def blobs_named(record: Record) -> Iterator[tuple[Digest, str]]:
-    """The blobs that a record needs, each with what it is, for people."""
-    if record["kind"] != "checkpoint":
-        if isinstance(digest := record.get("blob"), str) and record["kind"] != "table":
-            yield digest, f"a record of kind {record['kind']!r}"
-        return
-    name = f"checkpoint {record.get('name') or record['id']!r} ({record['id']})"
-    for variable in record.get("changed", ()):
-        yield variable["blob"], f"variable {variable['name']!r} of {name}"
-    if outputs := record.get("outputs"):
-        yield outputs, f"the outputs of {name}"
-    for digest in record.get("finished", ()):
-        yield digest, f"the finished items of {name}"
+    while True:
+        checked = _Check(path)
+        report = checked.run()
+        if report.ok or not checked.was_pruned_meanwhile():
+            return report
 
 
 class _Check:
@@ -99,19 +90,22 @@ class _Check:
         self.reached: set[Name] = set()
         self.packs = self.chunks = self.size_bytes = 0
         self.expander = Expander()
+        self.journals = Journals(path / "journal")
 
     def run(self) -> Report:
         # Journals first: what they name was written before them, even while others go on writing.
-        journals = Journals(self.path / "journal")
+        journals = self.journals
         records = [entry.record for entry in journals.read({})]
         frames = self._read_packs()
         for damage in journals.damages:
             where, _, what = damage.partition(": ")
             self._tell("damaged", where, what)
         self._find_batches(records, frames)
-        blobs = self._find_blobs(records)
-        tables = self._find_tables(records)
+        counted = counting(records)
+        blobs = self._find_blobs(counted)
+        tables = self._find_tables(counted)
         self._find_garbage(frames)
+        self._find_leftovers()
         return Report(
             journals.count,
             len(records),
@@ -122,6 +116,16 @@ class _Check:
             self.size_bytes,
             tuple(self.problems),
         )
+
+    def was_pruned_meanwhile(self) -> bool:
+        """Whether somebody took files away while this looked for them."""
+        before = len(self.journals.prunes)
+        self.journals.read({})
+        return len(self.journals.prunes) > before
+
+    def _gone(self, what: str) -> set[str]:
+        """Files that prunes took, and that journals may name all the same."""
+        return {name for prune in self.journals.prunes for name in prune.get(what, ())}
 
     def _tell(self, kind: Kind, where: str, what: str) -> None:
         self.problems.append(Problem(kind, where, what))
@@ -174,6 +178,8 @@ class _Check:
             where = f"pack {record['pack']} at offset {record['frame']}"
             if record["pack"] in frames:
                 self._tell("damaged", where, "the index of a batch")
+            elif record["pack"] in self._gone("condemned"):
+                continue
             elif not (self.path / "packs" / f"{record['pack']}{SUFFIX}").exists():
                 self._tell("missing", where, "the whole pack")
 
@@ -239,10 +245,11 @@ class _Check:
     # -- tables
 
     def _find_tables(self, records: list[Record]) -> int:
-        tables = {r["file"]: r for r in records if r["kind"] == "table" and r.get("file")}
+        tables = {r["file"]: r for r in records if r["kind"] == TABLE and r.get("file")}
+        folder, gone = self.path / "tables", self._gone("tables")
+        tables = {n: r for n, r in tables.items() if n not in gone or (folder / n).exists()}
         for name, record in tables.items():
-            self._find_table(self.path / "tables" / name, record)
-        folder = self.path / "tables"
+            self._find_table(folder / name, record)
         for path in sorted(folder.iterdir() if folder.is_dir() else ()):
             if path.name not in tables:
                 self._tell("unreachable", f"table {path.name}", f"{path.stat().st_size:,} bytes")
@@ -259,6 +266,15 @@ class _Check:
             self._tell("damaged", f"table {path.name}", "the Parquet form of a table")
 
     # -- garbage
+
+    def _find_leftovers(self) -> None:
+        """What a prune that was killed had taken the name of, or replaced."""
+        journals = self.path / "journal"
+        left = sorted((self.path / "packs").glob(".*.tmp"))
+        replaced = (journals / f"{name}{JOURNAL}" for name in sorted(self.journals.replaced))
+        for path in (*left, *(path for path in replaced if path.exists())):
+            where = f"{path.parent.name} {path.name}"
+            self._tell("unreachable", where, "left by a prune; the next one deletes it")
 
     def _find_garbage(self, frames: dict[str, list[Frame]]) -> None:
         for pack, found in frames.items():

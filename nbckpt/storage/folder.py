@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage.disk import create_beside, refusal, refused, sync_folder
+from nbckpt.storage.locks import FOLDER as LOCKS
+from nbckpt.storage.locks import PRUNING, TURN, WRITING, open_lock
 
-FORMAT = 2
+FORMAT = 3
 MARK = "format.json"
-ROOMS = ("journal", "packs", "tables", "history")
+ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
 
 
@@ -102,6 +105,8 @@ def _make(path: Path) -> None:
     """
     for room in ROOMS:
         (path / room).mkdir(parents=True, exist_ok=True)
+    for name in (WRITING, TURN, PRUNING):  # a full disk would have no room for them later
+        os.close(open_lock(path / LOCKS / name))
     with create_beside(path / ".gitignore") as ignored:
         ignored.write_text("*\n")
     _write_mark(path)

@@ -9,30 +9,63 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from nbckpt.storage.journal import SUFFIX, Entry, Follower
+from nbckpt.model import Record
+from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 
 TICK_NS = 2_000_000_000
 """Some file systems keep the time of a change no more exactly."""
 
+TRIES = 10
+"""More prunes than these do not come while journals are read."""
+
 
 class Journals:
-    """Everybody's records, read without waiting for anybody."""
+    """Everybody's records, read without waiting for anybody.
+
+    Attributes
+    ----------
+    prunes
+        The records of prunes that were met.
+    pruning
+        Names of the journals that prunes left.
+    formats
+        Name of each journal whose writer says so → the format that it writes.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._followers: dict[str, Follower] = {}
         self._listed: dict[str, Path] = {}
         self._listed_as_of = 0
+        self.prunes: list[Record] = []
+        self.pruning: set[str] = set()
+        self.formats: dict[str, int] = {}
 
     @property
     def count(self) -> int:
         """How many journals were met."""
-        return len(self._followers)
+        return sum(name not in self.replaced for name in self._followers)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names of the journals that do not count: another one has what is left of them."""
+        return frozenset(name for prune in self.prunes for name in prune["replaces"])
+
+    def serial(self, journal: str) -> int:
+        """How many records of a journal were read, or known to be lost."""
+        follower = self._followers.get(journal)
+        return follower.serial if follower else 0
 
     @property
     def damages(self) -> list[str]:
         """A sentence for each line that was there and cannot be read."""
-        return [damage for f in self._followers.values() for damage in f.damages]
+        gone = self.replaced
+        return [d for name, f in self._followers.items() if name not in gone for d in f.damages]
+
+    @property
+    def damaged(self) -> set[str]:
+        """Names of the journals with lines that cannot be read."""
+        return {name for name, follower in self._followers.items() if follower.damages}
 
     def read(self, limits: Mapping[str, int]) -> list[Entry]:
         """What was added since, oldest first; of one journal, as it was written.
@@ -42,18 +75,46 @@ class Journals:
         limits
             Name of a journal → how many bytes of it may be read.
         """
-        found = []
+        found: dict[str, list[Entry]] = {}
         with _uncollected():
-            for name, path in self._paths().items():
-                follower = self._followers.setdefault(name, Follower(path))
-                try:
-                    found.append(follower.read(limits.get(name)))
-                except FileNotFoundError:
-                    continue  # sealed into history meanwhile
-        found = [entries for entries in found if entries]
-        if len(found) == 1:
-            return found[0]
-        return sorted(chain.from_iterable(found), key=lambda entry: entry[:3])
+            for _ in range(TRIES):
+                if not self._read_once(limits, found):
+                    break
+                self._listed_as_of = 0  # a prune took what was listed, and left one that was not
+        gone = self.replaced
+        kept = [entries for name, entries in found.items() if entries and name not in gone]
+        if len(kept) == 1:
+            return kept[0]
+        return sorted(chain.from_iterable(kept), key=lambda entry: entry[:3])
+
+    def _read_once(self, limits: Mapping[str, int], found: dict[str, list[Entry]]) -> bool:
+        """Read on in each journal that is listed; whether one was listed and is not there."""
+        gone, vanished = self.replaced, False
+        for name, path in self._paths().items():
+            if name in gone:
+                continue
+            follower = self._followers.setdefault(name, Follower(path))
+            try:
+                entries = follower.read(limits.get(name))
+            except FileNotFoundError:
+                vanished = True
+                continue
+            if entries:
+                found.setdefault(name, []).extend(self._taken(name, entries))
+        return vanished
+
+    def _taken(self, name: str, entries: list[Entry]) -> list[Entry]:
+        """The records of a journal without what it says of itself."""
+        if entries[0].serial:
+            return entries
+        first = entries[0].record
+        if first["kind"] == PRUNE:
+            self.prunes.append(first)
+            self.pruning.add(name)
+        if first["kind"] != WRITER:
+            return entries
+        self.formats[name] = first["format"]
+        return entries[1:]
 
     def _paths(self) -> dict[str, Path]:
         try:

@@ -47,6 +47,7 @@ class Index:
         self._found: dict[Name, Place] = {}
         self._frames: dict[str, set[int]] = {}
         self._searched: dict[str, tuple[int, int]] = {}  # size then, where to go on
+        self._pruned: set[str] = set()
 
     def expect(self, batch: Batch) -> None:
         """Note a batch that a journal names."""
@@ -75,6 +76,20 @@ class Index:
                 self._search(path.stem)
             return self._found.get(name)
 
+    def begin_anew(self, pruned: Iterable[str]) -> None:
+        """Forget all places: packs are gone, and their chunks lie elsewhere.
+
+        Parameters
+        ----------
+        pruned
+            Packs that journals may name and that need not be there.
+        """
+        with self._lock:
+            self.damages = []
+            self._unread, self._known, self._found = [], {}, {}
+            self._frames, self._searched = {}, {}
+            self._pruned = set(pruned)
+
     def renew_lock(self) -> None:
         """In a forked child: no thread is left that could give the old lock back."""
         self._lock = threading.RLock()
@@ -96,7 +111,8 @@ class Index:
         try:
             fd = open_pack(self._folder, pack)
         except (OSError, FormatError) as error:
-            self.damages.append(f"pack {pack}: {error}")
+            if not (isinstance(error, FileNotFoundError) and pack in self._pruned):
+                self.damages.append(f"pack {pack}: {error}")
             return
         try:
             for offset in offsets:

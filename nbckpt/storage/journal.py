@@ -19,6 +19,8 @@ from nbckpt.storage.lines import open_line, read_text, seal_line, serial_of
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
+WRITER = "writer"
+PRUNE = "prune"
 
 
 class Journal:
@@ -128,7 +130,12 @@ class Entry(NamedTuple):
 
 
 def when(record: Record) -> float:
-    """The time that a record carries, in seconds since the epoch; 0.0 if it has none."""
+    """The time that a record carries, in seconds since the epoch; 0.0 if it has none.
+
+    A `prune` comes before all others: it says what of them counts.
+    """
+    if record.get("kind") == PRUNE:
+        return 0.0
     at = record.get("created_at" if record.get("kind") == "checkpoint" else "at")
     if at is None:
         at = record.get("created_at")
@@ -142,6 +149,8 @@ class Follower:
     ----------
     damages
         A sentence for each line that was there and cannot be read.
+    serial
+        Of the next line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -149,7 +158,7 @@ class Follower:
         self.damages: list[str] = []
         self._offset = 0
         self._line = 0
-        self._serial = 0
+        self.serial = 0
         self._at = 0.0
 
     def read(self, limit: int | None = None) -> list[Entry]:
@@ -161,7 +170,7 @@ class Follower:
             Read no further than this many bytes from the start of the file.
         """
         entries = []
-        name, latest, serial = self.path.stem, self._at, self._serial
+        name, latest, serial = self.path.stem, self._at, self.serial
         for line in self._lines(limit):
             self._line += 1
             text = open_line(line)
@@ -176,7 +185,7 @@ class Follower:
             latest = max(at, latest)  # a clock set back must not reorder a journal
             entries.append(Entry(latest, name, serial, record))
             serial += 1
-        self._at, self._serial = latest, serial
+        self._at, self.serial = latest, serial
         return entries
 
     def _lines(self, limit: int | None) -> list[bytes]:

@@ -7,9 +7,11 @@ readers pass over. A pack is only ever appended to, so its pages can be mapped.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -197,6 +199,7 @@ class PackWriter:
     _held: list[memoryview | bytes] = field(default_factory=list)
     _held_start: int = 0
     _held_end: int = 0
+    _is_locked: bool = False
 
     @classmethod
     def begin(cls, folder: Path, name: str) -> PackWriter:
@@ -224,6 +227,10 @@ class PackWriter:
         unit
             What its offset is a multiple of: `PAGE_BYTES` where readers will map it.
         """
+        if not self._is_locked:
+            self._is_locked = True
+            with suppress(OSError):  # some network file systems know no locks
+                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Chunks without bytes lie nowhere, so that no cut takes them away.
         offset = align(self.end, unit) if length else 0
         place = Place(self.name, offset, length, codec, size)
@@ -283,6 +290,13 @@ class PackWriter:
         if not self.named:
             sync_folder(self.folder)
             self.named = True
+
+    def rest(self) -> None:
+        """Let a prune take the pack: it has no chunk that is not durable."""
+        if self._is_locked:
+            self._is_locked = False
+            with suppress(OSError):
+                fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from blake3 import blake3
 
@@ -17,7 +16,9 @@ from nbckpt.storage.forms import Expander
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
 from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place
 from nbckpt.storage.parallel import Pieces, each, threads_for
-from nbckpt.storage.spans import SPAN_BYTES, Packs, Span, spans_of
+from nbckpt.storage.spans import SPAN_BYTES, PackGoneError, Packs, Span, spans_of
+
+T = TypeVar("T")
 
 PARALLEL_SPANS = 4
 
@@ -33,6 +34,8 @@ class Reader:
         Chunks whose bytes are known to be right in this process; grows.
     damaged
         Called with each chunk that turns out damaged.
+    look_again
+        Called when a pack is gone; `find` knows other places then.
     """
 
     def __init__(
@@ -41,11 +44,13 @@ class Reader:
         find: Callable[[Name], Place | None],
         verified: set[Name],
         damaged: Callable[[Name], None],
+        look_again: Callable[[], None],
     ) -> None:
         self._folder = folder
         self._find = find
         self._verified = verified
         self._damaged = damaged
+        self._look_again = look_again
 
     def size(self, digest: Digest) -> int:
         """The bytes of all parts of a blob.
@@ -55,17 +60,33 @@ class Reader:
         BlobNotFoundError
             If the store does not hold it.
         """
-        with self._opened(digest) as blob:
-            return sum(part.size for part in blob.root())
+        return self._of(digest, lambda blob: sum(part.size for part in blob.root()))
 
     def has(self, digest: Digest) -> bool:
         """Whether every chunk of a blob has a place; only its tree is read."""
         try:
-            with self._opened(digest) as blob:
-                names = [name for part in blob.root() for name in blob.names(part)]
+            names = self.chunks(digest)
         except BlobNotFoundError:
             return False
         return all(self._find(name) is not None for name in names)
+
+    def chunks(self, digest: Digest) -> list[Name]:
+        """The chunks of a blob: its tree's, then those of its parts. Only its tree is read.
+
+        Raises
+        ------
+        BlobNotFoundError
+            If the store does not hold its tree.
+        FormatError
+            If its tree is damaged.
+        """
+
+        def names(blob: _Blob) -> list[Name]:
+            parts = blob.root()
+            groups = [name for part in parts if part.grouped for name in part.names]
+            return [_name_of(digest), *groups, *(n for part in parts for n in blob.names(part))]
+
+        return self._of(digest, names)
 
     def read(self, digest: Digest) -> list[memoryview]:
         """The parts of a blob.
@@ -77,14 +98,27 @@ class Reader:
         FormatError
             If it is damaged.
         """
-        with self._opened(digest) as blob:
-            return [blob.part(part) for part in blob.root()]
+        return self._of(digest, lambda blob: [blob.part(part) for part in blob.root()])
 
-    @contextmanager
-    def _opened(self, digest: Digest) -> Iterator[_Blob]:
+    def _of(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
+        """What `ask` finds in a blob; it asks again when a pack has gone meanwhile."""
+        try:
+            return self._once(digest, ask)
+        except PackGoneError:
+            self._look_again()
+        try:
+            return self._once(digest, ask)
+        except PackGoneError as gone:
+            message = (
+                f"the store does not hold blob {digest[:12]}… any more: pack {gone} is gone;"
+                " `nbckpt check` lists what is missing"
+            )
+            raise BlobNotFoundError(message) from None
+
+    def _once(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
         packs = Packs(self._folder)
         try:
-            yield _Blob(digest, packs, self._find, self._verified, self._damaged)
+            return ask(_Blob(digest, packs, self._find, self._verified, self._damaged))
         finally:
             packs.close()
 

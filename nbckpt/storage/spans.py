@@ -13,6 +13,10 @@ SPAN_BYTES = 1 << 20
 GAP_BYTES = 4096  # less is read along rather than skipped
 
 
+class PackGoneError(Exception):
+    """A pack is not where it was: somebody pruned, and its chunks lie elsewhere, or nowhere."""
+
+
 class Span(NamedTuple):
     """A range of a pack, and the chunks in it.
 
@@ -64,9 +68,22 @@ class Packs:
         self._fds: dict[str, int] = {}
 
     def open(self, pack: str) -> int:
-        """A descriptor for reading a pack."""
+        """A descriptor for reading a pack.
+
+        Raises
+        ------
+        PackGoneError
+            If it is not there any more.
+        FormatError
+            If it is no pack, or of a later version.
+        OSError
+            If it cannot be read.
+        """
         if pack not in self._fds:
-            self._fds[pack] = open_pack(self._folder, pack)
+            try:
+                self._fds[pack] = open_pack(self._folder, pack)
+            except FileNotFoundError:
+                raise PackGoneError(pack) from None
         return self._fds[pack]
 
     def read(self, span: Span, scratch: memoryview) -> memoryview:

@@ -7,8 +7,9 @@ import dataclasses
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -20,6 +21,8 @@ from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.folder import open_folder
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
+from nbckpt.storage.journal import PRUNE, Entry
+from nbckpt.storage.locks import Holds
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.workers import Worker
@@ -62,6 +65,10 @@ class Store:
     ----------
     path
         The folder.
+    generation
+        Grows when it was seen that somebody pruned: what was folded from records is stale then.
+    holds
+        Keeps prunes away while this process relies on what is there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,8 +76,11 @@ class Store:
         self._verified: set[Name] = set()
         self._index = Index(path / "packs")
         self._journals = Journals(path / "journal")
-        self._reader = Reader(path / "packs", self._find, self._verified, self._index.forget)
+        self._reader = self._reading(self._find)
+        self._relied_on = self._reading(self._find_durable)
+        self.generation = 0
         self._records: dict[str, list[Record]] = {}
+        self._all: list[Record] = []
         self._unseen: list[Record] = []
         self._tables: dict[Digest, Record] = {}
         self._looked = False
@@ -134,9 +144,11 @@ class Store:
             If the disk refuses. The next put works as soon as the disk does.
         """
         self._refuse_if_closed()
-        if not self._looked:
-            self._look()  # so that what other sessions stored is not stored again
-        return self._writer.put_blob(parts)
+        self._writes = True
+        with self.writing(until_committed=True):
+            if not self._looked:
+                self._look()  # so that what other sessions stored is not stored again
+            return self._writer.put_blob(parts)
 
     def get_blob(self, digest: Digest) -> list[memoryview]:
         """The parts of a blob, as writable as they were when they were put.
@@ -167,6 +179,34 @@ class Store:
     def has_blob(self, digest: Digest) -> bool:
         """Whether every chunk of the blob has a place; their bytes are not looked at."""
         return self._reader.has(digest)
+
+    def can_rely_on(self, digest: Digest) -> bool:
+        """Whether a record that is written now may name a blob without putting it again."""
+        return self._relied_on.has(digest)
+
+    @contextmanager
+    def writing(self, *, until_committed: bool = False) -> Iterator[None]:
+        """Within the block no prune takes anything: what is there may be relied upon.
+
+        It belongs around all from a look at what is kept to the `append` of what relies on it,
+        and never around what may take long. Prunes that came before are noticed: `generation`
+        has grown then. `append` holds on by itself until its records are durable.
+
+        Parameters
+        ----------
+        until_committed
+            Unless this thread is in another such block, go on until the next durable `append`.
+        """
+        holds, depth = self.holds, getattr(self._within, "depth", 0)
+        holds.enter()
+        self._within.depth = depth + 1
+        try:
+            yield
+            if until_committed and depth == 0:
+                holds.hold_on()
+        finally:
+            self._within.depth = depth
+            holds.exit()
 
     # -- tables
 
@@ -232,7 +272,12 @@ class Store:
         """
         self._refuse_if_closed()
         bodies = [lines.encode(record) for record in records]
+        self._writes = True
+        holds = self.holds
+        holds.enter()
         done = self._promise()
+        for _ in range(1 + (holds.take_over() if durable else 0)):
+            done.add_done_callback(lambda _: holds.exit())
         self._commits.submit(_Commit(bodies, durable, done))
         return done
 
@@ -268,6 +313,12 @@ class Store:
             raise StoreError(message)
         self._raise_failure(queued)
 
+    def settle(self) -> None:
+        """Try to write what waits: it would keep a prune away."""
+        if self._writes and not self._closed:
+            with suppress(StoreError):
+                self.append([]).result()
+
     def refresh(self) -> list[Record]:
         """The records that appeared since the last call, from all journals, oldest first.
 
@@ -286,6 +337,12 @@ class Store:
     def records(self, kind: str) -> Sequence[Record]:
         """All records of a kind that were seen so far, oldest first; not to be changed."""
         return self._records.get(kind, ())
+
+    def all_records(self) -> list[Record]:
+        """All records that count now, those of prunes first."""
+        with self._read_lock:
+            self._look()
+            return list(self._all)
 
     def check(self) -> Report:
         """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
@@ -313,13 +370,20 @@ class Store:
     def _begin_writing(self) -> None:
         """Become a session of one's own: at the beginning, and in a forked child."""
         self._read_lock = threading.RLock()
+        self.holds = Holds(self.path, self._look)
+        self._within = threading.local()
+        self._writes = False
         self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
         self._writer = Writer(self.path, self._index, self._verified)
-        self._commits: Worker[_Commit] = Worker("nbckpt-commit", _committing(self._writer))
+        self._commits: Worker[_Commit] = Worker(
+            "nbckpt-commit", _committing(self._writer, self.holds)
+        )
         self._jobs: Worker[_Queued] = Worker(
             "nbckpt-background", _run_jobs, at_most=1, niceness=BACKGROUND_NICENESS
         )
-        self._ended = weakref.finalize(self, _end, self._commits, self._jobs, self._writer)
+        self._ended = weakref.finalize(
+            self, _end, self._commits, self._jobs, self._writer, self.holds
+        )
         _LIVE.add(self)
 
     def _begin_again_in_child(self) -> None:
@@ -327,6 +391,7 @@ class Store:
             return
         self._ended.detach()
         self._writer.close()
+        self.holds.close()
         self._index.renew_lock()
         self._begin_writing()
 
@@ -340,19 +405,62 @@ class Store:
     def _look(self) -> None:
         """Take in what is new in all journals."""
         with self._read_lock:
-            own = self._writer.journal
-            for entry in self._journals.read({own.path.stem: own.readable_bytes}):
-                self._take(entry.record)
+            entries = self._read_journals()
+            if self._looked and any(entry.record["kind"] == PRUNE for entry in entries):
+                self._look_anew()
+                pruning = self._journals.pruning
+                entries = [e for e in entries if e.journal not in pruning or _places(e.record)]
+            else:
+                self._take(entries)
+            self._unseen += [e.record for e in entries if e.record["kind"] != BATCH]
             self._looked = True
 
-    def _take(self, record: Record) -> None:
-        if record["kind"] == BATCH:
-            self._index.expect(Batch(record["pack"], record["frame"]))
-            return
-        if record["kind"] == TABLE:
-            self._tables[record["value"]] = record
-        self._records.setdefault(record["kind"], []).append(record)
-        self._unseen.append(record)
+    def _read_journals(self) -> list[Entry]:
+        own = self._writer.journal
+        return self._journals.read({own.path.stem: own.readable_bytes})
+
+    def _look_anew(self) -> None:
+        """Take in all that counts after a prune, and forget the rest.
+
+        Who only follows what is new gets what it has not seen, and what places checkpoints again.
+        """
+        self._journals = Journals(self.path / "journal")
+        self._records, self._all, self._tables = {}, [], {}
+        entries = self._read_journals()
+        prunes = self._journals.prunes
+        self._index.begin_anew(pack for prune in prunes for pack in prune["condemned"])
+        self._verified.clear()
+        self._writer.begin_new_packs()
+        self._take(entries)
+        self.generation += 1
+
+    def _look_again(self) -> None:
+        """A pack is gone: know where its chunks lie now."""
+        with self._read_lock:
+            generation = self.generation
+            self._look()
+            if generation == self.generation:
+                self._look_anew()
+
+    def _take(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            record = entry.record
+            if record["kind"] == BATCH:
+                self._index.expect(Batch(record["pack"], record["frame"]))
+                continue
+            if record["kind"] == TABLE:
+                self._tables[record["value"]] = record
+            self._records.setdefault(record["kind"], []).append(record)
+            self._all.append(record)
+
+    def _reading(self, find: Callable[[Name], Place | None]) -> Reader:
+        return Reader(
+            self.path / "packs", find, self._verified, self._index.forget, self._look_again
+        )
+
+    def _find_durable(self, name: Name) -> Place | None:
+        """The place of a chunk that new records may rely upon."""
+        return self._writer.find(name) or self._index.find(name)
 
     def _promise(self) -> Future[None]:
         done: Future[None] = Future()
@@ -379,7 +487,12 @@ class Store:
             raise StoreError(message)
 
 
-def _committing(writer: Writer) -> Callable[[list[_Commit]], None]:
+def _places(record: Record) -> bool:
+    """Whether a record says something of where checkpoints stand, and not what happened."""
+    return record["kind"] in (PRUNE, "checkpoint", "head", "tag", "note", "drop")
+
+
+def _committing(writer: Writer, holds: Holds) -> Callable[[list[_Commit]], None]:
     """Work that makes all commits that wait durable with one sync."""
 
     def commit_all(commits: list[_Commit]) -> None:
@@ -387,9 +500,11 @@ def _committing(writer: Writer) -> Callable[[list[_Commit]], None]:
         try:
             writer.commit(bodies, durable=any(commit.durable for commit in commits))
         except Exception as error:  # whoever holds the future gets it
+            holds.owe(owes=True)
             for commit in commits:
                 commit.done.set_exception(error)
         else:
+            holds.owe(owes=False)
             for commit in commits:
                 commit.done.set_result(None)
 
@@ -407,13 +522,14 @@ def _run_jobs(queued: list[_Queued]) -> None:
             done.set_result(None)
 
 
-def _end(commits: Worker[_Commit], jobs: Worker[_Queued], writer: Writer) -> None:
+def _end(commits: Worker[_Commit], jobs: Worker[_Queued], writer: Writer, holds: Holds) -> None:
     """Finish the commits; also when the store is forgotten, or the interpreter exits."""
     for queued in jobs.drop():
         queued.done.set_exception(StoreError("the interpreter ended before this job began"))
     jobs.close()
     commits.close()
     writer.close()
+    holds.close()
 
 
 _LIVE: weakref.WeakSet[Store] = weakref.WeakSet()

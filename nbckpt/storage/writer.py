@@ -17,8 +17,9 @@ from nbckpt.model import Record
 from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.disk import refused
+from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import Journal
+from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.putting import Putter
 
@@ -52,6 +53,7 @@ class Writer:
         self._batches = Batches(self._folder, self.name, index, verified)
         self._putter = Putter(self._batches)
         self._bodies: list[str] = []  # records that wait for their bytes
+        self._has_begun = False
 
     def put_blob(self, parts: Sequence[Buffer]) -> Digest:
         """The digest of a blob whose bytes are in the kernel's hands, not durable yet.
@@ -98,12 +100,19 @@ class Writer:
         durable = durable or bool(self._bodies)  # those lack their bytes still
         self._bodies += bodies
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
+        if not self._has_begun:
+            self._has_begun = True
+            self.journal.add([lines.encode({"kind": WRITER, "format": FORMAT})])
         with refused(self.journal.path, size):
             batches = self._batches.seal() if durable else []
             self.journal.add([lines.encode(batch_record(batch)) for batch in batches])
             self.journal.add(self._bodies)
             self._bodies = []
             self.journal.write(durable=durable)
+
+    def begin_new_packs(self) -> None:
+        """Add no more to packs that somebody may have pruned."""
+        self._batches.begin_anew()
 
     def close(self) -> None:
         """Let go of all files, as they are."""

@@ -96,7 +96,7 @@ def test_a_damaged_line_is_told(store: Store) -> None:
     (problem,) = store.check().problems
 
     assert problem.kind == "damaged"
-    assert problem.where == f"journal {journal.name}, line 1"
+    assert problem.where == f"journal {journal.name}, line 2"
 
 
 @pytest.mark.parametrize("place", ["header", "index"])

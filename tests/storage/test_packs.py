@@ -128,7 +128,7 @@ def test_a_frame_leads_to_those_before_it(tmp_path: Path) -> None:
     found = [bytes(store.get_blob(digest)[0]) for digest in digests]
 
     assert found == blobs
-    assert store.damages == [f"journal {journal.name}, line 1: 4 lines before it are gone"]
+    assert store.damages == [f"journal {journal.name}, line 1: 5 lines before it are gone"]
     store.close()
 
 

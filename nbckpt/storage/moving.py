@@ -1,0 +1,226 @@
+"""What lies in packs that is needed, and the packs worth writing anew without the rest."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from blake3 import blake3
+
+from nbckpt.digests import Digest
+from nbckpt.errors import BlobNotFoundError, FormatError
+from nbckpt.storage.disk import read_at
+from nbckpt.storage.forms import Expander
+from nbckpt.storage.packs import (
+    ALIGNED_BYTES,
+    ENTRY,
+    FRAME,
+    HEADER,
+    PAGE_BYTES,
+    RAW,
+    ROLL_BYTES,
+    SUFFIX,
+    SUM_BYTES,
+    Batch,
+    Name,
+    PackWriter,
+    Place,
+    align,
+    open_pack,
+)
+from nbckpt.storage.reader import Reader
+
+WASTED_BYTES = 16 << 20
+WASTED_SHARE = 0.1
+"""A pack that wastes less stays as it is."""
+
+Needed = Mapping[str, Mapping[Name, Place]]
+"""Pack → the chunks in it that are needed."""
+
+
+class Reach:
+    """The chunks of blobs, and where they lie.
+
+    Parameters
+    ----------
+    find
+        The place of a chunk, or None.
+
+    Attributes
+    ----------
+    damaged
+        Blobs of which nobody can tell what belongs to them.
+    """
+
+    def __init__(self, folder: Path, find: Callable[[Name], Place | None]) -> None:
+        self.damaged: set[Digest] = set()
+        self._find = find
+        self._reader = Reader(folder, find, set(), lambda _: None, lambda: None)
+        self._chunks: dict[Digest, list[Name]] = {}
+
+    def chunks(self, digest: Digest) -> list[Name]:
+        """The chunks of a blob, its tree's among them; none if the tree cannot be read."""
+        if digest not in self._chunks:
+            self._chunks[digest] = self._look_up(digest)
+        return self._chunks[digest]
+
+    def needed(self, digests: Iterable[Digest]) -> dict[str, dict[Name, Place]]:
+        """Where the chunks of these blobs lie."""
+        found: dict[Name, Place] = {}
+        for digest in digests:
+            for name in self.chunks(digest):
+                if name not in found and (place := self._find(name)):
+                    found[name] = place
+        packs: dict[str, dict[Name, Place]] = {}
+        for name, place in found.items():
+            packs.setdefault(place.pack, {})[name] = place
+        return packs
+
+    def size(self, digests: Iterable[Digest]) -> int:
+        """Bytes that these blobs take, all together."""
+        return sum(p.length for chunks in self.needed(digests).values() for p in chunks.values())
+
+    def _look_up(self, digest: Digest) -> list[Name]:
+        try:
+            return self._reader.chunks(digest)
+        except BlobNotFoundError:
+            return []
+        except FormatError:
+            self.damaged.add(digest)
+            return []
+
+
+class Pack(NamedTuple):
+    """A pack that is there: its size, and what of it is needed."""
+
+    name: str
+    size: int
+    needed: Mapping[Name, Place]
+
+    @property
+    def is_wasteful(self) -> bool:
+        """Whether it takes much more room than what is needed of it would."""
+        waste = self.size - packed_bytes(self.needed.values()) if self.needed else self.size
+        return not self.needed or waste > min(WASTED_BYTES, WASTED_SHARE * self.size)
+
+
+def packs_in(folder: Path, needed: Needed) -> list[Pack]:
+    """The packs in a folder that nobody adds to."""
+    paths = (path for path in sorted(folder.glob(f"*{SUFFIX}")) if not is_open(path))
+    return [Pack(path.stem, path.stat().st_size, needed.get(path.stem, {})) for path in paths]
+
+
+def is_open(path: Path) -> bool:
+    """Whether a session has chunks in a pack, or on their way to it, that are not durable."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def packed_bytes(places: Iterable[Place]) -> int:
+    """Size of a pack that holds just these chunks."""
+    end, count = HEADER.size, 0
+    for place in sorted(places, key=lambda place: place.offset):
+        end = align(end, _unit(place)) + place.length if place.length else end
+        count += 1
+    return align(end, ALIGNED_BYTES) + FRAME.size + count * ENTRY.size + SUM_BYTES
+
+
+class Mover:
+    """Copies needed chunks into new packs.
+
+    Attributes
+    ----------
+    moved
+        Chunks that lie in the new packs, which are durable after `finish`.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.moved: set[Name] = set()
+        self._folder = folder
+        self._name = name
+        self._packs: list[PackWriter] = []
+        self._expander = Expander()
+
+    @property
+    def paths(self) -> list[Path]:
+        """Of the new packs."""
+        return [pack.path for pack in self._packs]
+
+    def move(self, pack: Pack) -> bool:
+        """Copy what is needed of a pack; False if some of it is damaged.
+
+        Raises
+        ------
+        OSError
+            If the disk refuses.
+        """
+        try:
+            fd = open_pack(self._folder, pack.name)
+        except FormatError:
+            return False
+        try:
+            return all(self._copy(fd, name, place) for name, place in _in_order(pack.needed))
+        finally:
+            os.close(fd)
+
+    def finish(self) -> list[Batch]:
+        """The batches of the new packs, when they are durable."""
+        batches = []
+        for pack in self._packs:
+            pack.flush()
+            batches.append(Batch(pack.name, pack.seal().offset))
+            pack.sync()
+            pack.close()
+        return batches
+
+    def discard(self) -> None:
+        """Delete the new packs."""
+        for pack in self._packs:
+            if pack.fd >= 0:
+                pack.close()
+            pack.path.unlink(missing_ok=True)
+        self._packs, self.moved = [], set()
+
+    def _copy(self, fd: int, name: Name, place: Place) -> bool:
+        if name in self.moved:
+            return True
+        stored = read_at(fd, place.length, place.offset) if place.length else b""
+        data = self._expander.bytes_of(place, stored)
+        if data is None or blake3(data).digest() != name:
+            return False
+        pack = self._pack()
+        new = pack.reserve(
+            name, place.length, size=place.size, codec=place.codec, unit=_unit(place)
+        )
+        if place.length:
+            pack.hold(new, stored)
+        self.moved.add(name)
+        return True
+
+    def _pack(self) -> PackWriter:
+        if not self._packs or self._packs[-1].end >= ROLL_BYTES:
+            name = f"{self._name}-{len(self._packs)}"
+            self._packs.append(PackWriter.begin(self._folder, name))
+        return self._packs[-1]
+
+
+def _in_order(needed: Mapping[Name, Place]) -> Iterator[tuple[Name, Place]]:
+    """As they lie, so that the parts of blobs stay together."""
+    return iter(sorted(needed.items(), key=lambda item: item[1].offset))
+
+
+def _unit(place: Place) -> int:
+    """What readers map has to begin where a page does, and else nothing needs to."""
+    return PAGE_BYTES if place.codec == RAW and place.offset % PAGE_BYTES == 0 else 1

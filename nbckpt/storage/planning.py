@@ -1,0 +1,256 @@
+"""What a prune is going to do, told from what stands in the journals; nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from nbckpt.errors import StoreError
+from nbckpt.model import Record
+from nbckpt.retention import Retention, kept
+from nbckpt.storage.counting import CHECKPOINT, TABLE, blobs_named, counting, values_of
+from nbckpt.storage.folder import FORMAT
+from nbckpt.storage.following import Journals
+from nbckpt.storage.index import Index
+from nbckpt.storage.journal import SUFFIX, Entry, is_live
+from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
+from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.rewriting import (
+    BATCH,
+    NAMING,
+    compacted,
+    corrections,
+    folded,
+    require_same,
+    rewritten,
+)
+
+MANY_JOURNALS = 32
+"""So many of dead sessions are made one, even where nothing else is to be done."""
+
+
+class Plan:
+    """What is kept of a store, and what goes.
+
+    Attributes
+    ----------
+    journals
+        Read up to what was planned with.
+    dead
+        Names of the journals to replace: nobody adds to them, and every line can be read.
+    kept
+        Ids of checkpoints.
+    gone
+        Ids and names of those that are to go, oldest first.
+    """
+
+    def __init__(self, path: Path, retention: Retention, now: float) -> None:
+        self._path = path
+        self._now = now
+        self._drop = retention.drop
+        self.journals = Journals(path / "journal")
+        entries = self.journals.read({})
+        self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
+        damaged = self.journals.damaged
+        self.dead = self._names(entries) - self._live - damaged
+        self._index = Index(path / "packs")
+        self._expect(entries)
+        self.reach = Reach(path / "packs", self._find)
+        records = counting([entry.record for entry in entries])
+        counted = set(map(id, records))
+        self._entries = [entry for entry in entries if id(entry.record) in counted]
+        self._everything = entries
+        self._before = folded(records)
+        self._records = records
+        self.kept = kept(self._before, retention, now, self._size_of, standing=self._standing())
+        checkpoints = self._before.checkpoints.values()
+        self.gone = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
+        self._new = rewritten(self._before, records, self.kept, now)
+
+    # -- what is kept
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """What the new journal holds, without batches and the record of the prune."""
+        left = compacted(self._entries, self.dead, self.kept, self._new, self.values)
+        after = folded(self._all_with(left))
+        more = corrections(self._before, after, self.kept, self._drop, self._now)
+        left += more
+        require_same(self._before, folded(self._all_with(left)), self.kept, self._drop)
+        return left
+
+    @cached_property
+    def pruned(self) -> list[str]:
+        """Ids in journals that stay, or that readers know, and that do not count any more."""
+        found = {i for i, _ in self.gone}
+        for entry in self._everything:
+            record = entry.record
+            if record["kind"] == CHECKPOINT and entry.journal not in self.dead:
+                found.add(record["id"])
+        return sorted(found - self.kept)
+
+    @cached_property
+    def values(self) -> set[str]:
+        """Digests of the values that kept checkpoints hold."""
+        return {
+            value for record in self._needing(self.kept, self._new) for value in values_of(record)
+        }
+
+    @cached_property
+    def needed(self) -> dict[str, dict[Name, Place]]:
+        """Pack → the chunks in it that what is kept needs."""
+        return self.reach.needed(self._digests(self.kept, self._new))
+
+    @cached_property
+    def packs(self) -> list[Pack]:
+        """Packs that are worth writing anew, or deleting."""
+        needed = self.needed
+        if self.reach.damaged:
+            return []
+        return [p for p in packs_in(self._path / "packs", needed) if p.is_wasteful]
+
+    @cached_property
+    def tables(self) -> list[Path]:
+        """Files of tables that no kept checkpoint has."""
+        return self.tables_without(self.values)
+
+    def tables_without(self, values: Iterable[str]) -> list[Path]:
+        """Files of tables of other values than these."""
+        folder, wanted = self._path / "tables", set(values)
+        found = folder.iterdir() if folder.is_dir() else ()
+        return [p for p in sorted(found) if p.stem not in wanted and not p.name.startswith(".")]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        has_work = self.gone or self.packs or self.tables or self._drop
+        return not has_work and len(self.dead) < MANY_JOURNALS
+
+    def batches(self) -> list[Record]:
+        """Of each pack that dead journals name, the record of the last batch."""
+        last: dict[str, Record] = {}
+        for entry in self._everything:
+            record = entry.record
+            if record["kind"] == BATCH and entry.journal in self.dead:
+                other = last.get(record["pack"])
+                if other is None or other["frame"] < record["frame"]:
+                    last[record["pack"]] = record
+        return list(last.values())
+
+    def gone_packs(self) -> set[str]:
+        """Packs that were pruned before, and that journals which stay may name."""
+        return {pack for prune in self.journals.prunes for pack in prune["condemned"]}
+
+    def gone_tables(self) -> set[str]:
+        """The same of tables."""
+        return {name for prune in self.journals.prunes for name in prune.get("tables", ())}
+
+    def journal(self, name: str) -> Path:
+        """The path of a journal."""
+        return self._path / "journal" / f"{name}{SUFFIX}"
+
+    def old_journals(self) -> list[Path]:
+        """Of the journals that are replaced, by this prune or by one before."""
+        paths = (self.journal(name) for name in sorted({*self.dead, *self.journals.replaced}))
+        return [path for path in paths if path.exists()]
+
+    def freed_bytes(self) -> int:
+        """What it will free, about."""
+        packs = sum(
+            p.size - (packed_bytes(p.needed.values()) if p.needed else 0) for p in self.packs
+        )
+        return packs + sum(path.stat().st_size for path in self.tables)
+
+    # -- what was written since
+
+    def goes_on(self, more: Iterable[Entry]) -> bool:
+        """Whether it still holds with these records: they lean on nothing that goes."""
+        records = [entry.record for entry in more]
+        known = {*self.kept, *(r["id"] for r in records if r["kind"] == CHECKPOINT), None}
+        for record in records:
+            if record["kind"] == CHECKPOINT:
+                leans_on = {record.get("parent"), *record.get("inherited", ())}
+            elif record["kind"] in NAMING:
+                leans_on = {record["checkpoint"]}
+            else:
+                continue
+            if not leans_on <= known:
+                return False
+        return True
+
+    def needed_by(self, more: list[Entry]) -> dict[str, dict[Name, Place]]:
+        """Pack → the chunks in it that records need which were written since."""
+        self._expect(more)
+        return self.reach.needed(d for e in more for d, _ in blobs_named(e.record))
+
+    def require_known_writers(self) -> None:
+        """Raise if somebody writes who does not heed prunes.
+
+        Raises
+        ------
+        StoreError
+            If a session of an older nbckpt is alive.
+        """
+        for name in self._live:
+            if self.journals.serial(name) and self.journals.formats.get(name, 0) < FORMAT:
+                message = (
+                    f"a session of an older nbckpt writes to {self._path} (journal {name}):"
+                    " restart its kernel, then prune"
+                )
+                raise StoreError(message)
+
+    # -- within
+
+    def _names(self, entries: Iterable[Entry]) -> set[str]:
+        return {entry.journal for entry in entries}
+
+    def _expect(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.record["kind"] == BATCH:
+                self._index.expect(Batch(entry.record["pack"], entry.record["frame"]))
+
+    def _find(self, name: Name) -> Place | None:
+        return self._index.find(name) or self._index.search(name)
+
+    def _standing(self) -> set[str]:
+        """Where live sessions stand, as far as their journals tell."""
+        found: dict[tuple[str, str], str] = {}
+        for _, journal, _, record in self._entries:
+            if journal not in self._live:
+                continue
+            if record["kind"] == CHECKPOINT and record.get("state", "done") == "done":
+                found[journal, "head"] = record["id"]
+            elif record["kind"] in ("head", "event") and record.get("checkpoint"):
+                found[journal, record["kind"]] = record["checkpoint"]
+        return set(found.values())
+
+    def _needing(self, ids: set[str], new: dict[str, Record]) -> Iterable[Record]:
+        """The records of checkpoints as they will be."""
+        for record in self._records:
+            if record["kind"] == CHECKPOINT and record["id"] in ids:
+                yield new.get(record["id"], record)
+
+    def _digests(self, ids: set[str], new: dict[str, Record]) -> set[str]:
+        others = (r for r in self._records if r["kind"] not in (CHECKPOINT, TABLE))
+        records = [*self._needing(ids, new), *others]
+        return {digest for record in records for digest, _ in blobs_named(record)}
+
+    def _size_of(self, ids: set[str]) -> int:
+        """Bytes of the store when just these checkpoints are kept."""
+        new = rewritten(self._before, self._records, ids, self._now)
+        values = {value for record in self._needing(ids, new) for value in values_of(record)}
+        tables = self._path / "tables"
+        kept_tables = set(tables.iterdir() if tables.is_dir() else ()) - {
+            *self.tables_without(values)
+        }
+        lines = sum(p.stat().st_size for p in (self._path / "journal").iterdir())
+        share = len(ids) / max(len(self._before.checkpoints), 1)
+        sizes = (path.stat().st_size for path in kept_tables)
+        return self.reach.size(self._digests(ids, new)) + sum(sizes) + int(lines * share)
+
+    def _all_with(self, left: list[Record]) -> list[Record]:
+        """All records as readers will have them."""
+        stay = [e.record for e in self._everything if e.journal not in self.dead]
+        own = {"kind": "prune", "pruned": self.pruned, "replaces": [], "condemned": []}
+        return [own, *stay, *left]

@@ -1,0 +1,282 @@
+"""Give back the room of what no branch, tag or kept checkpoint reaches.
+
+All is written anew beside what is there, and then takes its place by one rename. Killed at any
+instant, a prune leaves a store that is as it was, or pruned, with files that the next one deletes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nbckpt.model import Record
+from nbckpt.retention import Retention, kept
+from nbckpt.storage import lines
+from nbckpt.storage.counting import values_of
+from nbckpt.storage.disk import FULL, create, refused, sync_folder, write_at
+from nbckpt.storage.folder import mark_format
+from nbckpt.storage.journal import SUFFIX
+from nbckpt.storage.locks import one_at_a_time
+from nbckpt.storage.moving import Mover, Pack, is_open
+from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
+from nbckpt.storage.planning import Plan
+from nbckpt.storage.rewriting import folded
+from nbckpt.storage.store import Store
+from nbckpt.storage.writer import batch_record, new_name
+
+WAIT_S = 10.0
+TRIES = 5
+DAY_S = 86_400
+"""An unfinished file that is older belongs to nobody."""
+FEWEST = 10
+SPARE = 0.8
+"""Of the size that is asked for: so that not each new checkpoint is over it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a prune removed.
+
+    Attributes
+    ----------
+    checkpoints
+        Id and name of each that is gone.
+    left
+        Why something was left for later; empty if nothing was.
+    dry_run
+        Whether nothing was removed: so it would be.
+    """
+
+    checkpoints: tuple[tuple[str, str], ...]
+    kept_checkpoints: int
+    freed_bytes: int
+    left: str = ""
+    dry_run: bool = False
+
+
+def prune(
+    store: Store, retention: Retention, *, now: float | None = None, dry_run: bool = False
+) -> Pruned:
+    """Remove what is not to be kept, and the room that it took.
+
+    Other sessions go on meanwhile; nobody waits for more than the renames.
+
+    Raises
+    ------
+    UsageError
+        If a branch to drop does not exist.
+    StoreError
+        If another prune is at work, a session of an older nbckpt writes, or the disk refuses.
+    """
+    now = time.time() if now is None else now
+    if dry_run:
+        plan = Plan(store.path, retention, now)
+        return Pruned(tuple(plan.gone), len(plan.kept), plan.freed_bytes(), dry_run=True)
+    with refused(store.path), one_at_a_time(store.path):
+        store.settle()
+        for _ in range(TRIES):
+            done = _Work(store, Plan(store.path, retention, now)).run()
+            if done is not None:
+                with store.writing():  # which notices what has gone
+                    return done
+    return Pruned((), 0, 0, left="other sessions wrote all the time; prune again when they rest")
+
+
+def automatic(store: Store, retention: Retention, *, now: float | None = None) -> Pruned | None:
+    """Prune if that is asked for and worth it by now; None if it is not.
+
+    Not each checkpoint too many is worth it: a tenth of those that are kept is, or a store that is
+    larger than it may be and has grown since the last time.
+
+    Raises
+    ------
+    StoreError
+        If another prune is at work, or the disk refuses.
+    """
+    now = time.time() if now is None else now
+    if retention.max_size is not None and _is_too_large(store, retention.max_size):
+        smaller = replace(retention, max_size=int(retention.max_size * SPARE))
+        done = prune(store, smaller, now=now)
+        _SIZES[store] = size_of(store.path)
+        return done
+    firm = replace(retention, max_size=None)
+    if not firm.is_bounded:
+        return None
+    timeline = folded(store.all_records())
+    stay = kept(timeline, firm, now)
+    if len(timeline.checkpoints) - len(stay) < max(FEWEST, len(stay) // 10):
+        return None
+    return prune(store, firm, now=now)
+
+
+_SIZES: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
+
+
+def _is_too_large(store: Store, max_size: int) -> bool:
+    size = size_of(store.path)
+    return size > max_size and size > 1.1 * _SIZES.get(store, 0)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a store's journals, packs and tables."""
+    folders = (path / room for room in ("journal", "packs", "tables"))
+    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
+    return sum(_size(file) for file in files)
+
+
+class _Work:
+    """One try to do what was planned."""
+
+    def __init__(self, store: Store, plan: Plan) -> None:
+        self._store = store
+        self._path = store.path
+        self._plan = plan
+        self._name = new_name(time.time())
+        self._mover = Mover(self._path / "packs", self._name)
+        self._journal = self._path / "journal" / f"{self._name}{SUFFIX}"
+        self._unnamed = hidden(self._journal)
+        self._left = ""
+        self._freed = 0
+
+    def run(self) -> Pruned | None:
+        """What was done; None if others wrote meanwhile what leans on what was to go."""
+        plan = self._plan
+        plan.require_known_writers()
+        self._delete(self._leftovers())
+        if plan.is_empty:
+            return Pruned((), len(plan.kept), self._freed, self._told())
+        mark_format(self._path)
+        try:
+            packs = self._move()
+            self._write(packs)
+            with self._store.holds.alone(WAIT_S) as is_alone:
+                took_place = is_alone and self._take_place(packs)
+        finally:
+            if not self._journal.exists():
+                self._mover.discard()
+                self._unnamed.unlink(missing_ok=True)
+        if not is_alone:
+            left = "other sessions wrote all the time, so nothing was removed; prune again"
+            return Pruned((), len(plan.kept) + len(plan.gone), self._freed, left)
+        if not took_place:
+            return None
+        self._delete([*plan.old_journals(), *self._leftovers()])
+        self._freed -= sum(map(_size, [self._journal, *self._mover.paths]))
+        return Pruned(tuple(plan.gone), len(plan.kept), max(self._freed, 0), self._told())
+
+    # -- beside what is there
+
+    def _move(self) -> list[Pack]:
+        """Copy what is needed of the packs that are to go; those that can."""
+        packs = self._plan.packs
+        try:
+            going = [pack for pack in packs if not pack.needed or self._mover.move(pack)]
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            self._mover.discard()
+            self._left = "the disk had no room to write packs anew; prune again"
+            return [pack for pack in packs if not pack.needed]
+        if len(going) < len(packs):
+            self._left = "what is damaged was left as it is; `nbckpt check` lists it"
+        return going
+
+    def _write(self, packs: list[Pack]) -> None:
+        """The new journal, whole and durable, without its name."""
+        plan = self._plan
+        first: Record = {
+            "kind": "prune",
+            "at": time.time(),
+            "replaces": sorted({*plan.dead, *plan.journals.replaced}),
+            "condemned": sorted({*(pack.name for pack in packs), *plan.gone_packs()}),
+            "tables": sorted({*(path.name for path in plan.tables), *plan.gone_tables()}),
+            "pruned": plan.pruned,
+        }
+        batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
+        event = {"kind": "event", "event": "pruned", "at": time.time()}
+        event["checkpoints"] = len(plan.gone)
+        records = [first, *batches, *plan.records, event]
+        data = b"".join(
+            lines.seal_line(lines.encode(dict(record)), n) for n, record in enumerate(records)
+        )
+        fd = create(self._unnamed)
+        try:
+            write_at(fd, data, 0)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    # -- alone
+
+    def _take_place(self, packs: list[Pack]) -> bool:
+        """Give the new journal its name, and take away those of what goes."""
+        plan = self._plan
+        more = plan.journals.read({})
+        plan.require_known_writers()
+        if not plan.goes_on(more):
+            return False
+        needed = plan.needed_by(more)
+        values = {*plan.values, *(v for e in more for v in _values(e.record))}
+        self._store.holds.stamp()
+        self._unnamed.rename(self._journal)
+        sync_folder(self._journal.parent)  # before anything goes that it does without
+        for pack in packs:
+            path = self._path / "packs" / f"{pack.name}{PACK_SUFFIX}"
+            is_as_it_was = _size(path) == pack.size and not is_open(path)
+            if is_as_it_was and needed.get(pack.name, {}).keys() <= self._mover.moved:
+                path.rename(hidden(path))
+        for table in {*plan.tables} & {*plan.tables_without(values)}:
+            with suppress(FileNotFoundError):
+                table.rename(hidden(table))
+        return True
+
+    # -- afterwards
+
+    def _leftovers(self) -> Iterator[Path]:
+        """Files that a prune took the names of, and others that belong to nobody."""
+        yield from _unfinished(self._path / "packs")  # only prunes have such there
+        for room in ("journal", "tables"):
+            for path in _unfinished(self._path / room):
+                taken = room == "tables" and path.name in self._taken()
+                if taken or time.time() - path.stat().st_mtime > DAY_S:
+                    yield path
+        yield from (p for p in self._plan.old_journals() if p.stem in self._plan.journals.replaced)
+
+    def _taken(self) -> set[str]:
+        names = {*self._plan.gone_tables(), *(path.name for path in self._plan.tables)}
+        return {hidden(Path(name)).name for name in names}
+
+    def _delete(self, paths: Iterable[Path]) -> None:
+        for path in list(paths):
+            self._freed += _size(path)
+            path.unlink(missing_ok=True)
+
+    def _told(self) -> str:
+        if self._plan.reach.damaged:
+            return "no pack was touched: what is needed is damaged; `nbckpt check` lists it"
+        return self._left
+
+
+def hidden(path: Path) -> Path:
+    """The name of a file that has not its name yet, or not any more."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def _unfinished(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".*.tmp")) if folder.is_dir() else []
+
+
+def _values(record: Record) -> Iterator[str]:
+    return values_of(record) if record["kind"] == "checkpoint" else iter(())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
