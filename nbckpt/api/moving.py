@@ -94,15 +94,22 @@ def rerun(
     return reruns.rerun(current.session(), ref, fresh=fresh, everything=all)
 
 
-def resume(branch: str | None = None) -> Moved:
+def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
     """Bring back the head of `branch`, by default of this one, as after a restart.
+
+    Parameters
+    ----------
+    fallback
+        Take the newest checkpoint that is whole, if the head is damaged.
 
     Raises
     ------
     CheckpointNotFoundError
         If there is no such branch, or nothing on it.
+    FormatError
+        If the head is damaged: nothing was changed.
     """
-    return current.session().resume(branch)
+    return current.session().resume(branch, fallback=fallback)
 
 
 def update(ref: str, values: Mapping[str, object], as_step: str | None = None) -> Look:

@@ -56,6 +56,11 @@ def add(verbs: Any) -> None:
         verbs, "resume", _resume, "a console with the variables of a branch", _RESUME
     )
     resume.add_argument("branch", metavar="BRANCH", nargs="?")
+    resume.add_argument(
+        "--fallback",
+        action="store_true",
+        help="the newest whole checkpoint, if the head is damaged",
+    )
     resume.add_argument("-c", metavar="CODE", dest="code", help="run this and leave")
     for parser in (rewind, fork, switch, update, rerun, resume):
         parsing.takes_store(parser)
@@ -130,4 +135,6 @@ def _resume(arguments: argparse.Namespace) -> int:
         raise BranchNotFoundError(forks.unknown_branch(session, branch))
     place, notebook = session.store.path, session.notebook
     session.store.close()
-    return console(place, branch, notebook=notebook, code=arguments.code)
+    return console(
+        place, branch, notebook=notebook, fallback=arguments.fallback, code=arguments.code
+    )

@@ -8,30 +8,51 @@ from pathlib import Path
 from nbckpt.config import STORE_VARIABLE
 
 
-def console(store: Path, branch: str, *, notebook: str = "", code: str | None = None) -> int:
+def console(
+    store: Path,
+    branch: str,
+    *,
+    notebook: str = "",
+    fallback: bool = False,
+    code: str | None = None,
+) -> int:
     """Run `code` with the variables of `branch`, or let the user type; the exit status.
 
     Parameters
     ----------
     notebook
         Whose work goes on, for the history.
+    fallback
+        Take the newest checkpoint that is whole, if the head is damaged.
     code
         Run this and end: 1 if it raised.
+
+    Raises
+    ------
+    FormatError
+        If the head is damaged.
     """
     from IPython.terminal.ipapp import TerminalIPythonApp
     from traitlets.config import Config
+
+    from nbckpt.jupyter.shell import load, unload
 
     os.environ[STORE_VARIABLE] = str(store.absolute())
     if notebook:
         os.environ["JPY_SESSION_NAME"] = notebook
     config = Config()
-    config.InteractiveShellApp.extensions = ["nbckpt"]
-    config.InteractiveShellApp.exec_lines = [f"%resume {branch}"]
     config.TerminalIPythonApp.display_banner = False
     if code is not None:
-        config.InteractiveShellApp.code_to_run = code
         config.HistoryManager.enabled = False
     app = TerminalIPythonApp.instance(config=config)
     app.initialize([])
-    app.start()
-    return 0
+    shell = app.shell
+    assert shell is not None
+    load(shell)
+    shell.run_line_magic("resume", f"{branch} --fallback" if fallback else branch)
+    if code is None:
+        app.start()
+        return 0
+    result = shell.run_cell(code)
+    unload(shell)
+    return 0 if result.success else 1

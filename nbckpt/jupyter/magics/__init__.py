@@ -128,8 +128,7 @@ class CheckpointMagics(Magics):
         usage = "%resume [BRANCH] [--fallback]"
         words, given = lines.parted(line, usage, 0, 1, ("--fallback",))
         branch = words[0] if words else None
-        how = {"fallback": True} if given else {}
-        self._show(self._session.resume(branch, **how), "resumed at")
+        self._show(self._session.resume(branch, fallback=bool(given)), "resumed at")
 
     @line_magic
     @_told
