@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from nbckpt import policy
 from nbckpt.amounts import bytes_of, seconds_of
-from nbckpt.errors import UsageError
+from nbckpt.errors import StoreError, UsageError
 
 STORE_VARIABLE = "NBCKPT_STORE"
 FILE = "config.json"
@@ -203,7 +203,11 @@ def with_stored(settings: Settings, stored: str | None) -> Settings:
 
 def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Settings:
     """The settings that hold for a store: the environment's, then the store's own."""
-    return with_stored(settings or settings_from(), store.config_text())
+    settings = settings or settings_from()
+    try:
+        return with_stored(settings, store.config_text())
+    except StoreError as problem:  # the store itself may be well
+        return replace(settings, problems=(*settings.problems, str(problem)))
 
 
 def write_setting(store: KeepsConfig, name: str, text: str) -> None:

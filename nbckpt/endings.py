@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 
+_EXPECTED: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
 def end(session: Session) -> None:
     """Keep what is joined and note that the session ends as it should; once."""
     if session.ended:
@@ -31,6 +34,9 @@ def end(session: Session) -> None:
 
 def end_at_exit(session: Session) -> None:
     """Have the session ended when the interpreter exits, if it is still there."""
+    if session in _EXPECTED:
+        return
+    _EXPECTED.add(session)
     reference, pid = weakref.ref(session), os.getpid()
 
     def last() -> None:

@@ -17,6 +17,7 @@ from nbckpt import policy
 from nbckpt.capture import Captured
 from nbckpt.costs import Costs
 from nbckpt.digests import Json
+from nbckpt.endings import end_at_exit
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.policy import Decision, Measured, Spent
@@ -114,6 +115,8 @@ class Joining:
         session = self._session
         if session.policy.joins:
             self.keep()
+        if new.joins:
+            end_at_exit(session)
         session.policy = new
         self._kept_at = time.monotonic()
 
@@ -146,21 +149,29 @@ class Joining:
         """
         if not self._ran:
             return None
-        session, last = self._session, self._ran[-1]
         began = time.perf_counter()
-        captured = session.capture(Selection())
-        draft = session.draft(last.name, captured, cell=last.cell, duration_s=last.run_s)
-        bound = tuple(sorted({*draft.changed, *draft.removed}))
-        draft = replace(draft, bound=bound, joined=draft.joined[:-1])
-        if last.outputs:
-            import json
-
-            outputs = session.store.put_blob([json.dumps(last.outputs).encode()])
-            draft = replace(draft, outputs=outputs)
-        session.commit(draft, sync=sync, patience_s=0.0)
+        with self._session.holding():
+            draft = self._as_last(self._ran[-1])
+            self._session.commit(draft, sync=sync, patience_s=0.0)
         if not sync:
             self._costs.held(time.perf_counter() - began)
         return draft
+
+    def _as_last(self, last: _Ran) -> Checkpoint:
+        """A checkpoint of the last joined cell, which names those before it."""
+        session = self._session
+        refused = {refusal.variable for refusal in session.capturer.refusals()}
+        captured = session.capture(Selection())
+        refused = {refusal.variable for refusal in captured.refused} - refused
+        draft = session.draft(last.name, captured, cell=last.cell, duration_s=last.run_s)
+        bound = tuple(sorted({*draft.changed, *draft.removed, *refused}))
+        draft = replace(draft, bound=bound, joined=draft.joined[:-1])
+        if not last.outputs:
+            return draft
+        import json
+
+        blob = session.store.put_blob([json.dumps(last.outputs).encode()])
+        return replace(draft, outputs=blob)
 
     def keep_aside(self) -> Checkpoint | None:
         """Keep what is joined before the session moves or ends.
@@ -203,11 +214,12 @@ class Joining:
             return None
         session.ran(session.running)
         began = time.perf_counter()
-        captured = session.capture(Selection())
-        took_s = time.perf_counter() - began
-        draft = session.draft(name, captured, cell=Cell(""), duration_s=took_s)
-        draft = replace(draft, bound=tuple(sorted({*draft.changed, *draft.removed})))
-        session.commit(draft, patience_s=0.0)
+        with session.holding():
+            captured = session.capture(Selection())
+            took_s = time.perf_counter() - began
+            draft = session.draft(name, captured, cell=Cell(""), duration_s=took_s)
+            draft = replace(draft, bound=tuple(sorted({*draft.changed, *draft.removed})))
+            session.commit(draft, patience_s=0.0)
         return draft
 
 

@@ -224,6 +224,10 @@ class Sweep:
         """
         if not self.found:
             return None
+        with self._session.holding():
+            return self._keep()
+
+    def _keep(self) -> Checkpoint | None:
         session = self._session
         captured = session.capturer.capture(only=self.found)
         draft = session.draft(NAME, captured, cell=Cell(""), duration_s=0.0)
@@ -231,7 +235,9 @@ class Sweep:
         self.found &= changed
         if not changed:
             return None
-        draft = replace(draft, tags=(AUTOMATIC,), bound=tuple(sorted(changed)))
+        # Only these were looked at: what cells did that are joined is not all here.
+        bound = tuple(sorted(changed))
+        draft = replace(draft, tags=(AUTOMATIC,), bound=bound, joined=())
         session.commit(draft, patience_s=0.0)
         return draft
 
