@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from nbckpt.comparison.details import Limits
+from nbckpt.comparison.parts import keyed
 from nbckpt.comparison.telling import is_equal, is_scalar, told
 
 Key: TypeAlias = tuple[Hashable, int]
@@ -136,7 +137,8 @@ def differing_objects(
             return True
         if is_scalar(one) or is_scalar(other):
             return is_equal(one, other)
-        return trees.are_equal(one, other)
+        keys = keyed(one)[0], keyed(other)[0]
+        return keys[0] == keys[1] is not None or trees.are_equal(one, other)
 
     pairs = enumerate(zip(before, after, strict=True))
     found = [i for i, (one, other) in pairs if not is_same(one, other)]

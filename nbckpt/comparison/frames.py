@@ -58,7 +58,7 @@ def _of_columns(pair: Pair) -> Iterator[Line]:
 def _rows_compared(pair: Pair, key: Any, limits: Limits) -> int:
     """How many rows of a column the limits allow to compare."""
     if pair.is_slow(key):
-        return limits.objects // max(1, sum(map(pair.is_slow, pair.common)))
+        return limits.objects // max(3, sum(map(pair.is_slow, pair.common)))
     return limits.compared_bytes // (8 * max(1, len(pair.common)))
 
 

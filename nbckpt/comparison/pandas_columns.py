@@ -155,7 +155,8 @@ def _is_range_of(before: Any, after: Any) -> bool:
 
 def _common_labels(before: Any, after: Any) -> tuple[Any, Any] | None:
     """The positions of the labels that both have, in each; None if they do not tell rows apart."""
-    if max(len(before), len(after)) > MATCHED:
+    is_number = all(v.dtype.kind in "iufmM" for v in (before, after))
+    if max(len(before), len(after)) > (MATCHED if is_number else MATCHED // 4):
         return None
     try:
         if not before.is_unique or not after.is_unique:

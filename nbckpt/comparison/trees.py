@@ -46,11 +46,10 @@ class Place(NamedTuple):
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
     """What differs between two values made of others; None if one is of no parts."""
-    if parts_of(before) is None or parts_of(after) is None:
+    if is_scalar(before) or type_name_of(before) != type_name_of(after):
         return None
-    if type_name_of(before) != type_name_of(after):
-        return None
-    return Walk(limits).run(before, after).detail()
+    walk = Walk(limits).run(before, after)
+    return None if walk.n_unknown and walk.seen == 1 else walk.detail()
 
 
 def are_equal(before: Any, after: Any) -> bool:
@@ -81,6 +80,7 @@ class Walk:
         self.n_unknown = 0
         self.seen = 0
         self.is_cut = False
+        self.is_by_place = False
         self._met: set[tuple[int, int]] = set()
         self._alive: list[object] = []  # so that no id is given to another object meanwhile
 
@@ -105,6 +105,7 @@ class Walk:
             counts = (("added", self.added), ("removed", self.removed), ("changed", changed))
             summary = ", ".join(f"{n:,} {what}" for what, n in counts if n)
             summary += f" in {looked}" if self.is_cut else ""
+            summary += "; long lists were compared place by place" if self.is_by_place else ""
             more = self.count - len(self.rows)
             return Detail("tree", summary, tuple(self.rows), more=more)
         if self.n_unknown:
@@ -130,7 +131,7 @@ class Walk:
             yield from self._inside(place)
 
     def _of_leaf(self, before: Any, after: Any) -> Detail | None:
-        for leaf in LEAVES:
+        for leaf in LEAVES if type(before) not in _PLAIN else ():
             if found := leaf(before, after, ONE):
                 return found
         return None
@@ -174,13 +175,12 @@ class Walk:
         start, stop = ends(old, new) if _is_flat(old) and _is_flat(new) else (0, 0)
         rest = Stretch(False, start, len(old) - stop, start, len(new) - stop)
         limit = self.limits.aligned
-        if max(rest.i2 - rest.i1, rest.j2 - rest.j1) > (limit if start or stop else 10 * limit):
-            return [rest]
         keys = [_keys(old[rest.i1 : rest.i2]), _keys(new[rest.j1 : rest.j2])]
-        if keys[0] is None or keys[1] is None:
-            return [rest]
-        found = stretches(keys[0], keys[1], limit)
+        found = None
+        if keys[0] is not None and keys[1] is not None:
+            found = stretches(keys[0], keys[1], limit)
         if found is None:
+            self.is_by_place |= max(len(old), len(new)) > limit
             return [rest]
         return [
             Stretch(s.is_equal, s.i1 + start, s.i2 + start, s.j1 + start, s.j2 + start)
@@ -204,8 +204,10 @@ class Walk:
         self.rows.append(Row(place.path(), *texts))
 
 
+_PLAIN = (dict, list, tuple, set)
 _FLAT = frozenset({int, float, str, bool, bytes, type(None)})
-_KEY_PARTS = 200_000
+_KEY_PARTS = 400_000
+"""Of a list of lists or dicts; some tenths of a second."""
 
 
 def _is_flat(items: Iterable[Any]) -> bool:
@@ -246,6 +248,8 @@ def _keys(items: Sequence[Any]) -> list[Hashable] | None:
     """For each item what equal ones have in common; None if that cannot be said of all."""
     found: list[Hashable] = []
     room = _KEY_PARTS
+    if len(items) * max((keyed(item)[1] for item in items[:3]), default=1) > room:
+        return None
     for item in items:
         key, cost = keyed(item)
         room -= cost
