@@ -352,19 +352,16 @@ class Timeline:
         if not partial:
             return []
         line = set(self._lineage.line(self.tip(branch)))
-        newest = []
-        for name in {p.name for p in partial}:
-            own = [
-                p
-                for p in self._places.by_name[name]
-                if p.branch == branch or self._is_after(p, line)
-            ]
-            newest += [max(own)] if own else []
-        left = (p for p in newest if p.state == "partial")
+        newest = [self._newest_for(name, branch, line) for name in {p.name for p in partial}]
+        left = (p for p in newest if p is not None and p.state == "partial")
         return [self.checkpoints[p.id] for p in sorted(left, reverse=True)]
 
-    def _is_after(self, placed: Placed, line: Container[str]) -> bool:
-        return placed.id in line or self._places.records[placed.id].get("parent") in line
+    def _newest_for(self, name: str, branch: str, line: Container[str]) -> Placed | None:
+        """The newest of a name on a branch or, if there is none, after what is on its line."""
+        placed = self._places.by_name[name]
+        own = [p for p in placed if p.branch == branch or p.id in line]
+        parent = {p.id: self._places.records[p.id].get("parent") for p in placed}
+        return max(own or [p for p in placed if parent[p.id] in line], default=None)
 
     @_alone
     def last_branch_of(self, notebook: str) -> str | None:
