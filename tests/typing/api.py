@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 
 import nbckpt
+from nbckpt.comparison import Difference
+from nbckpt.looks import Look
 from nbckpt.model import Variable
 from nbckpt.moves import Moved
+from nbckpt.reruns import CellRun, Rerun
+from nbckpt.storage.pruning import Pruned
 
 
 def embed(docs: list[str]) -> list[int]:
@@ -26,9 +31,32 @@ def look() -> float:
     variables: Mapping[str, Variable] = newest.variables
     values: Mapping[str, object] = nbckpt.get("embed").values
     names: tuple[str, ...] = newest.next
-    moved: Moved = nbckpt.rewind("embed")
-    nbckpt.resume("main")
+    heads: tuple[str, ...] = newest.heads
+    everything: list[Look] = nbckpt.history(all=True) + nbckpt.history("main")
     nbckpt.wait(timeout_s=5)
     nbckpt.sql("select 1").fetchall()
-    kept = len(variables) + len(values) + len(names) + len(moved.came_back)
+    kept = len(variables) + len(values) + len(names) + len(heads) + len(everything)
     return newest.created_at.timestamp() + newest.duration_s + kept
+
+
+def move() -> list[CellRun]:
+    moved: Moved = nbckpt.rewind("embed")
+    moved = nbckpt.fork("embed", "try-2", k=5, name="a")
+    moved = nbckpt.switch("main")
+    moved = nbckpt.resume("main", fallback=True)
+    nbckpt.reducer("sources", operator.add)
+    updated: Look = nbckpt.update("embed", {"sources": ["a"]}, as_step="search")
+    rerun: Rerun = nbckpt.rerun("embed", fresh=True, all=False)
+    for attempt in nbckpt.recover(max_retries=3, on=(OSError,), wait_s=1.5):
+        with attempt:
+            print(moved.came_back, updated.metadata["made_by"])
+    return list(rerun.cells)
+
+
+def keep() -> int:
+    tagged: Look = nbckpt.tag("embed", "best", "small", delete=False)
+    noted: Look = nbckpt.note("embed", "look here")
+    difference: Difference = nbckpt.diff("embed", "train")
+    print(str(difference), difference.as_record(), tagged.tags, noted.note)
+    pruned: Pruned = nbckpt.prune(keep_last=5, keep_days=30, max_size="2GB", drop=["try-2"])
+    return pruned.freed_bytes
