@@ -175,17 +175,14 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def outputs_of(store: Store, checkpoint: Checkpoint) -> list[Output]:
-    """What the cell printed and showed, and how it failed: as text, and images as they were."""
-    outputs: list[Output] = []
-    if checkpoint.outputs is not None:
-        try:
-            recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
-            outputs = [_output_of(output) for output in recorded]
-        except NbckptError as problem:
-            outputs = [_text("error", f"the outputs cannot be read: {problem}")]
-    if checkpoint.error is not None:
-        outputs.append(_text("error", checkpoint.error))
-    return outputs
+    """What the cell printed and showed: as text, and images as they were."""
+    if checkpoint.outputs is None:
+        return []
+    try:
+        recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
+    except NbckptError as problem:
+        return [_text("error", f"the outputs cannot be read: {problem}")]
+    return [_output_of(output) for output in recorded]
 
 
 def _output_of(recorded: Mapping[str, Any]) -> Output:

@@ -28,19 +28,17 @@ def application(
         yield application
 
 
-@pytest.fixture(scope="module")
-def page(
-    application: Application, context: BrowserContext, request: pytest.FixtureRequest
-) -> Iterator[Notebook]:
-    """A notebook with its kernel, for all tests of a module."""
+@pytest.fixture(scope="package")
+def page(application: Application, context: BrowserContext) -> Iterator[Notebook]:
+    """A notebook with its kernel: to open one takes longer than most tests."""
     page = context.new_page()
-    yield Notebook(application, page, request.module.__name__.rpartition(".")[2])
+    yield Notebook(application, page, "history")
     page.close()
 
 
 @pytest.fixture
 def notebook(page: Notebook, request: pytest.FixtureRequest) -> Iterator[Notebook]:
-    """The module's notebook; no test may leave an error in its console."""
+    """The application's notebook; no test may leave an error in its console."""
     page.errors.clear()
     yield page
     assert page.own_errors == []

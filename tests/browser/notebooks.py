@@ -98,7 +98,8 @@ class Notebook:
     def theme(self, name: str) -> None:
         """Change the application's colours: `Light` or `Dark`."""
         self.page.evaluate(THEME, f"JupyterLab {name}")
-        self.page.wait_for_selector(f"body[data-jp-theme-light={str(name == 'Light').lower()}]")
+        is_light = str(name == "Light").lower()
+        self.page.wait_for_selector(f"body[data-jp-theme-light={is_light}]", state="attached")
 
     # -- the timeline
 
@@ -114,6 +115,11 @@ class Notebook:
     def row(self, name: str) -> Locator:
         """The newest checkpoint of a name."""
         return self.root.locator(f'.nbckpt-Timeline-row[data-name="{name}"]').first
+
+    @property
+    def here(self) -> Locator:
+        """The row where the session stands."""
+        return self.root.locator(".nbckpt-Timeline-row.nbckpt-is-position")
 
     def names(self) -> list[str]:
         """Those of all rows that are drawn, newest first."""

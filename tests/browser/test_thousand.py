@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.notebooks import Notebook
@@ -53,8 +54,14 @@ def late_share(took: list[float]) -> float:
     return sum(ms > 1.5 * FRAME_MS for ms in took) / len(took)
 
 
+@pytest.fixture(scope="module")
+def thousand(page: Notebook) -> Notebook:
+    page.begin(MANY)
+    return page
+
+
+@pytest.mark.usefixtures("thousand")
 def test_a_thousand_checkpoints_scroll_smoothly(notebook: Notebook) -> None:
-    notebook.begin(MANY)
     expect(notebook.row("step-1000")).to_be_visible()
     assert notebook.printed("len(nbckpt.current.session().timeline.checkpoints) >= 1000") == "True"
 
@@ -81,6 +88,7 @@ def test_a_thousand_checkpoints_scroll_smoothly(notebook: Notebook) -> None:
     assert late < LATE
 
 
+@pytest.mark.usefixtures("thousand")
 def test_the_oldest_is_there_at_the_end_of_the_list(notebook: Notebook) -> None:
     notebook.part("list").focus()
     notebook.page.keyboard.press("End")
@@ -90,6 +98,7 @@ def test_the_oldest_is_there_at_the_end_of_the_list(notebook: Notebook) -> None:
     expect(notebook.row("step-1000")).to_be_visible()
 
 
+@pytest.mark.usefixtures("thousand")
 def test_a_new_checkpoint_among_a_thousand_is_seen_at_once(notebook: Notebook) -> None:
     notebook.execute("x = -1\n%checkpoint newest")
 
