@@ -28,12 +28,15 @@ class Line:
         Whether a branch was made for it.
     is_begun
         Whether something differs from the line that is followed.
+    between
+        Cells that run before the checkpoint that is next, and are joined to it.
     """
 
     session: Session
     plan: Plan
     is_new: bool = False
     is_begun: bool = False
+    between: tuple[Cell, ...] = ()
 
     def begin(self) -> None:
         """Be on a branch that nothing else is ahead on, from now on."""
@@ -68,10 +71,21 @@ class Line:
         joined
             Cells that were restored with it.
         """
-        if checkpoint.parent == self.session.position or self.is_as_kept(checkpoint):
-            self.session.stand_on(checkpoint)
+        if self.is_there_already(checkpoint):
             return checkpoint
-        return self.keep_again(checkpoint, selection, joined)
+        if checkpoint.parent != self.session.position:
+            return self.keep_again(checkpoint, selection, joined)
+        self.session.joining.known(self.between)
+        self.session.stand_on(checkpoint)
+        return checkpoint
+
+    def is_there_already(self, checkpoint: Checkpoint) -> bool:
+        """Whether the namespace is that of a checkpoint of the line; if so, stand on it."""
+        if not self._is_as_kept(checkpoint):
+            return False
+        self.session.joining.forget()
+        self.session.stand_on(checkpoint)
+        return True
 
     def bring_back(self, checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Bring back what changed before a checkpoint by something else than recorded code.
@@ -96,11 +110,12 @@ class Line:
     def _live(self) -> Manifest:
         return self.session.capture(moves.EVERYTHING).manifest
 
-    def is_as_kept(self, checkpoint: Checkpoint) -> bool:
-        """Whether the namespace is that of a checkpoint of the line, and nothing went off it."""
+    def _is_as_kept(self, checkpoint: Checkpoint) -> bool:
+        is_ancestor = self.session.timeline.is_ancestor
+        ids = (self.plan.start.id, checkpoint.id)
+        if self.is_begun or not all(is_ancestor(i, self.plan.line) for i in ids):
+            return False  # what is made goes on a line of its own, from there on
         timeline = self.session.timeline
-        if self.is_begun or not timeline.is_ancestor(checkpoint.id, self.plan.line):
-            return False
         live, kept = self._live(), timeline.manifest(checkpoint.id)
         others = set(live) - set(kept) - set(checkpoint.omitted)
         others -= {refusal.variable for refusal in checkpoint.refused}

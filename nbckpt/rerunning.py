@@ -7,10 +7,9 @@ kept again on the new line: the state there is another one, and its values are i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Protocol
 
 from nbckpt import moves
@@ -64,8 +63,8 @@ class Rerunning:
     async def run(self) -> Rerun:
         """What became of it all."""
         with self._watching():
-            for _, group in groupby(self.plan.cells, lambda piece: piece.checkpoint.id):
-                await self._all(list(group))
+            for group in _groups(self.plan.cells):
+                await self._all(group)
         session = self.session
         session.moved = True
         if self.line.is_begun:
@@ -87,6 +86,7 @@ class Rerunning:
 
     async def _all(self, group: list[Recorded]) -> None:
         """What one checkpoint stands for: the cells that were joined to it, and its own."""
+        self.line.between = tuple(piece.cell for piece in group if piece.kind == "joined")
         if self.error is None and self.restores and (rows := self._unreached(group)):
             self.cells += rows
             return
@@ -100,6 +100,8 @@ class Rerunning:
         """Restore cells that no key tells of, where no change can have reached them."""
         piece, began = group[-1], time.perf_counter()
         checkpoint = piece.checkpoint
+        if piece.kind == "joined":
+            return []  # its checkpoint is that of a block in a cell that comes later
         if piece.kind != "nothing" and checkpoint.key is not None and len(group) == 1:
             return []
         if piece.kind == "nothing" and len(group) == 1:
@@ -107,7 +109,8 @@ class Rerunning:
         if not self.line.restores_unreached(group):
             return []
         took_s = time.perf_counter() - began
-        kept = self.line.stand(checkpoint, EVERYTHING, joined=checkpoint.joined)
+        joined = tuple(other.cell for other in group[:-1])
+        kept = self.line.stand(checkpoint, EVERYTHING, joined=joined)
         for other in group[:-1]:
             self.runner.tell(f"{other.name} · {_UNREACHED}")
         self.runner.tell(f"{piece.name} · {_UNREACHED}")
@@ -147,12 +150,10 @@ class Rerunning:
             why += f"; not brought back: {'; '.join(problems)}"
         elif names := _user_names(self._came_back):
             why += f"; {names} as kept then"
-        if self.line.is_as_kept(checkpoint):
-            self.session.stand_on(checkpoint)
-        elif self.session.joined:
+        if not self.line.is_there_already(checkpoint) and self.session.joined:
             # What the cells before it did is to be found under its name again.
             self.line.keep_again(checkpoint, EVERYTHING)
-        else:
+        elif self.session.position != checkpoint.id:
             return CellRun(piece.name, None, "skipped", why)
         return CellRun(piece.name, self.session.position, "skipped", why)
 
@@ -215,6 +216,18 @@ EVERYTHING = moves.EVERYTHING
 _UNREACHED = "nothing that it reads has changed"
 _JOINED = "it was not kept by itself"
 _INTERRUPTED = "was interrupted"
+
+
+def _groups(pieces: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+    """Each cell that was kept, with those before it that were not."""
+    group: list[Recorded] = []
+    for piece in pieces:
+        group.append(piece)
+        if piece.kind != "joined":
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def _request(piece: Recorded) -> Request | None:

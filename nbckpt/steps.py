@@ -20,7 +20,7 @@ from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError
 from nbckpt.loops import Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
-from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Manifest, State, checkpoint_record
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session, new_id
 
@@ -99,6 +99,7 @@ class Step:
     _began: float = 0.0
     _since: float = 0.0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
+    _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
     _objects_before: dict[str, int] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
@@ -184,7 +185,9 @@ class Step:
         if session.watch is not None:
             session.watch.begins(self)
         session.capturer.capture(selection, only=selection.vars)
-        self._before = {n: v.value for n, v in session.capturer.manifest().items()}
+        before = session.capturer.manifest()
+        self._before = {n: v.value for n, v in before.items()}
+        self._groups_before = {n: v.group for n, v in before.items()}
         self._objects_before = {
             n: id(session.namespace[n]) for n in self._before if n in session.namespace
         }
@@ -281,6 +284,7 @@ class Step:
         captured = session.capture(request.selection)
         now = {n: v.value for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
+        differing |= self._tied_anew(captured.manifest, differing)
         assigned = self.names.binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
         bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
@@ -305,6 +309,15 @@ class Step:
             tags=request.tags,
             note=request.note,
         )
+
+    def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:
+        """Variables that have equal values and other objects in common with each other now."""
+        before = self._groups_before
+        stay = {n for n in before if n in now and n not in self.names.binds}
+        named = stay & {*self.key.inputs, *self.names.loads}
+        found = (n for n in named if stay.intersection(before[n]) != stay.intersection(now[n].group))
+        # Where something of a group differs, the group is brought back with that.
+        return {n for n in found if differing.isdisjoint({*before[n], *now[n].group})}
 
     def _is_same_object(self, name: str) -> bool:
         before = self._objects_before.get(name)
