@@ -172,7 +172,7 @@ class Walk:
 
     def _stretches(self, old: Sequence[Any], new: Sequence[Any]) -> list[Stretch]:
         """Which items stand for each other: those of one place if nothing better is found."""
-        start, stop = ends(old, new) if _is_flat(old) and _is_flat(new) else (0, 0)
+        start, stop = ends(old, new) if _are_flat(old, new) else (0, 0)
         rest = Stretch(False, start, len(old) - stop, start, len(new) - stop)
         limit = self.limits.aligned
         keys = [_keys(old[rest.i1 : rest.i2]), _keys(new[rest.j1 : rest.j2])]
@@ -214,9 +214,15 @@ def _is_flat(items: Iterable[Any]) -> bool:
     return set(map(type, items)) <= _FLAT
 
 
+def _are_flat(old: Iterable[Any], new: Iterable[Any]) -> bool:
+    """Whether all are atoms, and those that Python calls equal are of one type."""
+    types = {*map(type, old), *map(type, new)}
+    return types <= _FLAT and len(types & {int, float, bool}) <= 1
+
+
 def _unequal(old: Sequence[Any], new: Sequence[Any], s: Stretch, n: int) -> Iterable[int]:
     """Of a stretch, the places of the pairs that are worth a look; found in C if they are atoms."""
-    if n < 1000 or not _is_flat(old) or not _is_flat(new):
+    if n < 1000 or not _are_flat(old, new):
         return range(n)
     return compress(range(n), map(operator.ne, old[s.i1 : s.i1 + n], new[s.j1 : s.j1 + n]))
 
