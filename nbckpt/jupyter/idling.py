@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.idle import IdleClock
+from nbckpt.jupyter.retaining import Retaining
 from nbckpt.verification import NAME, Sweep, Verifier
 
 if TYPE_CHECKING:
@@ -57,9 +58,11 @@ class Idling:
         self._begun = 0
         self._one_at_a_time = threading.RLock()
         self._told: set[str] = set()
+        self._retaining = Retaining(session)
 
     def attach(self) -> None:
         """Follow the shell's cells and callbacks, if the settings want it."""
+        self._retaining.look()
         if self._session.settings.idle_s:
             for event, callback in self._callbacks():
                 self._shell.events.register(event, callback)
@@ -167,9 +170,10 @@ class Idling:
         if session.writing.refused:  # there may be room now
             with suppress(StoreError):  # the store was closed
                 session.writing.try_again(session.append([]))
-        if session.position is None:
-            return
         try:
+            self._retaining.look()
+            if session.position is None:
+                return
             manifest = session.timeline.manifest(session.position)
             session.tables.make_ahead(
                 manifest, session.namespace, goes_on=lambda: self._is_idle(begun)
