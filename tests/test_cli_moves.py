@@ -114,10 +114,10 @@ def test_a_fork_with_values_is_rerun_and_can_be_resumed(nbckpt: Nbckpt, folder: 
     asked = nbckpt("resume", "wide", "-c", "print('got', k, xs, y, z)")
     assert "got 5 [1, 2] 10 11\n" in asked.stdout
     log = nbckpt("log", "--all").stdout
-    assert "values given by a fork" in log
+    assert "values by fork" in log
     assert "│ ○  wait" in log
     shown = nbckpt("show", "~2").stdout
-    assert "how         values given by a fork" in shown
+    assert "how         values by fork" in shown
     assert "    k = k + 4" in shown
 
 

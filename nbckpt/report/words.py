@@ -45,10 +45,10 @@ def origin_text(checkpoint: Checkpoint) -> str:
     """How a checkpoint came about that no single cell made; empty for all others."""
     match checkpoint.made_by:
         case "fork":
-            return "values given by a fork"
+            return "values by fork"
         case "update":
-            return "values given by hand"
+            return "values by hand"
         case "":
             cells = len(checkpoint.joined)
-            return f"with {count_text(cells, 'cell')} before it" if cells else ""
+            return f"with {count_text(cells, 'cell')} before" if cells else ""
     return f"made by {checkpoint.made_by}"

@@ -135,10 +135,10 @@ def test_the_log_of_all_branches_tells_what_was_forked_and_what_was_left(
     rest = capsys.readouterr().out
 
     assert "main.1" in log
-    assert "values given by a fork" in log
+    assert "values by fork" in log
     assert "others      main, head side" in rest
     assert "main.1, head more" in rest
-    assert "how         values given by a fork" in rest
+    assert "how         values by fork" in rest
 
 
 def test_a_difference_shows_itself(kept: Any) -> None:
