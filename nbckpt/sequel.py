@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,28 @@ def _following(
             if any(map(is_step, found)):
                 return found
     checkpoint = timeline.checkpoints[checkpoint_id]
-    if checkpoint.made_by and checkpoint.parent in timeline.checkpoints:
-        assert checkpoint.parent is not None
-        return _following(timeline, checkpoint.parent, tips, checkpoint_id)
-    return []
+    stood_for = next(_stood_for(timeline, checkpoint, tips), None) if checkpoint.made_by else None
+    return _following(timeline, stood_for, tips, checkpoint_id) if stood_for else []
+
+
+def _stood_for(
+    timeline: Timeline, checkpoint: Checkpoint, tips: Iterable[str | None] = ()
+) -> Iterator[str]:
+    """Ids of the steps that given values may stand for, the likeliest first.
+
+    The step before them; one that followed there, on one of `tips` or else the newest; one before
+    there; any.
+    """
+    parent, name = checkpoint.parent, checkpoint.name
+    steps = [c.id for c in timeline.named(name) if c.state == "done" and is_step(c)]
+    if parent is not None and parent in timeline.checkpoints:
+        if timeline.checkpoints[parent].name == name:
+            yield parent
+        later = [i for i in steps if i != parent and timeline.is_ancestor(parent, i)]
+        yield from (i for tip in tips if tip for i in later if timeline.is_ancestor(i, tip))
+        yield from later
+    yield from (i for i in steps if timeline.is_ancestor(i, checkpoint.id))
+    yield from steps
 
 
 def _between(timeline: Timeline, older: str, newer: str) -> list[Checkpoint]:
@@ -61,9 +79,7 @@ def next_names(timeline: Timeline, checkpoint_id: str) -> tuple[str, ...]:
     checkpoint = timeline.checkpoints[checkpoint_id]
     found = list(_next_of(timeline, checkpoint_id))
     if not found and checkpoint.made_by:
-        on_line = timeline.made(checkpoint.name, checkpoint_id)
-        anywhere = (c.id for c in timeline.named(checkpoint.name) if c.state == "done")
-        lists = (list(_next_of(timeline, i)) for i in chain(on_line, anywhere))
+        lists = (list(_next_of(timeline, i)) for i in _stood_for(timeline, checkpoint))
         found = next(filter(None, lists), [])
     found.sort(key=lambda c: (c.created_at, c.id))
     return tuple(dict.fromkeys(c.name for c in found))
