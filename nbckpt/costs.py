@@ -22,6 +22,9 @@ BEHIND_SHARE = 0.1
 LOOK_AGAIN_S = 600.0
 """So long the mean time between failures holds."""
 
+ESTIMATE_HOLDS_S = 1.0
+"""So long an estimate holds, which looks at every variable."""
+
 _SIZED = ("numpy", "pandas", "polars", "pyarrow", "torch")
 
 
@@ -34,6 +37,8 @@ class Costs:
         self._saves = 0
         self._failure_s = 0.0
         self._failure_at = -LOOK_AGAIN_S
+        self._estimate_s = 0.0
+        self._estimated_at = -ESTIMATE_HOLDS_S
 
     def held(self, took_s: float) -> None:
         """Take in for how long a checkpoint held a cell up.
@@ -64,9 +69,13 @@ class Costs:
         return Measured(save_s, self._failure_s)
 
     def _save(self, session: Session) -> float:
-        if self._save_s is None:
-            return policy.estimated_save_s(_size_of(session))
-        return self._save_s + BEHIND_SHARE * self._behind_s
+        if self._save_s is not None:
+            return self._save_s + BEHIND_SHARE * self._behind_s
+        now = time.monotonic()
+        if now - self._estimated_at >= ESTIMATE_HOLDS_S:
+            self._estimated_at = now
+            self._estimate_s = policy.estimated_save_s(_size_of(session))
+        return self._estimate_s
 
 
 def _time_between_failures(session: Session) -> float:

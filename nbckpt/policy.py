@@ -261,7 +261,7 @@ def status_text(policy: Policy, spent: Spent, measured: Measured, joined: Iterab
         lines[0] += (
             f": kept after {duration_text(measured.interval_s)} of work "
             f"(saving takes {duration_text(measured.save_s)}, "
-            f"a session fails in {duration_text(measured.failure_s)})"
+            f"one failure in {duration_text(measured.failure_s)})"
         )
     if names := list(joined):
         shown = ", ".join(names[-MOST_NAMED:])

@@ -209,7 +209,7 @@ def test_the_status_tells_the_interval_both_terms_and_what_is_joined() -> None:
 
     first, second = text.splitlines()
     assert first == (
-        "auto        cost: kept after 15.2 s of work (saving takes 4 ms, a session fails in 8 h)"
+        "auto        cost: kept after 15.2 s of work (saving takes 4 ms, one failure in 8 h)"
     )
     assert second == (
         "joined      7 cells, 1.5 s of work: In [3], In [4], In [5], In [6], In [7] and 2 before"

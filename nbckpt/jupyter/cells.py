@@ -21,6 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError, StoreError, UsageError
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
+from nbckpt.jupyter.claims import Claims
 from nbckpt.model import Cell
 from nbckpt.session import Session
 
@@ -69,7 +70,7 @@ class Cells:
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
         self._began = 0.0
-        self._owners: dict[str, tuple[str, str]] = {}
+        self._claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
 
@@ -163,26 +164,11 @@ class Cells:
             rerun = policy.kind != "skip" or marking.changes_the_shell(self._tree)
             return Request(name, rerun=rerun, sync=self.auto.sync)
         try:
-            return self._claimed(options.parse(line, default_name=name))
+            request = options.parse(line, default_name=name)
+            self._claims.take(request, self._cell(self._info))
+            return request
         except NbckptError as problem:
             raise self._rejected(problem) from problem
-
-    def _claimed(self, request: Request) -> Request:
-        """`request`, if nothing else has its name."""
-        if request.name in self.session.timeline.branches:
-            message = f"{request.name!r} is the name of a branch: give this cell another name"
-            raise UsageError(message)
-        cell_id = getattr(self._info, "cell_id", None) or ""
-        owner = self._owners.get(request.name)
-        if owner is not None and cell_id and owner[0] != cell_id and not request.rerun:
-            message = (
-                f"{request.name!r} is the name of another cell, {owner[1]}: give this one a name "
-                "of its own (or, if that cell is gone, take it with --rerun once)"
-            )
-            raise UsageError(message)
-        if cell_id:
-            self._owners[request.name] = (cell_id, f"In [{self.shell.execution_count - 1}]")
-        return request
 
     def _cell(self, info: Any) -> Cell:
         if self._asked is not None:
@@ -279,23 +265,3 @@ class Cells:
         finally:
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
             session.running = running
-
-
-class Transformer(ast.NodeTransformer):
-    """The AST transformer that IPython calls; hands each cell to `Cells`."""
-
-    def __init__(self, cells: Cells) -> None:
-        self._cells = cells
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """What is left of the cell to run."""
-        if not isinstance(node, ast.Module):
-            return node
-        try:
-            return self._cells.visit(node)
-        except InputRejected:
-            raise
-        except Exception:  # a hook's error never breaks the user's cell
-            notices.warn("this cell runs without a checkpoint, by a defect in nbckpt:")
-            traceback.print_exc()
-            return node

@@ -13,10 +13,11 @@ from nbckpt.endings import end
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.awaited import Awaiter
-from nbckpt.jupyter.cells import Cells, Transformer
+from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
+from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 

@@ -287,7 +287,7 @@ def test_the_status_says_what_auto_does(joined: Any, capsys: pytest.CaptureFixtu
     lines = capsys.readouterr().out.splitlines()
     auto = next(line for line in lines if line.startswith("auto"))
     assert "cost: kept after" in auto
-    assert "a session fails in" in auto
+    assert "one failure in" in auto
     assert any(line.startswith("joined      2 cells") for line in lines)
 
 

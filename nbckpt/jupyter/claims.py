@@ -1,0 +1,46 @@
+"""Which cell has which name: two `%%checkpoint` cells of one name would restore each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbckpt.errors import UsageError
+from nbckpt.model import Cell
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+    from nbckpt.steps import Request
+
+
+class Claims:
+    """The names of the marked cells of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._owners: dict[str, tuple[str, str]] = {}
+
+    def take(self, request: Request, cell: Cell) -> None:
+        """Note that `cell` has the name that it asks for.
+
+        Raises
+        ------
+        UsageError
+            If something else has it.
+        """
+        if request.name in self._session.timeline.branches:
+            message = f"{request.name!r} is the name of a branch: give this cell another name"
+            raise UsageError(message)
+        cell_id = cell.cell_id or ""
+        owner = self._owners.get(request.name)
+        if owner is not None and cell_id and owner[0] != cell_id and not request.rerun:
+            message = (
+                f"{request.name!r} is the name of another cell, {owner[1]}: give this one a name "
+                "of its own (or, if that cell is gone, take it with --rerun once)"
+            )
+            raise UsageError(message)
+        if cell_id:
+            count = cell.execution_count
+            self._owners[request.name] = (
+                cell_id,
+                "a hidden one" if count is None else f"In [{count}]",
+            )

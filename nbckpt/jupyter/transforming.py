@@ -1,0 +1,31 @@
+"""The AST transformer that IPython calls for each cell."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+
+from IPython.core.error import InputRejected
+
+from nbckpt.jupyter import notices
+from nbckpt.jupyter.cells import Cells
+
+
+class Transformer(ast.NodeTransformer):
+    """The AST transformer that IPython calls; hands each cell to `Cells`."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """What is left of the cell to run."""
+        if not isinstance(node, ast.Module):
+            return node
+        try:
+            return self._cells.visit(node)
+        except InputRejected:
+            raise
+        except Exception:  # a hook's error never breaks the user's cell
+            notices.warn("this cell runs without a checkpoint, by a defect in nbckpt:")
+            traceback.print_exc()
+            return node
