@@ -29,6 +29,8 @@ STYLE = """
 .nbckpt-diff .quiet { color: var(--jp-ui-font-color2, inherit); opacity: 0.85; }
 .nbckpt-diff details { border-top: 1px solid var(--jp-border-color2, rgba(128, 128, 128, 0.35));
   padding: 3px 0; }
+.nbckpt-diff .flat { border-top: 1px solid var(--jp-border-color2, rgba(128, 128, 128, 0.35));
+  padding: 3px 0 3px 1em; }
 .nbckpt-diff summary { cursor: pointer; }
 .nbckpt-diff summary:focus-visible { outline: 2px solid var(--jp-brand-color1, #1976d2); }
 .nbckpt-diff .inside { margin: 2px 0 6px 22px; }
@@ -84,7 +86,7 @@ def _variable(variable: VariableDifference, *, is_open: bool) -> str:
     if preview := preview_text(variable):
         inside += f"<code>{escape(preview)}</code>"
     if not inside:
-        return f"<details open><summary>{head}</summary></details>"
+        return f'<div class="flat">{head}</div>'
     opened = " open" if is_open else ""
     return f'<details{opened}><summary>{head}</summary><div class="inside">{inside}</div></details>'
 

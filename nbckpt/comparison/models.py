@@ -111,6 +111,8 @@ def _of_boosters(before: Any, after: Any, limits: Limits) -> Detail:
     else:
         old, new = (_lightgbm_told(b) for b in (before, after))
         is_same = before.model_to_string() == after.model_to_string()
+        if is_same:  # its text names the parameters; a restored booster knows them from there
+            return same("model")
     found = trees.Walk(limits).run(old, new)
     rows = [*found.rows] if is_same else [*found.rows, Row("trees", "", "other trees")]
     return _detail(rows, "" if is_same else "other trees", limits, found.count - len(found.rows))
