@@ -3,7 +3,7 @@
 // The first line of the bundle names the digest of what it was made from, so that
 // hatch_build.py can tell whether it is up to date without asking for file times.
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -60,13 +60,18 @@ if (process.argv.includes('--tests')) {
     sourcemap: 'inline'
   });
 } else {
-  await esbuild.build({
+  const target = join(here, '..', 'nbckpt', 'jupyter', 'static', 'timeline.js');
+  const built = await esbuild.build({
     ...shared,
     entryPoints: ['src/widget.ts'],
-    outfile: '../nbckpt/jupyter/static/timeline.js',
+    write: false,
     banner: { js: `// sources ${sourcesDigest()}` },
     legalComments: 'none',
     minify: true,
     target: 'es2021'
   });
+  // Renamed into place: a kernel that starts meanwhile reads the old file or the new one.
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(`${target}.new`, built.outputFiles[0].contents);
+  renameSync(`${target}.new`, target);
 }

@@ -1,6 +1,6 @@
 /** The questions to the kernel, one typed function each; the only file that knows the messages. */
 
-import { asAnswer, asDetails, asDifference, asWritten, type Check } from './checks';
+import { asAnswer, asDetails, asDifference, asWritten, checked, type Check } from './checks';
 import type { IDetails, IDifference, IWritten } from './records';
 import type { IVerbs } from './timeline/verbs';
 
@@ -116,7 +116,7 @@ export class Kernel implements IVerbs {
       this._tick();
     }, 1000);
     this._send({ id, op, args });
-    return answer.then(result => check(result, op));
+    return answer.then(result => checked(check, result, op));
   }
 
   private _tick(): void {

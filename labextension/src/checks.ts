@@ -20,41 +20,76 @@ import type {
   State
 } from './records';
 
-/** Returns `value` as a T, or throws and says where (`at`) it is something else. */
-export type Check<T> = (value: unknown, at: string) => T;
+/** Returns `value` as a T, or throws a `Mismatch`. */
+export type Check<T> = (value: unknown) => T;
 
-function refuse(at: string, wanted: string): never {
-  throw new TypeError(
-    `the kernel's nbckpt is of another version than this page: ${at} is no ${wanted}; ` +
-      'reload the page and run %timeline again'
-  );
+/** Something is not what it should be; its place is told from the inside out, and only then. */
+class Mismatch extends Error {
+  constructor(
+    readonly wanted: string,
+    public at = ''
+  ) {
+    super(wanted);
+  }
+}
+
+/** What `check` makes of `value`, or an error in one sentence that begins the place with `name`. */
+export function checked<T>(check: Check<T>, value: unknown, name: string): T {
+  try {
+    return check(value);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) {
+      throw error;
+    }
+    throw new TypeError(
+      "the kernel's nbckpt is of another version than this page: " +
+        `${name}${error.at} is no ${error.wanted}; reload the page and run %timeline again`
+    );
+  }
+}
+
+function refuse(wanted: string): never {
+  throw new Mismatch(wanted);
+}
+
+/** Add to a mismatch where it was found. */
+function inside(error: unknown, at: string): unknown {
+  if (error instanceof Mismatch) {
+    error.at = at + error.at;
+  }
+  return error;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const text: Check<string> = (value, at) => (typeof value === 'string' ? value : refuse(at, 'text'));
-const number: Check<number> = (value, at) =>
-  typeof value === 'number' && Number.isFinite(value) ? value : refuse(at, 'number');
-const flag: Check<boolean> = (value, at) =>
-  typeof value === 'boolean' ? value : refuse(at, 'boolean');
-const state: Check<State> = (value, at) =>
-  value === 'done' || value === 'failed' || value === 'partial' ? value : refuse(at, 'state');
+const text: Check<string> = value => (typeof value === 'string' ? value : refuse('text'));
+const number: Check<number> = value =>
+  typeof value === 'number' && Number.isFinite(value) ? value : refuse('number');
+const flag: Check<boolean> = value => (typeof value === 'boolean' ? value : refuse('boolean'));
+const state: Check<State> = value =>
+  value === 'done' || value === 'failed' || value === 'partial' ? value : refuse('state');
 
 /** Lists keep what is missing as empty: a kernel may have nothing to say about it. */
 function list<T>(check: Check<T>): Check<T[]> {
-  return (value, at) => {
+  return value => {
     const items = value ?? [];
     if (!Array.isArray(items)) {
-      return refuse(at, 'list');
+      return refuse('list');
     }
-    return items.map((item: unknown, index) => check(item, `${at}[${index}]`));
+    return items.map((item: unknown, index) => {
+      try {
+        return check(item);
+      } catch (error) {
+        throw inside(error, `[${index}]`);
+      }
+    });
   };
 }
 
 function or<T>(check: Check<T>, missing: T): Check<T> {
-  return (value, at) => (value === undefined || value === null ? missing : check(value, at));
+  return value => (value === undefined || value === null ? missing : check(value));
 }
 
 function optional<T>(check: Check<T>): Check<T | null> {
@@ -63,28 +98,32 @@ function optional<T>(check: Check<T>): Check<T | null> {
 
 function shaped<T>(members: { [K in keyof T]: Check<T[K]> }): Check<T> {
   const names = Object.keys(members) as (keyof T & string)[];
-  return (value, at) => {
+  return value => {
     if (!isRecord(value)) {
-      return refuse(at, 'record');
+      return refuse('record');
     }
     const made: Partial<T> = {};
     for (const name of names) {
-      made[name] = members[name](value[name], `${at}.${name}`);
+      try {
+        made[name] = members[name](value[name]);
+      } catch (error) {
+        throw inside(error, `.${name}`);
+      }
     }
     return made as T;
   };
 }
 
-const progress: Check<[number, number]> = (value, at) => {
-  const [done, total] = list(number)(value, at);
-  return done === undefined || total === undefined ? refuse(at, 'pair') : [done, total];
+const progress: Check<[number, number]> = value => {
+  const [done, total] = list(number)(value);
+  return done === undefined || total === undefined ? refuse('pair') : [done, total];
 };
 
 /** A shape comes as text or as a list of numbers. */
-const dimensions: Check<string> = (value, at) =>
-  Array.isArray(value) ? list(or(number, NaN))(value, at).join(' × ') : or(text, '')(value, at);
+const dimensions: Check<string> = value =>
+  Array.isArray(value) ? list(or(number, NaN))(value).join(' × ') : or(text, '')(value);
 
-export const asRow: Check<IRow> = shaped<IRow>({
+const asRow: Check<IRow> = shaped<IRow>({
   id: text,
   parent: optional(text),
   name: text,
@@ -192,8 +231,8 @@ const line = shaped<ILine>({ sign: text, text });
 const lines = list(line);
 
 /** Values of a path come as text; what is nothing (added, removed) as null. */
-const change: Check<[string, string, string]> = (value, at) => {
-  const [path, before, after] = list(or(text, ''))(value, at);
+const change: Check<[string, string, string]> = value => {
+  const [path, before, after] = list(or(text, ''))(value);
   return [path ?? '', before ?? '', after ?? ''];
 };
 
@@ -206,8 +245,8 @@ const detail = shaped<IDetail>({
 });
 
 /** Code and outputs come as `{lines: […]}`. */
-const body: Check<ILine[]> = (value, at) =>
-  or(shaped<{ lines: ILine[] }>({ lines }), { lines: [] })(value, at).lines;
+const body: Check<ILine[]> = value =>
+  or(shaped<{ lines: ILine[] }>({ lines }), { lines: [] })(value).lines;
 
 export const asDifference: Check<IDifference> = shaped<IDifference>({
   a: side,

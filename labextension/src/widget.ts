@@ -1,7 +1,7 @@
 /** The anywidget entry: traits → view, clicks → messages. Keeps nothing between two views. */
 
 import { Kernel } from './api';
-import { asRows, asStatus } from './checks';
+import { asRows, asStatus, checked } from './checks';
 import { TimelineView } from './timeline/view';
 
 /** The part of anywidget's model that is used here. */
@@ -29,8 +29,8 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     try {
       const older = model.get('older');
       view.show(
-        asRows(model.get('rows'), 'rows'),
-        asStatus(model.get('status'), 'status'),
+        checked(asRows, model.get('rows'), 'rows'),
+        checked(asStatus, model.get('status'), 'status'),
         typeof older === 'number' ? older : 0
       );
     } catch (error) {

@@ -1,38 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asAnswer, asDetails, asDifference, asRows, asStatus, asWritten } from '../checks';
+import { checked, asAnswer, asDetails, asDifference, asRows, asStatus, asWritten } from '../checks';
 import { row } from './histories';
 
 test('rows arrive as they were sent', () => {
   const sent = [row('a', null), row('b', 'a', { progress: [1, 5], cost_usd: 0.1 })];
 
-  assert.deepEqual(asRows(sent, 'rows'), sent);
+  assert.deepEqual(checked(asRows, sent, 'rows'), sent);
 });
 
 test('what a kernel of another version leaves out is empty', () => {
   const { tags, note, made_by, ...rest } = row('a', null);
 
-  const [read] = asRows([rest], 'rows');
+  const [read] = checked(asRows, [rest], 'rows');
 
   assert.deepEqual([read?.tags, read?.note, read?.made_by], [tags, note, made_by]);
 });
 
 test('what is wrong is named with its place and the next move', () => {
-  assert.throws(() => asRows([row('a', null), { ...row('b', 'a'), name: 5 }], 'rows'), {
+  assert.throws(() => checked(asRows, [row('a', null), { ...row('b', 'a'), name: 5 }], 'rows'), {
     message: /rows\[1\]\.name is no text; reload the page/
   });
   assert.throws(
-    () => asRows([{ ...row('a', null), state: 'running' }], 'rows'),
+    () => checked(asRows, [{ ...row('a', null), state: 'running' }], 'rows'),
     /rows\[0\]\.state/
   );
-  assert.throws(() => asRows([{ ...row('a', null), created_at: NaN }], 'rows'), /created_at/);
-  assert.throws(() => asRows({}, 'rows'), /rows is no list/);
-  assert.throws(() => asStatus(null, 'status'), /status is no record/);
+  assert.throws(
+    () => checked(asRows, [{ ...row('a', null), created_at: NaN }], 'rows'),
+    /created_at/
+  );
+  assert.throws(() => checked(asRows, {}, 'rows'), /rows is no list/);
+  assert.throws(() => checked(asStatus, null, 'status'), /status is no record/);
 });
 
 test('a shape is text, whether it comes as numbers or as text', () => {
   const variable = { name: 'x', type_name: 'ndarray', size_bytes: 1, changed: true, preview: '' };
-  const details = asDetails(
+  const details = checked(
+    asDetails,
     {
       row: row('a', null),
       variables: [
@@ -52,7 +56,8 @@ test('a shape is text, whether it comes as numbers or as text', () => {
 
 test('a difference is read with what was added and removed', () => {
   const side = { id: 'a', name: 'a' };
-  const read = asDifference(
+  const read = checked(
+    asDifference,
     {
       a: side,
       b: side,
@@ -78,7 +83,7 @@ test('a difference is read with what was added and removed', () => {
 });
 
 test('an answer to a verb may say no more than a sentence', () => {
-  assert.deepEqual(asWritten({ text: 'tagged' }, 'tag'), {
+  assert.deepEqual(checked(asWritten, { text: 'tagged' }, 'tag'), {
     text: 'tagged',
     cells: [],
     branch: null,

@@ -171,15 +171,14 @@ function calls(list: readonly ICall[], words: IWords): HTMLElement | null {
   const lines = list.slice(0, MANY).map(call => {
     const tokens = `${count(call.input_tokens ?? 0)} → ${count(call.output_tokens ?? 0)}`;
     return make('div', 'line', { role: 'row' }, [
-      make('span', 'variable', { role: 'cell' }, [call.model]),
+      make('span', 'variable', { role: 'cell' }, [
+        call.replayed ? words.__('%1 (replayed)', call.model) : call.model
+      ]),
       make('span', 'kind', { role: 'cell', title: words.__('tokens in → out') }, [tokens]),
       make('span', 'amount', { role: 'cell' }, [
         call.duration_s === null ? '' : duration(call.duration_s)
       ]),
-      make('span', 'amount', { role: 'cell' }, [
-        call.cost_usd === null ? '' : money(call.cost_usd)
-      ]),
-      make('span', 'kind', { role: 'cell' }, [call.replayed ? words.__('replayed') : ''])
+      make('span', 'amount', { role: 'cell' }, [call.cost_usd === null ? '' : money(call.cost_usd)])
     ]);
   });
   const left = list.length - lines.length;

@@ -18,7 +18,9 @@ export interface IListEvents {
 }
 
 /** Below this width a row has two lines. */
-const NARROW_PX = 480;
+const NARROW_PX = 400;
+/** Below this width not all columns are shown. */
+const MIDDLING_PX = 560;
 
 /** A listbox of checkpoints, newest on top. */
 export class ListView {
@@ -66,6 +68,7 @@ export class ListView {
       this._active = status.position ?? listed[listed.length - 1]?.id ?? null;
     }
     this._redraw();
+    this._place();
   }
 
   /** Write ages anew. */
@@ -74,13 +77,18 @@ export class ListView {
     this._rows.refill();
   }
 
-  /** The width or the size of the text has changed. */
+  /** Width or height have changed. */
   resized(width: number): void {
     if (width === this._width) {
+      this._rows.draw();
       return;
     }
+    const isMiddling = width < MIDDLING_PX && !this.isNarrowAt(width);
+    this.node.classList.toggle('nbckpt-is-middling', isMiddling);
+    this.head.classList.toggle('nbckpt-is-middling', isMiddling);
     this._width = width;
     this._redraw();
+    this._place();
   }
 
   /** Select without a click: nothing is told to the listener. */
@@ -96,7 +104,8 @@ export class ListView {
   }
 
   private _redraw(): void {
-    const count = this._listed.length;
+    const listed = this._listed;
+    const count = listed.length;
     const text = parseFloat(getComputedStyle(this.node).fontSize) || 13;
     this._line = Math.round(text * 2.15);
     const height = this.isNarrowAt(this._width) ? Math.round(text * 3.4) : this._line;
@@ -104,7 +113,8 @@ export class ListView {
     this._rows.show(
       {
         count,
-        key: index => this._at(index)?.id ?? '',
+        // Bound to this list: the next `show` asks the last one where it stood.
+        key: index => listed[count - 1 - index]?.id ?? '',
         fill: (element, index) => {
           this._fill(element, index, height);
         }
@@ -114,6 +124,15 @@ export class ListView {
     // Beside a scrollbar the columns begin further left.
     this.head.style.paddingRight = `${8 + this.node.offsetWidth - this.node.clientWidth}px`;
     this._point();
+  }
+
+  /** Scroll to where the user stands, once, as soon as there is room. */
+  private _place(): void {
+    const row = this._active === null ? undefined : this._rowOf(this._active);
+    if (!this._isPlaced && this._width > 0 && row !== undefined) {
+      this._isPlaced = true;
+      this._rows.reveal(row);
+    }
   }
 
   private _create(): HTMLElement {
@@ -231,6 +250,7 @@ export class ListView {
   private _status: IStatus | null = null;
   private _now = 0;
   private _width = 0;
+  private _isPlaced = false;
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];

@@ -78,6 +78,7 @@ export class TimelineView {
     host.append(this._root);
     this._observer = new ResizeObserver(() => this._resized());
     this._observer.observe(this._root);
+    this._observer.observe(this._list.node);
     this._timer = window.setInterval(() => this._tick(), 1000);
   }
 
@@ -125,6 +126,7 @@ export class TimelineView {
     }
     const kept = [status.position, status.head, ...this._selected].filter(id => id !== null);
     this._listed = listed(this._rows, this._filter, kept);
+    this._tellEmpty();
     this._list.show(this._listed, status, this._now());
     this._toolbar.show(status, {
       listed: this._listed.length,
@@ -137,6 +139,10 @@ export class TimelineView {
       'nbckpt-is-costly',
       this._rows.some(row => row.cost_usd)
     );
+  }
+
+  /** A list without rows gives way to a sentence. */
+  private _tellEmpty(): void {
     this._empty.hidden = this._listed.length > 0;
     this._list.node.hidden = this._listed.length === 0;
     this._list.head.hidden = this._listed.length === 0;
