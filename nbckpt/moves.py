@@ -81,11 +81,10 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
         raise CheckpointNotFoundError(message)
     if _would_lose(session, head):
         keep_unsaved(session, "before-resume")
-        head = session.timeline.head(branch) or head
     moved = _move_if_whole(session, head)
     if moved is None:
         return _fall_back(session, head, branch, is_asked_for=fallback)
-    if branch != session.branch:
+    if branch != session.branch or session.head != head:  # what was kept has moved it
         session.branch = branch
         session.move_head(head)
     note(session, "resumed", moved)
@@ -192,7 +191,11 @@ def take(
     for name in removed:
         session.namespace.pop(name, None)
     loaded.bind(session.namespace, manifest)
+    kept, replaced = session.capturer.manifest(), {*loaded.values, *removed}
     session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
+    # What stays and shared an object with what was replaced shares it no more.
+    stays = kept.keys() - replaced
+    session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
     note_seeds(session, checkpoint, loaded)
 

@@ -314,17 +314,18 @@ class History(RuleBasedStateMachine):
     @rule(data=st.data())
     def resume(self, data: st.DataObject) -> None:
         branch = self.any_branch(data)
+        head = self.heads[branch]
         _, new = self.doing(lambda: self.session.resume(branch))
-        self.resumed(branch, new)
+        self.resumed(branch, head, new)
 
-    def resumed(self, branch: str, new: set[str]) -> None:
+    def resumed(self, branch: str, head: str, new: set[str]) -> None:
         if self.position is not None or new:
             self.nothing_else(self.keeps_unsaved(new))
-        head = self.heads[branch]
         others = {n: v for n, v in copied(self.live).items() if n not in self.states[head]}
         self.moves_to(head)
         self.live |= others
         self.branch = branch
+        self.heads[branch] = head
 
     @precondition(lambda self: self.states)
     @rule(data=st.data(), n=st.integers(0, 3), step=st.booleans())
@@ -376,7 +377,7 @@ class History(RuleBasedStateMachine):
         assert self.session.branch == self.branch
         self.live, self.position, self.before = {}, None, (None, "")
         _, new = self.doing(self.session.resume)
-        self.resumed(self.branch, new)
+        self.resumed(self.branch, self.heads[self.branch], new)
 
     @precondition(lambda self: self.from_elsewhere and self.branch in self.heads)
     @rule()
