@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -18,12 +18,12 @@ from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage.blobs import Part, decode_root, names_in
-from nbckpt.storage.counting import TABLE, blobs_named, counting
+from nbckpt.storage.counting import BATCH, TABLE, blobs_named, counting
 from nbckpt.storage.disk import digest_of_file, read_at
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.journal import SUFFIX as JOURNAL
-from nbckpt.storage.packs import SUFFIX, Frame, Name, Place, find_frames, open_pack
+from nbckpt.storage.packs import HEADER, SUFFIX, Frame, Name, Place, find_frames, open_pack
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
 
@@ -96,7 +96,7 @@ class _Check:
         # Journals first: what they name was written before them, even while others go on writing.
         journals = self.journals
         records = [entry.record for entry in journals.read({})]
-        frames = self._read_packs()
+        frames = self._read_packs({r["pack"] for r in records if r["kind"] == BATCH})
         for damage in journals.damages:
             where, _, what = damage.partition(": ")
             self._tell("damaged", where, what)
@@ -123,22 +123,21 @@ class _Check:
         self.journals.read({})
         return len(self.journals.prunes) > before
 
-    def _gone(self, what: str) -> set[str]:
-        """Files that prunes took, and that journals may name all the same."""
-        return {name for prune in self.journals.prunes for name in prune.get(what, ())}
-
     def _tell(self, kind: Kind, where: str, what: str) -> None:
         self.problems.append(Problem(kind, where, what))
 
     # -- packs
 
-    def _read_packs(self) -> dict[str, list[Frame]]:
+    def _read_packs(self, named: Container[str]) -> dict[str, list[Frame]]:
         frames: dict[str, list[Frame]] = {}
         for path in sorted((self.path / "packs").glob(f"*{SUFFIX}")):
             self.packs += 1
             try:
                 frames[path.stem] = self._read_pack(path.stem)
             except FormatError as error:
+                if path.stat().st_size < HEADER.size and path.stem not in named:
+                    self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
+                    continue
                 self._tell("damaged", f"pack {path.stem}", str(error))
             except OSError as error:
                 self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
@@ -173,12 +172,12 @@ class _Check:
     def _find_batches(self, records: list[Record], frames: dict[str, list[Frame]]) -> None:
         offsets = {(pack, frame.offset) for pack, found in frames.items() for frame in found}
         for record in records:
-            if record["kind"] != "batch" or (record["pack"], record["frame"]) in offsets:
+            if record["kind"] != BATCH or (record["pack"], record["frame"]) in offsets:
                 continue
             where = f"pack {record['pack']} at offset {record['frame']}"
             if record["pack"] in frames:
                 self._tell("damaged", where, "the index of a batch")
-            elif record["pack"] in self._gone("condemned"):
+            elif record["pack"] in self.journals.gone("condemned"):
                 continue
             elif not (self.path / "packs" / f"{record['pack']}{SUFFIX}").exists():
                 self._tell("missing", where, "the whole pack")
@@ -246,7 +245,7 @@ class _Check:
 
     def _find_tables(self, records: list[Record]) -> int:
         tables = {r["file"]: r for r in records if r["kind"] == TABLE and r.get("file")}
-        folder, gone = self.path / "tables", self._gone("tables")
+        folder, gone = self.path / "tables", self.journals.gone("tables")
         tables = {n: r for n, r in tables.items() if n not in gone or (folder / n).exists()}
         for name, record in tables.items():
             self._find_table(folder / name, record)

@@ -51,6 +51,10 @@ class Journals:
         """Names of the journals that do not count: another one has what is left of them."""
         return frozenset(name for prune in self.prunes for name in prune["replaces"])
 
+    def gone(self, what: str) -> set[str]:
+        """Names of the packs (`condemned`) or `tables` that prunes took."""
+        return {name for prune in self.prunes for name in prune.get(what, ())}
+
     def serial(self, journal: str) -> int:
         """How many records of a journal were read, or known to be lost."""
         follower = self._followers.get(journal)

@@ -76,19 +76,16 @@ class Index:
                 self._search(path.stem)
             return self._found.get(name)
 
-    def begin_anew(self, pruned: Iterable[str]) -> None:
-        """Forget all places: packs are gone, and their chunks lie elsewhere.
+    def excuse(self, packs: Iterable[str]) -> None:
+        """Call it no damage that these are not there: they were pruned."""
+        self._pruned = set(packs)
 
-        Parameters
-        ----------
-        pruned
-            Packs that journals may name and that need not be there.
-        """
+    def begin_anew(self) -> None:
+        """Forget all places: packs are gone, and their chunks lie elsewhere."""
         with self._lock:
             self.damages = []
             self._unread, self._known, self._found = [], {}, {}
             self._frames, self._searched = {}, {}
-            self._pruned = set(pruned)
 
     def renew_lock(self) -> None:
         """In a forked child: no thread is left that could give the old lock back."""

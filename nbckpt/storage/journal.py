@@ -52,6 +52,12 @@ class Journal:
         """Bytes of lines that are not known to be durable."""
         return len(self._tail)
 
+    @property
+    def waiting(self) -> list[Record]:
+        """The records of these lines."""
+        texts = filter(None, map(open_line, bytes(self._tail).split(b"\n")))
+        return [record for text in texts if (record := read_text(text))]
+
     def add(self, bodies: Sequence[str]) -> None:
         """Take encoded records; `write` puts them on disk."""
         for body in bodies:

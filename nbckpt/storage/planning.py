@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from nbckpt.errors import StoreError
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
-from nbckpt.storage.counting import CHECKPOINT, TABLE, blobs_named, counting, values_of
+from nbckpt.storage.counting import BATCH, CHECKPOINT, TABLE, blobs_named, counting, values_of
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import SUFFIX, Entry, is_live
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
+from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.rewriting import (
-    BATCH,
     NAMING,
     compacted,
     corrections,
@@ -33,6 +33,13 @@ MANY_JOURNALS = 32
 class Plan:
     """What is kept of a store, and what goes.
 
+    Parameters
+    ----------
+    now
+        Seconds since the epoch.
+    unwritten
+        What a session of this process is still trying to write.
+
     Attributes
     ----------
     journals
@@ -41,17 +48,20 @@ class Plan:
         Names of the journals to replace: nobody adds to them, and every line can be read.
     kept
         Ids of checkpoints.
-    gone
+    removed
         Ids and names of those that are to go, oldest first.
     """
 
-    def __init__(self, path: Path, retention: Retention, now: float) -> None:
+    def __init__(
+        self, path: Path, retention: Retention, now: float, unwritten: Sequence[Entry] = ()
+    ) -> None:
         self._path = path
         self._now = now
         self._drop = retention.drop
         self.journals = Journals(path / "journal")
-        entries = self.journals.read({})
+        entries = [*self.journals.read({}), *unwritten]
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
+        self._live |= self._names(unwritten)
         damaged = self.journals.damaged
         self.dead = self._names(entries) - self._live - damaged
         self._index = Index(path / "packs")
@@ -65,7 +75,7 @@ class Plan:
         self._records = records
         self.kept = kept(self._before, retention, now, self._size_of, standing=self._standing())
         checkpoints = self._before.checkpoints.values()
-        self.gone = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
+        self.removed = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
         self._new = rewritten(self._before, records, self.kept, now)
 
     # -- what is kept
@@ -83,7 +93,7 @@ class Plan:
     @cached_property
     def pruned(self) -> list[str]:
         """Ids in journals that stay, or that readers know, and that do not count any more."""
-        found = {i for i, _ in self.gone}
+        found = {i for i, _ in self.removed}
         for entry in self._everything:
             record = entry.record
             if record["kind"] == CHECKPOINT and entry.journal not in self.dead:
@@ -124,27 +134,32 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        has_work = self.gone or self.packs or self.tables or self._drop
+        has_work = self.removed or self.packs or self.tables or self._drop
         return not has_work and len(self.dead) < MANY_JOURNALS
 
     def batches(self) -> list[Record]:
-        """Of each pack that dead journals name, the record of the last batch."""
+        """Of each pack that dead journals name and that is there, the record of the last batch."""
         last: dict[str, Record] = {}
+        gone = self.journals.gone("condemned")
         for entry in self._everything:
             record = entry.record
             if record["kind"] == BATCH and entry.journal in self.dead:
+                if record["pack"] in gone and not self._pack(record["pack"]).exists():
+                    continue
                 other = last.get(record["pack"])
                 if other is None or other["frame"] < record["frame"]:
                     last[record["pack"]] = record
         return list(last.values())
 
-    def gone_packs(self) -> set[str]:
-        """Packs that were pruned before, and that journals which stay may name."""
-        return {pack for prune in self.journals.prunes for pack in prune["condemned"]}
+    def gone(self, what: str) -> set[str]:
+        """Packs or tables that were pruned before, and that journals which stay name."""
+        member = {"condemned": "pack", "tables": "file"}[what]
+        stay = (e.record for e in self._everything if e.journal not in self.dead)
+        named = {r.get(member) for r in stay if r["kind"] in (BATCH, TABLE)}
+        return self.journals.gone(what) & named
 
-    def gone_tables(self) -> set[str]:
-        """The same of tables."""
-        return {name for prune in self.journals.prunes for name in prune.get("tables", ())}
+    def _pack(self, name: str) -> Path:
+        return self._path / "packs" / f"{name}{PACK_SUFFIX}"
 
     def journal(self, name: str) -> Path:
         """The path of a journal."""

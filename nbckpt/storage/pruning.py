@@ -76,11 +76,12 @@ def prune(
     now = time.time() if now is None else now
     if dry_run:
         plan = Plan(store.path, retention, now)
-        return Pruned(tuple(plan.gone), len(plan.kept), plan.freed_bytes(), dry_run=True)
+        return Pruned(tuple(plan.removed), len(plan.kept), plan.freed_bytes(), dry_run=True)
     with refused(store.path), one_at_a_time(store.path):
         store.settle()
         for _ in range(TRIES):
-            done = _Work(store, Plan(store.path, retention, now)).run()
+            plan = Plan(store.path, retention, now, store.unwritten())
+            done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
                     return done
@@ -161,13 +162,16 @@ class _Work:
                 self._mover.discard()
                 self._unnamed.unlink(missing_ok=True)
         if not is_alone:
-            left = "other sessions wrote all the time, so nothing was removed; prune again"
-            return Pruned((), len(plan.kept) + len(plan.gone), self._freed, left)
+            left = (
+                "nothing was removed: other sessions wrote all the time, or have what a full disk"
+                " refused; prune again"
+            )
+            return Pruned((), len(plan.kept) + len(plan.removed), self._freed, left)
         if not took_place:
             return None
         self._delete([*plan.old_journals(), *self._leftovers()])
         self._freed -= sum(map(_size, [self._journal, *self._mover.paths]))
-        return Pruned(tuple(plan.gone), len(plan.kept), max(self._freed, 0), self._told())
+        return Pruned(tuple(plan.removed), len(plan.kept), max(self._freed, 0), self._told())
 
     # -- beside what is there
 
@@ -193,13 +197,13 @@ class _Work:
             "kind": "prune",
             "at": time.time(),
             "replaces": sorted({*plan.dead, *plan.journals.replaced}),
-            "condemned": sorted({*(pack.name for pack in packs), *plan.gone_packs()}),
-            "tables": sorted({*(path.name for path in plan.tables), *plan.gone_tables()}),
+            "condemned": sorted({*(pack.name for pack in packs), *plan.gone("condemned")}),
+            "tables": sorted({*(path.name for path in plan.tables), *plan.gone("tables")}),
             "pruned": plan.pruned,
         }
         batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
         event = {"kind": "event", "event": "pruned", "at": time.time()}
-        event["checkpoints"] = len(plan.gone)
+        event["checkpoints"] = len(plan.removed)
         records = [first, *batches, *plan.records, event]
         data = b"".join(
             lines.seal_line(lines.encode(dict(record)), n) for n, record in enumerate(records)
@@ -216,7 +220,7 @@ class _Work:
     def _take_place(self, packs: list[Pack]) -> bool:
         """Give the new journal its name, and take away those of what goes."""
         plan = self._plan
-        more = plan.journals.read({})
+        more = [*plan.journals.read({}), *self._store.unwritten()]
         plan.require_known_writers()
         if not plan.goes_on(more):
             return False
@@ -248,7 +252,7 @@ class _Work:
         yield from (p for p in self._plan.old_journals() if p.stem in self._plan.journals.replaced)
 
     def _taken(self) -> set[str]:
-        names = {*self._plan.gone_tables(), *(path.name for path in self._plan.tables)}
+        names = {*self._plan.gone("tables"), *(path.name for path in self._plan.tables)}
         return {hidden(Path(name)).name for name in names}
 
     def _delete(self, paths: Iterable[Path]) -> None:

@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from nbckpt.errors import StoreError
 from nbckpt.model import Record, checkpoint_record
-from nbckpt.storage.counting import CHECKPOINT, counting
+from nbckpt.storage.counting import BATCH, CHECKPOINT, counting
 from nbckpt.storage.journal import PRUNE, Entry
 from nbckpt.timeline import Timeline
 
-BATCH = "batch"
 NAMING = ("head", "tag", "note")
 """Kinds that say something of a checkpoint, and nothing when it is gone."""
 

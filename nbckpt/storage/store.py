@@ -18,6 +18,7 @@ from nbckpt.errors import CaptureError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
 from nbckpt.storage.configuration import read_config, write_config
+from nbckpt.storage.counting import BATCH, TABLE
 from nbckpt.storage.folder import open_folder
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from nbckpt.storage.check import Report
 
 Job: TypeAlias = Callable[[], None]
-BATCH = "batch"
-TABLE = "table"
 BACKGROUND_NICENESS = 10
 
 
@@ -319,6 +318,11 @@ class Store:
             with suppress(StoreError):
                 self.append([]).result()
 
+    def unwritten(self) -> list[Entry]:
+        """Records of this session that the disk refuses, and that are tried again."""
+        records = enumerate(self._writer.unwritten)
+        return [Entry(0.0, self._writer.name, n, record) for n, record in records]
+
     def refresh(self) -> list[Record]:
         """The records that appeared since the last call, from all journals, oldest first.
 
@@ -427,8 +431,7 @@ class Store:
         self._journals = Journals(self.path / "journal")
         self._records, self._all, self._tables = {}, [], {}
         entries = self._read_journals()
-        prunes = self._journals.prunes
-        self._index.begin_anew(pack for prune in prunes for pack in prune["condemned"])
+        self._index.begin_anew()
         self._verified.clear()
         self._writer.begin_new_packs()
         self._take(entries)
@@ -443,6 +446,7 @@ class Store:
                 self._look_anew()
 
     def _take(self, entries: Iterable[Entry]) -> None:
+        self._index.excuse(self._journals.gone("condemned"))
         for entry in entries:
             record = entry.record
             if record["kind"] == BATCH:

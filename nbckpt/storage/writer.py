@@ -110,6 +110,12 @@ class Writer:
             self._bodies = []
             self.journal.write(durable=durable)
 
+    @property
+    def unwritten(self) -> list[Record]:
+        """Records that the disk has refused so far, or may have."""
+        bodies = [lines.read_text(body.encode()) for body in list(self._bodies)]
+        return [*self.journal.waiting, *filter(None, bodies)]
+
     def begin_new_packs(self) -> None:
         """Add no more to packs that somebody may have pruned."""
         self._batches.begin_anew()
