@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -375,3 +376,44 @@ def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, str(script)], capture_output=True, text=True, cwd=folder,
         env=environment(), check=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "import nbckpt as other\nwith other.recover(1) as a:\n{body}",
+        "from nbckpt import recover as again\nwith again(1) as a:\n{body}",
+        "import nbckpt, contextlib\nwith contextlib.suppress(KeyError), nbckpt.recover(1) as a:\n{body}",
+        "import nbckpt\nif True:\n    with nbckpt.recover(1) as a:\n    {body}",
+        "import nbckpt\nwith nbckpt.recover(1) as a:\n    with nbckpt.recover(0):\n    {body}",
+        "import nbckpt, asyncio\nwith nbckpt.recover(1) as a:\n    await asyncio.sleep(0)\n{body}",
+    ],
+)
+def test_however_it_is_written_it_is_tried_again(shell: Any, block: str) -> None:
+    run(shell, "made = []")
+
+    result = run(shell, block.format(body="    made.append(a.number); 1 / (a.number - 1)"))
+
+    assert result.success, result.error_in_exec
+    assert shell.user_ns["made"] == [2]
+
+
+def test_an_error_points_at_the_users_own_line(shell: Any) -> None:
+    run(shell, "import nbckpt")
+
+    result = run(shell, "x = 1", "with nbckpt.recover(0):", "    y = 2", "    boom()")
+
+    frames = traceback.extract_tb(result.error_in_exec.__traceback__)
+    assert frames[-1].lineno == 4
+    assert "recovery" not in frames[-1].filename
+
+
+def test_a_block_is_tried_again_with_what_was_joined_before_it(shell: Any) -> None:
+    run(shell, "%nbckpt auto cost")
+    run(shell, "import nbckpt; rows = [1]")
+
+    run(shell, "with nbckpt.recover(1) as a:", "    rows.append(2); 1 / (a.number - 1)")
+
+    assert shell.user_ns["rows"] == [1, 2]
+    first = current.session().history()[-1]
+    assert first.cell.source == "import nbckpt; rows = [1]"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
+from copy import deepcopy
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -303,3 +306,56 @@ def test_what_cannot_be_kept_of_joined_cells_is_named(
     shell.user_ns["b"].close()
 
     assert "not kept: a: socket" in capsys.readouterr().out
+
+
+POLICIES = ("on", "skip", "cost", "every 3", "every 0.02 s", "event", "event tick")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, seed: int) -> None:
+    draw = Random(seed)
+    now: dict[str, Any] = {}
+    kept: dict[str, dict[str, Any]] = {}  # the model: checkpoints are copies of a dict
+    policy = "cost"
+    run(shell, f"%nbckpt auto {policy}")
+    for n in range(60):
+        match draw.choice(
+            ["set", "set", "add", "add", "drop", "event", "keep", "go", "auto", "die"]
+        ):
+            case "set":
+                now[f"v{n % 7}"] = [n]
+                run(shell, f"v{n % 7} = [{n}]")
+            case "add" if now:
+                name = draw.choice(sorted(now))
+                now[name].append(n)
+                run(shell, f"{name}.append({n})")
+            case "drop" if now:
+                name = draw.choice(sorted(now))
+                del now[name]
+                run(shell, f"del {name}")
+            case "event":
+                current.session().event(draw.choice(["tick", "tock"]))
+            case "keep":
+                run(shell, f"%checkpoint c{n}")
+                kept[current.session().position or ""] = deepcopy(now)
+            case "go" if kept:
+                name = draw.choice(sorted(kept))
+                back = current.session().position is not None and draw.random() < 0.4
+                assert run(shell, f"%rewind {name}").success
+                if back:
+                    assert run(shell, "%rewind -").success
+                else:
+                    now = deepcopy(kept[name])
+            case "auto":
+                policy = draw.choice(POLICIES)
+                run(shell, f"%nbckpt auto {policy}")
+            case "die":
+                unload(shell)
+                shell.reset(new_session=False)
+                load(shell)
+                run(shell, f"%nbckpt auto {policy}")
+                if current.session().head is not None:
+                    assert run(shell, "%resume").success
+        found = {k: v for k, v in shell.user_ns.items() if re.fullmatch(r"v\d", k)}
+        assert found == now, (n, policy)
+    assert current.session().store.check().ok
