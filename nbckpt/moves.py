@@ -47,6 +47,10 @@ class Moved(NamedTuple):
     left: tuple[str, ...]
     took_s: float
 
+    def __repr__(self) -> str:
+        at = self.checkpoint
+        return f"<at {at.name!r} {at.id[:8]}: {len(self.came_back)} variables came back>"
+
 
 def rewind(session: Session, ref: str) -> Moved:
     """Make the namespace that of `ref`; what was there is checkpointed first.

@@ -87,6 +87,8 @@ def test_a_branch_is_moved_back_and_what_it_leaves_stays(nbckpt: Nbckpt) -> None
     nbckpt("rewind", "-")
 
     assert names(nbckpt) == ["wait", "use", "load"]
+    nbckpt("fork", "load", "other")
+    assert names(nbckpt, "main") == ["wait", "use", "load"]
 
 
 def test_a_fork_without_values_writes_no_value(nbckpt: Nbckpt, folder: Path) -> None:
@@ -219,6 +221,7 @@ def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
     [
         ("rewind laod", "did you mean 'load'"),
         ("rewind -", "there was none"),
+        ("log mian", "no branch 'mian'; did you mean 'main'"),
         ("fork load main", "branch 'main' exists"),
         ("fork load a b", "'b' is one word too many"),
         ("fork load a k=", "k=: what is behind '='"),
@@ -271,3 +274,37 @@ def test_code_that_raises_in_a_resumed_console_is_exit_status_1(folder: Path) ->
 
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stdout
+
+
+def test_a_console_on_a_damaged_head_says_so_and_falls_back_when_asked(folder: Path) -> None:
+    command(
+        folder, "resume", "-c", "y = 'the word'; get_ipython().run_line_magic('checkpoint', 'end')"
+    )
+    packs = (folder / ".nbckpt" / "packs").glob("*.pack")
+    pack = next(path for path in packs if b"the word" in path.read_bytes())
+    pack.write_bytes(pack.read_bytes().replace(b"the word", b"the wo\0d"))
+
+    refused = command(folder, "resume", "-c", "print('got', y)")
+    taken = command(folder, "resume", "--fallback", "-c", "print('got', y)")
+
+    assert refused.returncode == 3
+    assert "'y'" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert "--fallback" in refused.stderr
+    assert taken.returncode == 0
+    assert "got 2\n" in taken.stdout
+
+
+def test_a_console_reads_what_is_typed(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", "resume"],
+        cwd=folder,
+        env={**environment(), "IPYTHONDIR": str(folder / ".ipython"), "TERM": "dumb"},
+        input="print('got', k, z)\nexit\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert "got 1 3\n" in done.stdout

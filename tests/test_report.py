@@ -192,6 +192,37 @@ def test_what_is_shown_of_a_checkpoint_names_what_was_not_kept_and_why() -> None
     assert "outputs\n    printed\n    <image/png>\n    42" in text
 
 
+def test_bytes_that_variables_share_are_counted_once() -> None:
+    group = ("a", "b")
+    a = Variable("a", "shared", "value a", "list", 1_074_000_000, group=group)
+    b = Variable("b", "shared", "value b", "list", 1_074_000_000, group=group)
+    both = checkpoint("c0000000", changed={"a": a, "b": b, "x": X})
+
+    assert report.size_of(both) == 1_074_000_029
+    assert "1.07 GB" in report.log_text(timeline_of(both, main="c0000000"), "main", None, now=NOW)
+    assert "3 variables new or changed, 1.07 GB" in report.summary_of(both)
+
+
+def test_a_log_says_how_a_checkpoint_came_about() -> None:
+    timeline = timeline_of(
+        checkpoint("load0000", created_at=NOW - 9),
+        checkpoint("fork0000", "load0000", made_by="fork", created_at=NOW - 8),
+        checkpoint("hand0000", "load0000", made_by="update", tags=("best",), created_at=NOW - 7),
+        checkpoint("late0000", "hand0000", joined=(Cell("a = 1"), Cell("b = 2")), created_at=NOW),
+        main="late0000",
+        wide="fork0000",
+    )
+
+    log = report.log_text(timeline, None, "late0000", now=NOW)
+    shown = report.show_text(timeline, timeline.checkpoints["late0000"], now=NOW)
+
+    assert "values by fork" in log
+    assert "values by hand; #best" in log
+    assert "with 2 cells before" in log
+    assert "head of     main" in shown
+    assert "cells before it, kept with it\n    a = 1\n\n    b = 2" in shown
+
+
 def test_the_greeting_says_what_there_is_or_how_to_begin() -> None:
     timeline = timeline_of(checkpoint("a"), main="a")
 

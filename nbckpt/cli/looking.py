@@ -10,6 +10,7 @@ from typing import Any
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
 from nbckpt.cli.showing import DAMAGED, DONE, print_json, width
+from nbckpt.errors import BranchNotFoundError
 
 ON_A_SCREEN = 100
 """Checkpoints that a log shows where nobody asked for more."""
@@ -22,6 +23,7 @@ _QUERIES = """\
 def add(verbs: Any) -> None:
     """Declare the verbs of this room."""
     log = parsing.verb(verbs, "log", _log, "the checkpoints of the current branch, newest first")
+    log.add_argument("branch", metavar="BRANCH", nargs="?", help="by default the current one")
     log.add_argument("-a", "--all", action="store_true", help="of every branch")
     log.add_argument(
         "-n",
@@ -53,10 +55,12 @@ def add(verbs: Any) -> None:
 
 
 def _log(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, report
+    from nbckpt import as_json, forks, report
 
     session = looking_session(arguments)
-    branch = None if arguments.all else session.branch
+    branch = None if arguments.all else arguments.branch or session.branch
+    if branch is not None and arguments.branch and session.timeline.head(branch) is None:
+        raise BranchNotFoundError(forks.unknown_branch(session, branch))
     if arguments.json:
         shown = report.listed(session.timeline, branch, arguments.limit)
         print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])

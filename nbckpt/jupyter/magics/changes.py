@@ -7,20 +7,12 @@ import re
 from typing import NoReturn
 
 from nbckpt import report
-from nbckpt.errors import BranchNotFoundError, UsageError
+from nbckpt.errors import UsageError
 from nbckpt.jupyter.magics import lines
 from nbckpt.session import Session
 
 UPDATE = "%nbckpt update REF name=expression … [--as STEP]"
 _AS = re.compile(r"\s--as(?:\s+|=)(?P<quote>['\"]?)(?P<step>[\w.+-]+)(?P=quote)(?=\s|$)")
-
-
-def require_branch(session: Session, branch: str) -> None:
-    """Raise unless a branch has this name."""
-    if session.timeline.head(branch) is None:
-        there = ", ".join(map(repr, session.timeline.branches)) or "none yet"
-        message = f"no branch {branch!r}; there are {there}"
-        raise BranchNotFoundError(message)
 
 
 def tag(session: Session, line: str) -> None:

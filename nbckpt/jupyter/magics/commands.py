@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import report
-from nbckpt.errors import UsageError
+from nbckpt import forks, report
+from nbckpt.errors import BranchNotFoundError, UsageError
 from nbckpt.jupyter import autos
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
@@ -77,8 +77,8 @@ class Commands:
         session = self._session
         session.refresh()
         branch = None if everywhere else next(iter(branches), session.branch)
-        if branch is not None and branch != session.branch:
-            changes.require_branch(session, branch)
+        if branches and session.timeline.head(branches[0]) is None:
+            raise BranchNotFoundError(forks.unknown_branch(session, branches[0]))
         here, writing = session.position, session.writing.unfinished
         text = report.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, width=WIDTH
