@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from nbckpt.codecs.loading import Loading, decode
+from nbckpt.model import Cell
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
@@ -122,3 +123,27 @@ def test_a_store_of_format_1_that_is_only_read_stays_one(tmp_path: Path) -> None
     store.close()
 
     assert json.loads((path / "format.json").read_text()) == {"format": 1}
+
+
+def test_format_3_is_read(tmp_path: Path) -> None:
+    store = Store.open(shutil.copytree(DATA / "format-3", tmp_path / "s"), create=False)
+    timeline = Timeline()
+    for record in store.refresh():
+        timeline.apply(record)
+    third, fourth, fifth = timeline.checkpoints.values()
+    noise = random.Random(3).randbytes(70_000)
+
+    assert [c.name for c in (third, fourth, fifth)] == ["third", "fourth", "fifth"]
+    assert timeline.branches == {"main": fourth.id, "try": fifth.id}
+    assert (third.parent, fourth.parent) == (None, third.id)
+    assert set(third.carried) == {"old"}
+    assert (fourth.tags, fourth.joined) == (("best",), (Cell("y = 1", 3),))
+    assert (fifth.note, fifth.made_by) == ("given later", "update")
+    for n, checkpoint in enumerate((third, fourth, fifth), 2):
+        manifest = timeline.manifest(checkpoint.id)
+        old, x = (store.get_blob(manifest[name].blob) for name in ("old", "x"))
+        assert bytes(old[0]) == b"of the first one"
+        assert [bytes(part) for part in x] == [b"stream %d" % n, noise[n * 1000 :]]
+    assert store.check().problems == ()
+    assert store.damages == []
+    store.close()
