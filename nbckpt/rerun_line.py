@@ -127,26 +127,13 @@ class Line:
         """A checkpoint of the same name on this line; its values are in the store already."""
         self.begin()
         session = self.session
-        captured = session.capture(selection)
-        draft = session.draft(
-            checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
-        )
-        known = {refusal.variable for refusal in draft.refused}
-        lost = (r for r in checkpoint.refused if r.variable in set(checkpoint.bound) - known)
-        draft = replace(
-            draft,
-            key=checkpoint.key,
-            bound=checkpoint.bound,
-            in_place=checkpoint.in_place,
-            refused=(*draft.refused, *lost),
-            outputs=checkpoint.outputs,
-            passive=checkpoint.passive,
-            outside=checkpoint.outside,
-            random_in=checkpoint.random_in,
-            note=checkpoint.note,
-            joined=(*draft.joined, *joined),
-        )
-        session.commit(draft, patience_s=0.0)
+        with session.holding():
+            captured = session.capture(selection)
+            draft = session.draft(
+                checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
+            )
+            draft = _as_kept(draft, checkpoint, joined)
+            session.commit(draft, patience_s=0.0)
         return draft
 
     def restores_unreached(self, group: Sequence[Recorded]) -> bool:
@@ -155,7 +142,7 @@ class Line:
         before, then = self._manifest(group[0].since), self._manifest(checkpoint.id)
         if not is_unreached(self.session, group, before, self._live()):
             return False
-        names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
+        names = _changed(before, then)
         given = replace(
             checkpoint,
             bound=tuple(sorted(names)),
@@ -169,6 +156,32 @@ class Line:
         timeline = self.session.timeline
         known = checkpoint_id is not None and checkpoint_id in timeline.checkpoints
         return timeline.manifest(checkpoint_id) if known and checkpoint_id else {}
+
+
+def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> Checkpoint:
+    """`draft`, as a checkpoint of what the cell of `kept` did."""
+    known = {refusal.variable for refusal in draft.refused}
+    lost = (r for r in kept.refused if r.variable in set(kept.bound) - known)
+    return replace(
+        draft,
+        key=kept.key,
+        bound=kept.bound,
+        in_place=kept.in_place,
+        refused=(*draft.refused, *lost),
+        outputs=kept.outputs,
+        passive=kept.passive,
+        outside=kept.outside,
+        random_in=kept.random_in,
+        note=kept.note,
+        joined=(*draft.joined, *joined),
+    )
+
+
+def _changed(before: Manifest, then: Manifest) -> set[str]:
+    """Variables that have other values, or share objects with others of those that do not."""
+    names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
+    same = set(before) & set(then) - names
+    return names | {n for n in same if same & {*before[n].group} != same & {*then[n].group}}
 
 
 def _value(manifest: Manifest, name: str) -> str | None:

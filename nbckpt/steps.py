@@ -18,11 +18,12 @@ from typing import ClassVar, Protocol, TypeVar
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError
+from nbckpt.keeping import new_id
 from nbckpt.loops import Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, Manifest, State, checkpoint_record
 from nbckpt.selection import Selection
-from nbckpt.session import Interrupted, Session, new_id
+from nbckpt.session import Interrupted, Session
 
 Item = TypeVar("Item")
 
@@ -228,15 +229,16 @@ class Step:
         self.is_running = False
         duration = time.perf_counter() - self._began
         self.session.ran(self.tree)
-        try:
-            draft = self._draft(self._spent_s + duration, "done")
-            if outputs:
-                text = json.dumps(outputs).encode()
-                draft = replace(draft, outputs=self.session.store.put_blob([text]))
-        except StoreError as problem:
-            self._note_lost(problem)
-            raise
-        self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
+        with self.session.holding():
+            try:
+                draft = self._draft(self._spent_s + duration, "done")
+                if outputs:
+                    text = json.dumps(outputs).encode()
+                    draft = replace(draft, outputs=self.session.store.put_blob([text]))
+            except StoreError as problem:
+                self._note_lost(problem)
+                raise
+            self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
         self.session.interrupted.pop(self.request.name, None)
         self._event("ran", draft, took_s=duration)
         return draft
@@ -249,8 +251,9 @@ class Step:
         changed = set(self.key.inputs) & self.names.loads
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
         session.interrupted[self.request.name] = Interrupted(self.key, after)
-        failed = self._failed(f"{type(error).__name__}: {error}")
-        session.commit(failed)
+        with session.holding():
+            failed = self._failed(f"{type(error).__name__}: {error}")
+            session.commit(failed)
         self._event("failed", failed, took_s=failed.duration_s)
         return failed
 
@@ -315,7 +318,9 @@ class Step:
         before = self._groups_before
         stay = {n for n in before if n in now and n not in self.names.binds}
         named = stay & {*self.key.inputs, *self.names.loads}
-        found = (n for n in named if stay.intersection(before[n]) != stay.intersection(now[n].group))
+        found = (
+            n for n in named if stay.intersection(before[n]) != stay.intersection(now[n].group)
+        )
         # Where something of a group differs, the group is brought back with that.
         return {n for n in found if differing.isdisjoint({*before[n], *now[n].group})}
 
@@ -370,8 +375,9 @@ class Step:
         """Keep what the step's loops have made so far."""
         self.session.ran(self.tree)
         duration = time.perf_counter() - self._began
-        draft = self._draft(self._spent_s + duration, "partial")
-        self.session.commit(replace(draft, progress=progress, finished=finished))
+        with self.session.holding():
+            draft = self._draft(self._spent_s + duration, "partial")
+            self.session.commit(replace(draft, progress=progress, finished=finished))
 
     def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
         self.session.record_event(
