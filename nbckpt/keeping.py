@@ -1,0 +1,214 @@
+"""A live namespace and what is kept of it: what code ran there, a look, a draft, its record."""
+
+from __future__ import annotations
+
+import ast
+import secrets
+import time
+from collections.abc import Container, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbckpt import randomness
+from nbckpt.capture import Captured, Capturer
+from nbckpt.config import Settings, settings_from
+from nbckpt.digests import Digest
+from nbckpt.errors import StoreError, VariableNotFoundError
+from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
+from nbckpt.selection import Selection, missing
+from nbckpt.standing import Standing
+from nbckpt.storage.store import Store
+from nbckpt.values import ValueDigester
+
+if TYPE_CHECKING:
+    from nbckpt.joining import Joining
+
+
+class Keeping(Standing):
+    """A namespace whose states become checkpoints of a branch.
+
+    Attributes
+    ----------
+    running
+        The code of the cell that runs, where a shell tells; else None.
+    guards_blocks
+        Whether a shell tells of each cell that ran.
+    seeded
+        Random generators that somebody put where they stand.
+    """
+
+    joining: Joining
+
+    def __init__(
+        self,
+        store: Store,
+        namespace: dict[str, object],
+        notebook: str,
+        branch: str | None,
+        hidden: Container[str],
+        settings: Settings | None,
+    ) -> None:
+        super().__init__(store, notebook, branch)
+        self.namespace = namespace
+        self.settings = settings or settings_from()
+        self.capturer = Capturer(store, namespace, hidden)
+        self.running: ast.Module | None = None
+        self.guards_blocks = False
+        self.seeded: set[str] = set()
+
+    @property
+    def joined(self) -> list[Cell]:
+        """Cells that ran well since the position and were not kept by themselves."""
+        return self.joining.cells
+
+    # -- what code ran ----------------------------------------------------------------------
+
+    def ran(self, tree: ast.Module | None) -> None:
+        """Note that code ran in the namespace; None if it is not known which.
+
+        A shell says so of each cell. Without one, every call here asks for a look at everything.
+        """
+        if tree is None:
+            # In a shell it was no cell: what is quickly looked at is looked at all the same.
+            self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)
+            return
+        from nbckpt import analysis, keys
+
+        names = analysis.names_of_tree(tree)
+        self.capturer.touched(keys.touched(names, self.namespace))
+        self.capturer.bindings.ran(tree)
+        if randomness.seeds(tree, self.namespace):
+            self.seeded.update(randomness.NAMES)
+
+    def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
+        """What a step with this code depends on, here and now."""
+        from nbckpt import keys
+
+        key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+        groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
+        return key._replace(shares=tuple(", ".join(group) for group in groups))
+
+    def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
+        """Digests of live variables that are the same in every process."""
+        present = [n for n in sorted(names) if n in self.namespace]
+        return {n: ValueDigester(self.namespace).digest(self.namespace[n]) for n in present}
+
+    def random_states(self) -> dict[str, str]:
+        """Digest of each random generator's state, of those whose numbers were asked for."""
+        self.capturer.capture_random_states()
+        kept = self.capturer.manifest()
+        return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
+
+    # -- checkpoint -------------------------------------------------------------------------
+
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        vars: Iterable[str] | None = None,  # noqa: A002  # the option's name everywhere else
+        exclude: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        note: str = "",
+        sync: bool = False,
+    ) -> Checkpoint:
+        """Keep what is there now, under `name`.
+
+        Raises
+        ------
+        VariableNotFoundError
+            If `vars` names a variable that does not exist.
+        StoreError
+            If the disk refuses.
+        """
+        selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
+        self.require_names(selection)
+        self.ran(self.running)
+        began = time.time()
+        with self.holding():
+            captured = self.capture(selection)
+            draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
+            bound = tuple(sorted(captured.changed))
+            draft = replace(draft, tags=tuple(tags), note=note, bound=bound)
+            self.commit(draft, sync=sync)
+        return draft
+
+    def capture(self, selection: Selection) -> Captured:
+        """Look at what may have changed, and put what of it is selected into the store."""
+        base = self.timeline.manifest(self.position) if self.position else {}
+        return self.capturer.capture(selection, base=base)
+
+    def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
+        """Raise unless every variable that `selection` names exists or is in `known`."""
+        present = set(self.capturer.user_names())
+        for name in sorted(selection.vars or ()):
+            if name not in present and name not in known:
+                raise VariableNotFoundError(missing(name, present))
+
+    def draft(
+        self, name: str, captured: Captured, *, cell: Cell, duration_s: float, state: State = "done"
+    ) -> Checkpoint:
+        """A checkpoint of what was captured, as a change of where the namespace was."""
+        base = self.timeline.manifest(self.position) if self.position else {}
+        changed = {n: v for n, v in captured.manifest.items() if base.get(n) != v}
+        return Checkpoint(
+            id=new_id(),
+            parent=self.position,
+            name=name,
+            branch=self.branch,
+            session=self.id,
+            notebook=self.notebook,
+            created_at=time.time(),
+            duration_s=duration_s,
+            cell=cell,
+            state=state,
+            changed=changed,
+            removed=tuple(sorted(set(base) - set(captured.manifest))),
+            refused=captured.refused,
+            omitted=captured.omitted,
+            seeded=tuple(sorted(self.seeded)),
+            inherited=self.timeline.inherited(self.position),
+            joined=tuple(self.joined) if state == "done" and not captured.omitted else (),
+        )
+
+    def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:
+        """Write a checkpoint, and move the branch to it if it is done.
+
+        Returns when it is durable or, unless `sync`, after the settings' patience.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses: the checkpoint counts as failed, until the disk takes it with a
+            later one.
+        """
+        records = [checkpoint_record(checkpoint)]
+        if checkpoint.state == "done":
+            records.append(self.head_record(checkpoint))
+        written = self.append(records)
+        self.writing.follow(checkpoint, written)
+        for record in records:
+            self.timeline.apply(record)
+        if checkpoint.state == "done":
+            self.position = checkpoint.id
+            self.joining.kept(checkpoint, written)
+        patience = self.settings.patience_s if patience_s < 0 else patience_s
+        try:
+            _await(written, None if sync else patience)
+        except StoreError:
+            self.writing.settle(raised=checkpoint.id)
+            raise
+        self.writing.settle()
+        self.tell("progress" if checkpoint.state == "partial" else "checkpoint")
+
+
+def new_id() -> str:
+    """A new checkpoint's id: random, so that its first characters tell it from all others."""
+    return secrets.token_hex(10)
+
+
+def _await(written: Future[None], timeout_s: float | None) -> None:
+    try:
+        written.result(timeout_s)
+    except TimeoutError:
+        return
