@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+_CACHED = type(functools.lru_cache(lambda: None))
 _TELLING = frozenset(
     {
         "__annotations__",
@@ -53,9 +55,7 @@ def _inner(value: Any) -> Any:
         return value.__func__
     if isinstance(value, staticmethod | classmethod):
         return value.__func__
-    wrapped = getattr(value, "__wrapped__", None)
-    is_cached = not isinstance(value, FunctionType | type) and isinstance(wrapped, FunctionType)
-    return wrapped if is_cached else value
+    return value.__wrapped__ if isinstance(value, _CACHED) else value
 
 
 def _are_alike_functions(before: FunctionType, after: FunctionType) -> bool:

@@ -82,6 +82,8 @@ class Limits(NamedTuple):
         that are matched with each other; more are compared place by place.
     loaded_bytes
         A value that is not made of buffers and is larger is not loaded.
+    walk_s
+        Seconds after which no more parts of one value are compared.
     total_s
         Seconds after which no further variable is looked into.
     """
@@ -94,6 +96,7 @@ class Limits(NamedTuple):
     objects: int = 300_000
     aligned: int = 2_000
     loaded_bytes: int = 300_000_000
+    walk_s: float = 4.0
     total_s: float = 20.0
 
 

@@ -29,5 +29,15 @@ def detail(before: object, after: object, limits: Limits) -> Detail:
     >>> found.summary, found.rows
     ('1 changed', (Row(path="['lr']", before='0.1', after='0.2'),))
     """
-    details = (family(before, after, limits) for family in FAMILIES)
-    return next(found for found in details if found is not None)
+    for family in FAMILIES:
+        if found := said_by(family, before, after, limits):
+            return found
+    return Detail("unreadable", "the values refuse to be looked at")
+
+
+def said_by(family: Family, before: object, after: object, limits: Limits) -> Detail | None:
+    """What one family says; nothing where a value raises when it is asked what it is."""
+    try:
+        return family(before, after, limits)
+    except Exception:  # the next family, or `plain` in the end, says what can be said
+        return None

@@ -194,12 +194,13 @@ def _mask(one: Any, other: Any) -> Any:
 
 
 def _mask_of_categories(one: Any, other: Any) -> Any:
-    pandas = sys.modules["pandas"]
-    plain = [
-        v.astype(v.dtype.categories.dtype) if isinstance(v.dtype, pandas.CategoricalDtype) else v
-        for v in (one, other)
-    ]
     try:
-        return None if plain[0].dtype != plain[1].dtype else _mask(*plain)
-    except Exception:  # such as empty ones among whole numbers
+        plain = [_without_categories(column) for column in (one, other)]
+    except ValueError:  # empty ones among whole numbers
         return None
+    return None if plain[0].dtype != plain[1].dtype else _mask(*plain)
+
+
+def _without_categories(column: Any) -> Any:
+    is_categorical = isinstance(column.dtype, sys.modules["pandas"].CategoricalDtype)
+    return column.astype(column.dtype.categories.dtype) if is_categorical else column

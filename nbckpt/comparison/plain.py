@@ -42,6 +42,8 @@ def _gap(before: Any, after: Any) -> str:
     try:
         if isinstance(before, _TIMES) and isinstance(after, _TIMES):
             gap: Any = _minus(after, before)
+            if gap != gap:  # pandas' not-a-time
+                return ""
             return f"-{-gap}" if gap < dt.timedelta() else f"+{gap}"
         if not _is_number(before) or not _is_number(after):
             return ""

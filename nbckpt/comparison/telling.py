@@ -18,7 +18,10 @@ MEMBERS = "__dict__"
 TEXT = 500
 """Characters of a text that are looked at to tell of it."""
 
-_SCALARS_OF = ("numpy", "pandas")
+_SCALARS_OF_PANDAS = frozenset(
+    {"Timestamp", "Timedelta", "Period", "Interval", "NAType", "NaTType"}
+)
+_CONTROLS = {i: f"\\x{i:02x}" for i in (*range(9), *range(10, 32), 127)}
 _BUILTINS = frozenset({"builtins", "types", "_thread"})
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 
@@ -91,7 +94,20 @@ def _told(value: Any, depth: int) -> str:
     return f"{type_name_of(value)}({', '.join(shown + more)})"
 
 
+def printable(text: str) -> str:
+    r"""`text` with what would steer a terminal, or cannot be encoded, written out.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb\udcff")
+    'a\\x1b[31mb\\udcff'
+    """
+    return text.translate(_CONTROLS).encode("utf-8", "backslashreplace").decode()
+
+
 def _told_container(value: Any) -> str:
+    if type(value) is tuple and 0 < len(value) <= ATTRIBUTES:
+        return f"({', '.join(told(v, 30, depth=0) for v in value)}{',' * (len(value) == 1)})"
     text = preview_of(value)
     name = type_name_of(value)
     return f"{name} of {len(value)}" if text == name and isinstance(value, _CONTAINERS) else text
@@ -121,9 +137,10 @@ def is_scalar(value: object) -> bool:
     if kind in ATOMS or is_member(value):
         return True
     top = _top(kind)
-    if top in _SCALARS_OF:
-        is_plain = shape_of(value) in (None, "scalar") and not hasattr(value, "__len__")
-        return is_plain and MEMBERS not in dir(kind) and kind.__eq__ is not object.__eq__
+    if top == "pandas":
+        return kind.__name__ in _SCALARS_OF_PANDAS
+    if top == "numpy":
+        return isinstance(value, sys.modules["numpy"].generic)
     if top not in sys.stdlib_module_names or top == "__main__" or isinstance(value, _CONTAINERS):
         return False
     return kind.__eq__ is not object.__eq__ and not hasattr(value, MEMBERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import re
 from collections.abc import Iterator
@@ -13,13 +14,14 @@ from typing import Any
 from nbckpt.comparison.aligning import Stretch, stretches
 from nbckpt.comparison.alike import are_alike, members_of
 from nbckpt.comparison.details import Detail, Limits, Line, Row, same
-from nbckpt.comparison.telling import cut, told, told_apart
+from nbckpt.comparison.telling import cut, printable, told, told_apart
 from nbckpt.figures import count_text
 
 CONTEXT = 2
 """Lines shown around those that differ."""
 LONGEST = 5_000_000
 """Characters of a text whose lines are looked at."""
+_CACHED = type(functools.lru_cache(lambda: None))
 _WORD = re.compile(r"\S+")
 
 
@@ -52,9 +54,9 @@ def _of_words(before: str, after: str, limits: Limits) -> Detail:
         texts = told_apart(before, after, limits.characters)
         return Detail("text", f"{texts[0]} → {texts[1]}", (Row("", *texts),))
     changed = [s for s in found if not s.is_equal]
-    told_text = partial(cut, characters=limits.characters)
+    told_text = partial(_told_words, characters=limits.characters)
     rows = tuple(
-        Row(_words(s), told_text(" ".join(old[s.i1 : s.i2])), told_text(" ".join(new[s.j1 : s.j2])))
+        Row(_words(s), told_text(old[s.i1 : s.i2]), told_text(new[s.j1 : s.j2]))
         for s in changed[: limits.rows]
     )
     n_words = sum(max(s.i2 - s.i1, s.j2 - s.j1) for s in changed)
@@ -62,6 +64,10 @@ def _of_words(before: str, after: str, limits: Limits) -> Detail:
     if len(before) != len(after):
         summary += f", {sizes}"
     return Detail("text", summary, rows, more=len(changed) - len(rows))
+
+
+def _told_words(words: list[str], characters: int) -> str:
+    return cut(printable(" ".join(words)), characters)
 
 
 def _words(s: Stretch) -> str:
@@ -86,7 +92,7 @@ def _of_bytes(before: bytes, after: bytes, limits: Limits) -> Detail:
 def _is_code(value: object) -> bool:
     if isinstance(value, type | FunctionType | MethodType):
         return True
-    return isinstance(getattr(value, "__wrapped__", None), FunctionType)
+    return isinstance(value, _CACHED)
 
 
 def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
@@ -98,6 +104,8 @@ def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
         return Detail("code", _counted(lines, more), lines=lines, more=more)
     if are_alike(before, after):
         return same("code")
+    if isinstance(before, type) and before.__qualname__ != getattr(after, "__qualname__", ""):
+        return Detail("code", f"{told(before)} → {told(after)}")
     if isinstance(before, type) and isinstance(after, type):
         return _of_members(before, after, limits)
     if old is None or new is None:
@@ -119,7 +127,7 @@ def _of_members(before: type, after: type, limits: Limits) -> Detail:
 
 def source_of(value: Any) -> str | None:
     """The source of a function or class, as it stands in its cell; None if that is not known."""
-    value = getattr(value, "__wrapped__", value)
+    value = value.__wrapped__ if isinstance(value, _CACHED) else value
     value = value.__func__ if isinstance(value, MethodType) else value
     codes = list(_codes(value))
     for code in codes:
@@ -193,7 +201,7 @@ def line_diff(before: str, after: str, limits: Limits) -> tuple[tuple[Line, ...]
         lines += changes[:room]
         more += len(changes) - len(changes[:room])
         lines += [Line(" ", t) for t in new[s.j2 : s.j2 + 1]] if room > len(changes) else []
-    return tuple(Line(s, cut(t, limits.line_characters)) for s, t in lines), more
+    return tuple(Line(s, cut(printable(t), limits.line_characters)) for s, t in lines), more
 
 
 def _counted(lines: tuple[Line, ...], more: int) -> str:

@@ -6,6 +6,7 @@ What a value's own `__eq__` says is not asked: what differs inside it is what is
 from __future__ import annotations
 
 import operator
+import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import compress
 from types import ModuleType
@@ -15,13 +16,14 @@ from nbckpt.comparison import arrays, frames, texts
 from nbckpt.comparison.aligning import Stretch, ends, stretches
 from nbckpt.comparison.details import Detail, Limits, Row, same
 from nbckpt.comparison.parts import Missing, Parts, Step, keyed, parts_of
-from nbckpt.comparison.telling import is_equal, is_scalar, told, told_apart
+from nbckpt.comparison.telling import ELLIPSIS, is_equal, is_scalar, told, told_apart
 from nbckpt.describe import type_name_of
 from nbckpt.figures import count_text
 
 ONE = Limits(rows=1, lines=0, objects=50_000, compared_bytes=100_000_000)
 """For an array or a frame that is a part of something else."""
 
+PATH_CHARACTERS = 120
 Leaf = Callable[[Any, Any, Limits], Detail | None]
 LEAVES: tuple[Leaf, ...] = (frames.detail, arrays.detail, texts.detail)
 
@@ -86,6 +88,7 @@ class Walk:
 
     def run(self, before: Any, after: Any) -> Walk:
         """Compare all there is, in order, up to the limit."""
+        until = time.monotonic() + self.limits.walk_s
         waiting = [iter([Place(before, after, None, None)])]
         while waiting and not self.is_cut:
             place = next(waiting[-1], None)
@@ -93,7 +96,9 @@ class Walk:
                 waiting.pop()
                 continue
             self.seen += 1
-            self.is_cut = self.seen >= self.limits.objects
+            self.is_cut = self.seen >= self.limits.objects or (
+                self.seen % 256 == 0 and time.monotonic() > until
+            )
             waiting.append(self._compare(place))
         return self
 
@@ -132,7 +137,11 @@ class Walk:
 
     def _of_leaf(self, before: Any, after: Any) -> Detail | None:
         for leaf in LEAVES if type(before) not in _PLAIN else ():
-            if found := leaf(before, after, ONE):
+            try:
+                found = leaf(before, after, ONE)
+            except Exception:  # what a value may raise when it is asked what it is
+                continue
+            if found:
                 return found
         return None
 
@@ -175,6 +184,8 @@ class Walk:
         start, stop = ends(old, new) if _are_flat(old, new) else (0, 0)
         rest = Stretch(False, start, len(old) - stop, start, len(new) - stop)
         limit = self.limits.aligned
+        if rest.i2 - rest.i1 == rest.j2 - rest.j1 == 1:
+            return [rest]
         keys = [_keys(old[rest.i1 : rest.i2]), _keys(new[rest.j1 : rest.j2])]
         found = None
         if keys[0] is not None and keys[1] is not None:
@@ -199,9 +210,17 @@ class Walk:
             texts = ["" if v is Missing else told(v, room) for v in (before, after)]
         else:
             texts = list(told_apart(before, after, room))
-        if how is not None and how.kind != "text":
+        if how is not None and (how.lines or how.kind in ("array", "frame")):
             texts[1] = f"{texts[1]} ({how.summary})"
-        self.rows.append(Row(place.path(), *texts))
+        self.rows.append(Row(_cut_path(place.path()), *texts))
+
+
+def _cut_path(path: str) -> str:
+    """A path without its middle if it is long."""
+    if len(path) <= PATH_CHARACTERS:
+        return path
+    half = PATH_CHARACTERS // 2 - 1
+    return f"{path[:half]} {ELLIPSIS} {path[-half:]}"
 
 
 _PLAIN = (dict, list, tuple, set)

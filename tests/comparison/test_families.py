@@ -475,3 +475,43 @@ def test_numbers_and_changes_of_type_are_told_in_a_line(
 
     assert not found.is_same
     assert summary is None or found.summary == summary
+
+
+class Evasive:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+class Nobody:
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise ValueError
+
+
+@pytest.mark.parametrize("kind", [Evasive, Nobody])
+def test_values_that_refuse_to_be_looked_at_raise_nothing(kind: Any) -> None:
+    assert told(kind(), kind()).kind in ("tree", "unreadable")
+    assert told([kind(), 1], [kind(), 2]).rows
+
+
+def test_a_walk_ends_after_its_time() -> None:
+    from unittest.mock import MagicMock
+
+    found = told(MagicMock(), MagicMock(), Limits(walk_s=0.2))
+
+    assert "the rest was not compared" in found.summary
+
+
+def test_what_would_steer_a_terminal_is_written_out() -> None:
+    found = told("a\nb\x1b[31m\n", "a\nc\x1b[31m\n")
+
+    assert [line.text for line in found.lines][-2:] == ["b\\x1b[31m", "c\\x1b[31m"]
+
+
+def test_times_of_pandas_are_told_with_their_difference() -> None:
+    pd = pytest.importorskip("pandas")
+
+    found = told(pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-03"))
+
+    assert found.summary == "2024-01-01 00:00:00 → 2024-01-03 00:00:00 (+2 days 00:00:00)"
+    assert told([pd.NA, pd.NaT], [pd.NA, pd.NaT]).is_same
