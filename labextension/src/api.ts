@@ -1,7 +1,8 @@
 /** The questions to the kernel, one typed function each; the only file that knows the messages. */
 
-import { asAnswer, asDetails, asDifference, asWritten, checked, type Check } from './checks';
+import { asAnswer, asDetails, asDifference, asWritten } from './checks';
 import type { IDetails, IDifference, IWritten } from './records';
+import { checked, type Check } from './shapes';
 import type { IVerbs } from './timeline/verbs';
 
 /** Seconds without a sign of life after which a reading question is given up. */

@@ -19,100 +19,21 @@ import type {
   IWritten,
   State
 } from './records';
+import {
+  flag,
+  isRecord,
+  list,
+  number,
+  optional,
+  or,
+  refuse,
+  shaped,
+  text,
+  type Check
+} from './shapes';
 
-/** Returns `value` as a T, or throws a `Mismatch`. */
-export type Check<T> = (value: unknown) => T;
-
-/** Something is not what it should be; its place is told from the inside out, and only then. */
-class Mismatch extends Error {
-  constructor(
-    readonly wanted: string,
-    public at = ''
-  ) {
-    super(wanted);
-  }
-}
-
-/** What `check` makes of `value`, or an error in one sentence that begins the place with `name`. */
-export function checked<T>(check: Check<T>, value: unknown, name: string): T {
-  try {
-    return check(value);
-  } catch (error) {
-    if (!(error instanceof Mismatch)) {
-      throw error;
-    }
-    throw new TypeError(
-      "the kernel's nbckpt is of another version than this page: " +
-        `${name}${error.at} is no ${error.wanted}; reload the page and run %timeline again`
-    );
-  }
-}
-
-function refuse(wanted: string): never {
-  throw new Mismatch(wanted);
-}
-
-/** Add to a mismatch where it was found. */
-function inside(error: unknown, at: string): unknown {
-  if (error instanceof Mismatch) {
-    error.at = at + error.at;
-  }
-  return error;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const text: Check<string> = value => (typeof value === 'string' ? value : refuse('text'));
-const number: Check<number> = value =>
-  typeof value === 'number' && Number.isFinite(value) ? value : refuse('number');
-const flag: Check<boolean> = value => (typeof value === 'boolean' ? value : refuse('boolean'));
 const state: Check<State> = value =>
   value === 'done' || value === 'failed' || value === 'partial' ? value : refuse('state');
-
-/** Lists keep what is missing as empty: a kernel may have nothing to say about it. */
-function list<T>(check: Check<T>): Check<T[]> {
-  return value => {
-    const items = value ?? [];
-    if (!Array.isArray(items)) {
-      return refuse('list');
-    }
-    return items.map((item: unknown, index) => {
-      try {
-        return check(item);
-      } catch (error) {
-        throw inside(error, `[${index}]`);
-      }
-    });
-  };
-}
-
-function or<T>(check: Check<T>, missing: T): Check<T> {
-  return value => (value === undefined || value === null ? missing : check(value));
-}
-
-function optional<T>(check: Check<T>): Check<T | null> {
-  return or<T | null>(check, null);
-}
-
-function shaped<T>(members: { [K in keyof T]: Check<T[K]> }): Check<T> {
-  const names = Object.keys(members) as (keyof T & string)[];
-  return value => {
-    if (!isRecord(value)) {
-      return refuse('record');
-    }
-    const made: Partial<T> = {};
-    for (const name of names) {
-      try {
-        made[name] = members[name](value[name]);
-      } catch (error) {
-        throw inside(error, `.${name}`);
-      }
-    }
-    return made as T;
-  };
-}
 
 const progress: Check<[number, number]> = value => {
   const [done, total] = list(number)(value);
@@ -262,7 +183,8 @@ export const asDifference: Check<IDifference> = shaped<IDifference>({
   ),
   code: body,
   outputs: body,
-  same: or(number, 0)
+  same: or(number, 0),
+  remarks: list(text)
 });
 
 export const asWritten: Check<IWritten> = shaped<IWritten>({

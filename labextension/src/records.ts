@@ -149,6 +149,8 @@ export interface IDifference {
   outputs: ILine[];
   /** Number of variables that are equal. */
   same: number;
+  /** What else has to be said. */
+  remarks: string[];
 }
 
 export interface ICellRun {

@@ -1,7 +1,8 @@
 /** The anywidget entry: traits → view, clicks → messages. Keeps nothing between two views. */
 
 import { Kernel } from './api';
-import { asRows, asStatus, checked } from './checks';
+import { asRows, asStatus } from './checks';
+import { checked } from './shapes';
 import { TimelineView } from './timeline/view';
 
 /** The part of anywidget's model that is used here. */

@@ -136,6 +136,32 @@ def test_the_listbox_points_at_its_active_option(timeline: Timeline) -> None:
     expect(active).to_have_attribute("aria-setsize", "300")
 
 
+def test_rows_stand_in_the_page_as_they_do_on_the_screen(timeline: Timeline) -> None:
+    rows = histories.large(300)
+    timeline.begin(rows, status("x000299"))
+    in_page = "[...document.querySelectorAll('.nbckpt-Timeline-row')].map(row => row.dataset.name)"
+
+    timeline.set(rows=[*rows, row("new", "x000010", "new")])
+    expect(timeline.row("new")).to_be_visible()
+    assert timeline.page.evaluate(in_page) == timeline.names
+    for top in (3000, 2900, 5000, 100):
+        timeline.page.evaluate(f"document.querySelector('[role=listbox]').scrollTop = {top}")
+        timeline.page.wait_for_timeout(50)
+        assert timeline.page.evaluate(in_page) == timeline.names
+
+
+def test_the_host_leaves_keys_to_all_that_can_have_the_focus(timeline: Timeline) -> None:
+    timeline.begin()
+    timeline.row("a5").click()
+    expect(timeline.part("details")).to_be_visible()
+    timeline.part("fork").click()
+
+    without = timeline.page.locator(
+        ":is(button, input, summary, [tabindex]):not([data-lm-suppress-shortcuts=true])"
+    )
+    expect(without).to_have_count(0)
+
+
 def test_new_checkpoints_leave_selection_place_and_focus(timeline: Timeline) -> None:
     rows = histories.large(300)
     timeline.begin(rows, status("x000299"))

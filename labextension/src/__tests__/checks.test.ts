@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checked, asAnswer, asDetails, asDifference, asRows, asStatus, asWritten } from '../checks';
+import { asAnswer, asDetails, asDifference, asRows, asStatus, asWritten } from '../checks';
+import { checked } from '../shapes';
 import { row } from './histories';
 
 test('rows arrive as they were sent', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isPng } from '../timeline/details';
-import { readFork } from '../timeline/forms';
+import { readFork } from '../timeline/fork';
 import { ENGLISH } from '../timeline/words';
 
 function read(branch: string, ...pairs: [string, string][]): unknown {

@@ -45,7 +45,8 @@ export function comparisonOf(difference: IDifference, words: IWords): HTMLElemen
         )
       : null,
     lined(words.__('Code'), difference.code),
-    lined(words.__('Output'), difference.outputs)
+    lined(words.__('Output'), difference.outputs),
+    ...difference.remarks.map(remark => make('p', 'hint', {}, [remark]))
   ]);
 }
 
@@ -128,7 +129,9 @@ function previews({ a, b }: IVariableDifference): HTMLElement[] {
 }
 
 function detail(one: IDetail, words: IWords): HTMLElement[] {
-  const cells = one.rows.map(([path, before, after]) =>
+  // A row without a path says what the summary says.
+  const rows = one.rows.filter(([path]) => path !== '');
+  const cells = rows.map(([path, before, after]) =>
     make('div', 'line', { role: 'row' }, [
       make('span', 'variable', { role: 'cell', title: path }, [path]),
       make('span', 'before', { role: 'cell', title: before }, [before]),

@@ -2,7 +2,15 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An element with classes, attributes and children; what is null is left out. */
+/** What can have the focus. */
+const FOCUSABLE: ReadonlySet<string> = new Set(['button', 'input', 'summary']);
+
+/**
+ * An element with classes, attributes and children; what is null is left out.
+ *
+ * JupyterLab and Notebook read keys before the page does, except where the element that has the
+ * focus says otherwise itself.
+ */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   classes: string,
@@ -13,6 +21,9 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   element.className = styled(classes);
   for (const [name, value] of Object.entries(attributes)) {
     element.setAttribute(name, value);
+  }
+  if (FOCUSABLE.has(tag) || 'tabindex' in attributes) {
+    element.setAttribute('data-lm-suppress-shortcuts', 'true');
   }
   element.append(...children.filter(child => child !== null));
   return element;

@@ -118,8 +118,8 @@ export class Pane {
     const facts = [
       words.__('on %1', row.branch),
       moment(row.created_at),
-      row.duration_s === null ? '' : words.__('took %1', duration(row.duration_s)),
-      row.size_bytes === null ? '' : words.__('%1 added', bytes(row.size_bytes)),
+      !row.duration_s ? '' : words.__('took %1', duration(row.duration_s)),
+      !row.size_bytes ? '' : words.__('%1 added', bytes(row.size_bytes)),
       row.calls > 0 ? words._n('%1 model call', '%1 model calls', row.calls) : '',
       row.cost_usd ? money(row.cost_usd) : '',
       stateText(row, words),

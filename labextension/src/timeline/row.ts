@@ -44,10 +44,10 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
     make('span', 'figures', {}, [
       make('span', 'age', { title: moment(row.created_at) }, [age(row.created_at, look.now)]),
       make('span', 'duration', { title: words.__('How long the cell ran') }, [
-        row.duration_s === null ? '' : duration(row.duration_s)
+        row.duration_s ? duration(row.duration_s) : ''
       ]),
       make('span', 'size', { title: words.__('What it added to the store') }, [
-        row.size_bytes === null ? '' : bytes(row.size_bytes)
+        row.size_bytes ? bytes(row.size_bytes) : ''
       ]),
       make('span', 'cost', { title: words.__('Price of its model calls') }, [
         row.cost_usd ? money(row.cost_usd) : ''

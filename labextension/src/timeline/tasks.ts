@@ -3,7 +3,8 @@
 import type { IRow, IWritten } from '../records';
 import { cellsOf } from './cells';
 import { button } from './dom';
-import { forkForm, rerunForm, rewindForm, textForm, type IForkRequest } from './forms';
+import { forkForm, type IForkRequest } from './fork';
+import { rerunForm, rewindForm, textForm } from './forms';
 import type { Notice } from './notice';
 import type { Pane } from './pane';
 import type { Reader } from './reader';

@@ -113,13 +113,20 @@ export class VirtualRows {
         this._elements.delete(key);
       }
     }
-    for (const [key, index] of wanted) {
-      this._place(key, index);
+    let next = this._space.firstChild;
+    for (const [key, index] of [...wanted].sort(([, one], [, other]) => one - other)) {
+      const element = this._place(key, index);
+      // In the page as on the screen: those who listen to the list hear it in this order.
+      if (element === next) {
+        next = element.nextSibling;
+      } else {
+        this._space.insertBefore(element, next);
+      }
     }
     this._stale = false;
   }
 
-  private _place(key: string, index: number): void {
+  private _place(key: string, index: number): HTMLElement {
     let element = this._elements.get(key);
     const known = element !== undefined;
     if (!element) {
@@ -128,13 +135,13 @@ export class VirtualRows {
       element.style.left = '0';
       element.style.right = '0';
       this._elements.set(key, element);
-      this._space.append(element);
     }
     if (!known || this._stale) {
       element.style.height = `${this._rowHeight}px`;
       element.style.top = `${index * this._rowHeight}px`;
       this._listing.fill(element, index);
     }
+    return element;
   }
 
   private _keyAt(index: number): string | null {
