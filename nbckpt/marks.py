@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import UsageError
+from nbckpt.folding import MICROSECOND
 from nbckpt.model import Checkpoint, Record
 from nbckpt.records import note_record, tag_record
-from nbckpt.timeline import MICROSECOND
 
 if TYPE_CHECKING:
     from nbckpt.session import Session

@@ -1,0 +1,150 @@
+"""Records folded into a graph of checkpoints, branches and what is written on them. Pure.
+
+They come in as journals give them, in any order; times and ids are theirs. Of a record only what
+places it is looked at when it comes; the rest when it is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from nbckpt.branches import Branches
+from nbckpt.lineage import Lineage
+from nbckpt.model import Checkpoint, Record
+from nbckpt.owners import Owners
+from nbckpt.places import Places
+
+MICROSECOND = 1e-6
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Folding = TypeVar("_Folding", bound="Folding")
+
+
+def alone(
+    method: Callable[Concatenate[_Folding, _P], _T],
+) -> Callable[Concatenate[_Folding, _P], _T]:
+    """`method`, while no other thread is in one: a view asks while cells run."""
+
+    @wraps(method)
+    def call(self: _Folding, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+class Folding:
+    """What all records together say.
+
+    Attributes
+    ----------
+    checkpoints
+        Id → checkpoint, in the order in which they came.
+    revision
+        Grows with every record that changed something.
+    lock
+        Held by each method; by a caller for answers that belong together.
+    """
+
+    checkpoints: Mapping[str, Checkpoint]
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self.lock = threading.RLock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._places = Places()
+        self.checkpoints = self._places.checkpoints
+        self._lineage = Lineage()
+        self._branches = Branches(self._lineage)
+        self._owners = Owners(self._places.records, self._lineage)
+        self._pruned: set[str] = set()
+        self._latest = 0.0
+
+    # -- folding
+
+    @alone
+    def clear(self, *, but: Container[str] = ()) -> None:
+        """Forget everything, so that all records can be folded anew.
+
+        Parameters
+        ----------
+        but
+            Ids of checkpoints that stay: those that no reader can be given yet.
+        """
+        places = self._places
+        whys = {i: str(places.records[i]["error"]) for i in places.refused}
+        kept = [r for i, r in {**places.records, **places.refused}.items() if i in whys or i in but]
+        moves = self._branches.moves_to({record["id"] for record in kept})
+        self._begin()
+        self.revision += 1
+        for record in (*kept, *moves):
+            self.apply(record)
+        for i, why in whys.items():
+            self._places.refuse(i, why)
+
+    @alone
+    def apply(self, record: Record) -> None:
+        """Take in one record; kinds that are not the timeline's are ignored.
+
+        Applying a record again changes nothing, and neither does another order of the same ones.
+        """
+        match record.get("kind"):
+            case "checkpoint":
+                changed = self._add(record)
+            case "head" | "drop":
+                changed = self._branches.add(record)
+                self._latest = max(self._latest, record.get("at") or 0.0)
+            case "tag":
+                changed = self._label(record, self._places.labels.tag(record))
+            case "note":
+                changed = self._label(record, self._places.labels.note(record))
+            case "prune":
+                changed = self._prune(record.get("pruned", ()))
+            case "refused":
+                changed = self._places.refuse(record["checkpoint"], record["reason"])
+            case "written":
+                changed = self._places.trust(record["checkpoint"])
+            case _:
+                return
+        self.revision += changed
+
+    @alone
+    def later_than_all(self, now: float) -> float:
+        """A time for a new record: `now`, but later than each move, tag and note that came."""
+        return max(now, self._latest + MICROSECOND)
+
+    def _add(self, record: Record) -> bool:
+        checkpoint_id = record["id"]
+        if checkpoint_id in self._pruned or not self._places.is_news(record):
+            return False
+        if checkpoint_id in self.checkpoints:
+            self._remove(checkpoint_id)
+        self._places.add(record)
+        is_late = self._lineage.add(checkpoint_id, record.get("parent"))
+        if is_late:  # another session's clock
+            self._owners.forget()
+        self._branches.has_come(checkpoint_id, is_late=is_late)
+        return True
+
+    def _remove(self, checkpoint_id: str) -> None:
+        self._places.remove(checkpoint_id)
+        self._lineage.remove(checkpoint_id)
+        self._branches.changed()
+        self._owners.forget()
+
+    def _prune(self, ids: Iterable[str]) -> bool:
+        new = set(ids) - self._pruned
+        self._pruned |= new
+        for checkpoint_id in new & self.checkpoints.keys():
+            self._remove(checkpoint_id)
+        return bool(new)
+
+    def _label(self, record: Record, changed: bool) -> bool:
+        self._latest = max(self._latest, record.get("at") or 0.0)
+        self._places.checkpoints.forget(record["checkpoint"])
+        return changed
