@@ -54,6 +54,10 @@ class Listing:
 
     def list(self, limit: int = MOST) -> Listed:
         """The newest checkpoints of all branches, and how many older ones there are."""
+        with self._session.timeline.lock:  # of one moment: another thread may be at work
+            return self._list(limit)
+
+    def _list(self, limit: int) -> Listed:
         timeline = self._session.timeline
         ids = timeline.log(None)
         heads: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ waits for it, and a cell of a millisecond does not send a thousand rows.
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
 import weakref
@@ -38,6 +39,8 @@ class Views:
         self._listing = Listing(cells.session)
         self._views: weakref.WeakSet[View] = weakref.WeakSet()
         self._pushing = threading.Lock()
+        # ipykernel 7.0 to 7.3 send nothing from a thread that has no cell's context.
+        self._context = contextvars.copy_context()
         self._has_failed = False
         self._throttle = Throttle(self._push)
         self._turns = turns.Turns(cells.shell, lambda: self.panel.is_open, self._throttle.ask)
@@ -98,15 +101,18 @@ class Views:
             return
         with self._pushing:
             try:
-                listed, status = self.now()
-                for view in list(self._views):
-                    view.show(listed, status)
+                self._context.run(self._show)
             except Exception as error:  # a view never breaks the kernel; the next prompt says it
                 if not self._has_failed:
                     self._has_failed = True
                     news = self.cells.session.writing.news
                     text = f"by a defect in nbckpt: {type(error).__name__}: {error}"
                     news.append(f"%timeline no longer shows all that happens, {text}")
+
+    def _show(self) -> None:
+        listed, status = self.now()
+        for view in list(self._views):
+            view.show(listed, status)
 
     def _busy(self, listed: Listed) -> dict[str, Any] | None:
         """What runs: its checkpoint's name, or its first line, and how far its loop came."""

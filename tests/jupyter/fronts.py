@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.kernels import Kernel
 
 Message = dict[str, Any]
@@ -50,6 +52,9 @@ class Front:
     def use_subshell(self) -> None:
         """Send the widget's messages to a subshell, as JupyterLab does."""
         client = self.kernel.client
+        info = client.kernel_info(reply=True, timeout=30)["content"]
+        if "kernel subshells" not in info.get("supported_features", ()):
+            pytest.skip("this ipykernel has no subshells")
         request = client.session.msg("create_subshell_request", {})
         client.control_channel.send(request)
         while True:
