@@ -12,13 +12,13 @@ from math import prod
 from typing import Any, TypeAlias
 
 from nbckpt.comparison.details import Detail, Limits, Row, same, share_text
-from nbckpt.comparison.telling import is_equal, is_scalar, told
+from nbckpt.comparison.elements import differing
+from nbckpt.comparison.telling import told
 from nbckpt.describe import type_name_of
 from nbckpt.figures import count_text
 
 BLOCK = 1 << 19
 """Elements: small enough to stay in a processor's cache from one pass to the next."""
-WITH_NAN = "fcmM"
 NUMERIC = "biufc"
 
 Block: TypeAlias = tuple[slice, ...]
@@ -206,51 +206,6 @@ def _blocks(shape: tuple[int, ...], size: int) -> Iterator[Block]:
     whole = tuple(slice(0, n) for n in shape[1:])
     for start in range(0, shape[0], step):
         yield slice(start, min(start + step, shape[0])), *whole
-
-
-def differing(one: Any, other: Any) -> Any:
-    """Which elements of two arrays of one shape differ; not-a-number equals itself."""
-    numpy = sys.modules["numpy"]
-    if isinstance(one, numpy.ma.MaskedArray) or isinstance(other, numpy.ma.MaskedArray):
-        masks = numpy.ma.getmaskarray(one), numpy.ma.getmaskarray(other)
-        values = differing(numpy.ma.getdata(one), numpy.ma.getdata(other))
-        return (masks[0] != masks[1]) | (values & ~masks[0] & ~masks[1])
-    if one.dtype.names or other.dtype.names:
-        return _differing_fields(one, other)
-    if one.dtype.hasobject or other.dtype.hasobject:
-        pairs = zip(one.ravel(), other.ravel(), strict=True)
-        return numpy.array([not _is_equal_object(x, y) for x, y in pairs], bool).reshape(one.shape)
-    try:
-        unequal = numpy.asarray(one != other)
-    except TypeError:  # numbers and texts
-        return numpy.ones(one.shape, bool)
-    if one.dtype.kind in WITH_NAN and other.dtype.kind in WITH_NAN and unequal.any():
-        unequal &= ~((one != one) & (other != other))  # not-a-number
-    return unequal
-
-
-def _differing_fields(one: Any, other: Any) -> Any:
-    numpy = sys.modules["numpy"]
-    unequal = numpy.zeros(one.shape, bool)
-    if one.dtype.names != other.dtype.names:
-        return ~unequal
-    for name in one.dtype.names:
-        parts = one[name], other[name]
-        if parts[0].shape != parts[1].shape:
-            return numpy.ones(one.shape, bool)
-        mask = differing(*parts)
-        unequal |= (
-            mask.any(axis=tuple(range(one.ndim, mask.ndim))) if mask.ndim > one.ndim else mask
-        )
-    return unequal
-
-
-def _is_equal_object(one: Any, other: Any) -> bool:
-    if is_scalar(one) and is_scalar(other):
-        return is_equal(one, other)
-    from nbckpt.comparison import trees
-
-    return trees.are_equal(one, other)
 
 
 def _note(found: Compared, one: Any, other: Any, mask: Any, where: _Place) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbckpt.comparison import arrays
 from nbckpt.comparison.columns import (
     Columns,
     Key,
@@ -15,6 +14,7 @@ from nbckpt.comparison.columns import (
     rows_text,
 )
 from nbckpt.comparison.details import Limits
+from nbckpt.comparison.elements import differing
 from nbckpt.comparison.telling import told
 from nbckpt.figures import count_text
 
@@ -174,7 +174,7 @@ def _mask(one: Any, other: Any) -> Any:
     numpy, pandas = sys.modules["numpy"], sys.modules["pandas"]
     if isinstance(one.dtype, numpy.dtype) and isinstance(other.dtype, numpy.dtype):
         if one.dtype.kind != "O" and other.dtype.kind != "O":
-            return arrays.differing(one.to_numpy(), other.to_numpy())
+            return differing(one.to_numpy(), other.to_numpy())
         inferred = {pandas.api.types.infer_dtype(s, skipna=True) for s in (one, other)}
         if len(inferred) > 1 or inferred & _ONE_BY_ONE or "mixed" in next(iter(inferred)):
             return None
