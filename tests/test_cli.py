@@ -14,6 +14,11 @@ from nbckpt.cli import main
 from nbckpt.session import Session
 from tests.running import environment, texts_of, write_notebook
 
+VERBS = (
+    "run", "log", "show", "diff", "sql", "check", "rewind", "fork", "switch", "update", "rerun",
+    "resume", "tag", "note", "prune", "config", "demo",
+)  # fmt: skip
+
 
 @pytest.fixture
 def kept(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Session:
@@ -248,7 +253,7 @@ def test_help_and_version_come_without_anything_heavy() -> None:
     )
 
     assert done.stdout.splitlines()[-2:] == [f"nbckpt {__version__}", "heavy []"]
-    for verb in ("run", "log", "show", "sql", "check", "demo"):
+    for verb in VERBS:
         assert f"\n    {verb} " in done.stdout
 
 

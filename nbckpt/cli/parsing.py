@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbckpt.storage.store import Store
 
 STORE = "by default NBCKPT_STORE, or .nbckpt here"
-REF = "a name, NAME@2, the beginning of an id, a branch, ~2, or - (before the last rewind)"
+REF = "a name, NAME@2, the beginning of an id, a branch, a tag, ~2, or - (before the last rewind)"
 VALUES = """\
 An expression is Python, evaluated with the variables of REF: k=5, 'names=["a", "b"]', k=k+1;
 a text needs quotes of its own: 'name="a b"'."""

@@ -192,8 +192,7 @@ class Completion:
         return list(self._session.timeline.branches)
 
     def _tags(self) -> list[str]:
-        tags = getattr(self._session.timeline, "tags", list)
-        return list(tags())
+        return self._session.timeline.tags()
 
     def _ids(self, start: str) -> list[str]:
         if len(start) < SHORTEST_ID:

@@ -64,11 +64,12 @@ def test_what_fits_is_offered_and_nothing_else(kept: Any, text: str, lines: list
 
 
 def test_checkpoints_come_first_and_the_newest_of_them(kept: Any) -> None:
-    assert offered(kept, "%rewind ")[:4] == [
+    assert offered(kept, "%rewind ") == [
         "%rewind use",
         "%rewind load",
         "%rewind main",
         "%rewind wide",
+        "%rewind best",
     ]
 
 

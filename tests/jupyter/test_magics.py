@@ -118,6 +118,10 @@ def test_tags_and_notes_are_shown_in_the_log(kept: Any, capsys: pytest.CaptureFi
     assert "tagged 'use' with 'best', 'small'" in out
     assert '#best; it is "good" so far' in out
 
+    run(kept, "%rewind best")
+
+    assert "z" not in kept.user_ns
+
 
 def test_the_log_of_all_branches_tells_what_was_forked_and_what_was_left(
     kept: Any, capsys: pytest.CaptureFixture[str]
