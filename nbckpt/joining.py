@@ -98,10 +98,6 @@ class Joining:
         self._ran = [ran for ran in self._ran if not any(ran.cell is cell for cell in done)]
         self._costs.follow(written)
 
-    def known(self, cells: Sequence[Cell]) -> None:
-        """Join these no longer: where the session stands now they are named already."""
-        self._ran = [ran for ran in self._ran if not any(ran.cell is cell for cell in cells)]
-
     def forget(self) -> None:
         """Join nothing any more: the namespace has become another one."""
         self._ran, self._lost_s = [], 0.0

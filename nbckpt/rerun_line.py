@@ -7,12 +7,16 @@ difference on, what is made and what is restored beside it goes on a line of its
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from nbckpt import forks, moves
 from nbckpt.effects import reproduce
+from nbckpt.errors import StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest
+from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded, made_between
+from nbckpt.records import event_record
 from nbckpt.selection import Selection
 from nbckpt.session import Session
 from nbckpt.unreached import is_unreached
@@ -28,15 +32,12 @@ class Line:
         Whether a branch was made for it.
     is_begun
         Whether something differs from the line that is followed.
-    between
-        Cells that run before the checkpoint that is next, and are joined to it.
     """
 
     session: Session
     plan: Plan
     is_new: bool = False
     is_begun: bool = False
-    between: tuple[Cell, ...] = ()
 
     def begin(self) -> None:
         """Be on a branch that nothing else is ahead on, from now on."""
@@ -52,14 +53,12 @@ class Line:
     def note(self, kind: str, **members: object) -> None:
         """Have the history know of this rerun, so that another one can go on."""
         session = self.session
-        session.record_event(
-            kind,
-            checkpoint=session.position,
-            branch=session.branch,
-            origin=self.plan.origin,
-            line=self.plan.line,
-            **members,
-        )
+        members |= {"checkpoint": session.position, "branch": session.branch}
+        members |= {"origin": self.plan.origin, "line": self.plan.line}
+        written = session.append([event_record(kind, session.id, members)])
+        # The next rerun looks for it in the store; what the disk refuses it takes up later.
+        with suppress(StoreError, TimeoutError):
+            written.result(session.settings.patience_s)
 
     def stand(
         self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
@@ -73,11 +72,7 @@ class Line:
         """
         if self.is_there_already(checkpoint):
             return checkpoint
-        if checkpoint.parent != self.session.position:
-            return self.keep_again(checkpoint, selection, joined)
-        self.session.joining.known(self.between)
-        self.session.stand_on(checkpoint)
-        return checkpoint
+        return self.keep_again(checkpoint, selection, joined)
 
     def is_there_already(self, checkpoint: Checkpoint) -> bool:
         """Whether the namespace is that of a checkpoint of the line; if so, stand on it."""
@@ -115,11 +110,12 @@ class Line:
         ids = (self.plan.start.id, checkpoint.id)
         if self.is_begun or not all(is_ancestor(i, self.plan.line) for i in ids):
             return False  # what is made goes on a line of its own, from there on
-        timeline = self.session.timeline
-        live, kept = self._live(), timeline.manifest(checkpoint.id)
-        others = set(live) - set(kept) - set(checkpoint.omitted)
-        others -= {refusal.variable for refusal in checkpoint.refused}
-        return not others and all(_value(live, n) == v.value for n, v in kept.items())
+        live, kept = self._live(), self._manifest(checkpoint.id)
+        left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
+        # Numbers that nobody seeded are other ones each time, and nobody asked for them.
+        left_out |= NAMES - self.session.seeded
+        names = {*live, *kept} - left_out
+        return all(_tied(live, name) == _tied(kept, name) for name in names)
 
     def keep_again(
         self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
@@ -182,6 +178,12 @@ def _changed(before: Manifest, then: Manifest) -> set[str]:
     names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
     same = set(before) & set(then) - names
     return names | {n for n in same if same & {*before[n].group} != same & {*then[n].group}}
+
+
+def _tied(manifest: Manifest, name: str) -> tuple[str, tuple[str, ...]] | None:
+    """The value of a variable, and with which others it shares objects."""
+    variable = manifest.get(name)
+    return None if variable is None else (variable.value, variable.group)
 
 
 def _value(manifest: Manifest, name: str) -> str | None:

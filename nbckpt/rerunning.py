@@ -86,7 +86,6 @@ class Rerunning:
 
     async def _all(self, group: list[Recorded]) -> None:
         """What one checkpoint stands for: the cells that were joined to it, and its own."""
-        self.line.between = tuple(piece.cell for piece in group if piece.kind == "joined")
         if self.error is None and self.restores and (rows := self._unreached(group)):
             self.cells += rows
             return

@@ -265,7 +265,9 @@ def test_a_loop_that_stopped_in_a_rerun_goes_on(shell: Any) -> None:
 
     assert states(done) == {"loop": "run"}
     assert shell.user_ns["made"] == [0, 5, 10, 15, 20, 25]
-    assert Path("log").read_text() == "012345" + "0123" + "345"
+    log = Path("log").read_text()
+    assert log.startswith("012345" + "0123")
+    assert log[10:].lstrip("12") == "345"  # quick items may run again
 
 
 # -- errors ---------------------------------------------------------------------------------------
