@@ -43,7 +43,7 @@ def table_text(
     width
         Characters that there is room for: the widest columns are cut to fit. None: no limit.
     """
-    texts = [[" ".join(text.split()) for text in row] for row in rows]
+    texts = [[_on_a_line(text) for text in row] for row in rows]
     used = [i for i in range(len(columns)) if columns[i].always or any(row[i] for row in texts)]
     shown = [columns[i] for i in used]
     grid = [[c.title for c in shown], *([row[i] for i in used] for row in texts)]
@@ -51,6 +51,11 @@ def table_text(
     if width is not None:
         widths = _fitted(widths, width)
     return "\n".join(_line(shown, row, widths) for row in grid)
+
+
+def _on_a_line(text: str) -> str:
+    # Spaces stay where there is no line end: the lanes of a graph stand where they stand.
+    return text if text.isprintable() else " ".join(text.split())
 
 
 def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:

@@ -80,6 +80,12 @@ def test_a_table_is_cut_to_the_width_and_its_numbers_end_at_one_place() -> None:
     assert lines[2] == "日本  123 kB  b"
 
 
+def test_the_spaces_of_a_graph_stay_and_line_ends_become_spaces() -> None:
+    text = table_text([Column(""), Column("name")], [["  o", "a\n  b"], ["o─╯", "c"]])
+
+    assert text == "     name\n  o  a b\no─╯  c"
+
+
 def test_a_column_in_which_nothing_stands_is_left_out() -> None:
     columns = [Column("a"), Column("b"), Column("c", always=True)]
 
@@ -140,6 +146,22 @@ def test_a_log_shows_a_branch_newest_first_and_where_it_stands() -> None:
         "name id branch made took size changed remarks",
         "● train train000 main 1 min ago 1.5 s 44 MB df #t",
         "○ load load0000 2 h ago 1.5 s 29 B x look here",
+    ]
+
+
+def test_what_was_forked_stands_in_a_lane_of_its_own() -> None:
+    timeline = timeline_of(
+        checkpoint("load0000", created_at=NOW - 9),
+        checkpoint("wide0000", "load0000", created_at=NOW - 8),
+        main="load0000",
+        wide="wide0000",
+    )
+
+    lines = report.log_text(timeline, None, "load0000", now=NOW).splitlines()
+
+    assert [line.partition("0000")[0] for line in lines[1:]] == [
+        "  ○  wide  wide",
+        "●─╯  load  load",
     ]
 
 
