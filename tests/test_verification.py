@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nbckpt.session import Session
-from nbckpt.verification import NAME, Sweep, Verifier
+from nbckpt.sweeping import NAME, Sweep
+from nbckpt.verification import Verifier
 
 
 def swept(verifier: Verifier) -> Sweep:

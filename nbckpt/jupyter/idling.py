@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.idle import IdleClock
 from nbckpt.jupyter.retaining import Retaining
-from nbckpt.verification import NAME, Sweep, Verifier
+from nbckpt.sweeping import NAME, Sweep
+from nbckpt.verification import Verifier
 
 if TYPE_CHECKING:
     import asyncio

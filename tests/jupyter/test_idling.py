@@ -14,7 +14,7 @@ import nbckpt
 from nbckpt.current import session as current
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
-from nbckpt.verification import NAME
+from nbckpt.sweeping import NAME
 from tests.jupyter.test_cells import run
 from tests.kernels import Kernel, Ran
 
