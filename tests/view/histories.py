@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
-NOW = 1_760_000_000.0
+NOW = time.time()
 Row = dict[str, Any]
 
 

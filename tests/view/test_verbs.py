@@ -82,6 +82,7 @@ def test_a_running_verb_waits_for_the_cell_and_holds_the_buttons(timeline: Timel
 
     expect(timeline.part("notice")).to_contain_text("rewound at last")
     expect(timeline.part("rewind")).to_be_enabled()
+    expect(timeline.part("rewind")).to_be_focused()
 
 
 def test_who_does_not_want_to_wait_goes_on(timeline: Timeline) -> None:

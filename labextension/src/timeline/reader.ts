@@ -11,6 +11,8 @@ import type { IWords } from './words';
 
 /** Arrow keys pass over rows; only where they rest is the kernel asked. */
 const REST_MS = 90;
+/** A loop that runs changes its checkpoint four times a second. */
+const CHANGED_MS = 700;
 /** Details that are remembered, for going to and fro. */
 const REMEMBERED = 60;
 
@@ -46,7 +48,10 @@ export class Reader {
       if (moved) {
         this._wait();
       }
-      this._timer = window.setTimeout(() => void this._fetch(rows, mark, turn), REST_MS);
+      this._timer = window.setTimeout(
+        () => void this._fetch(rows, mark, turn),
+        moved ? REST_MS : CHANGED_MS
+      );
     }
   }
 

@@ -89,10 +89,10 @@ export class TimelineView {
 
   /** Draw anew, oldest row first; selection, scroll position, focus and an open form stay. */
   show(rows: readonly IRow[], status: IStatus, older: number): void {
+    this._skew = skew(this._skew, this._status, status);
     this._rows = rows;
     this._status = status;
     this._older = older;
-    this._skew = Date.now() / 1000 - status.now;
     this._relist();
     if (this._revealing !== null) {
       this._reveal(this._revealing);
@@ -234,9 +234,17 @@ export class TimelineView {
     }
   }
 
+  /** What is disabled loses the focus; it has it again afterwards, unless the user went elsewhere. */
   private _disable(disabled: boolean): void {
+    const page = this._root.getRootNode() as Document | ShadowRoot;
+    const focused = page.activeElement;
+    if (disabled) {
+      this._focused = this._root.contains(focused) ? (focused as HTMLElement) : null;
+    }
     this._pane.disabled = disabled;
-    this._root.classList.toggle('nbckpt-is-doing', disabled);
+    if (!disabled && (focused === null || focused === document.body)) {
+      this._focused?.focus();
+    }
   }
 
   private _tick(): void {
@@ -280,6 +288,21 @@ export class TimelineView {
   private _subject: readonly IRow[] = [];
   private _choosing: string | null = null;
   private _revealing: string | null = null;
+  private _focused: HTMLElement | null = null;
   /** By how many seconds this clock is ahead of the kernel's. */
   private _skew = 0;
+}
+
+/**
+ * By how many seconds this clock is ahead of the kernel's.
+ *
+ * The first status may be hours old: the page was reloaded. Then a kernel that seems to be behind is
+ * taken to be as late as its word; only later ones arrive as they are said.
+ */
+function skew(known: number, last: IStatus | null, next: IStatus): number {
+  const ahead = Date.now() / 1000 - next.now;
+  if (last === null) {
+    return Math.min(0, ahead);
+  }
+  return last.now === next.now ? known : ahead;
 }
