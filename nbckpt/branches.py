@@ -106,6 +106,11 @@ class Branches:
             self._shown = {**self._heads, **self._uncontained()}
         return self._shown
 
+    def named(self) -> dict[str, str]:
+        """Name of each branch, shown or not → id of its head."""
+        self._settle()
+        return {**self._overtaken, **self._heads}
+
     def is_taken(self, name: str) -> bool:
         """Whether a name is that of a branch, shown or not."""
         self._settle()

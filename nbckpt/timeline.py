@@ -29,6 +29,11 @@ class Timeline(Folding):
         return {name: head for name, tip in tips.items() if (head := self._standing(tip))}
 
     @alone
+    def named_tips(self) -> dict[str, str]:
+        """The same with the overtaken tips that another branch contains, which are not shown."""
+        return self._branches.named()
+
+    @alone
     def is_branch(self, name: str) -> bool:
         """Whether a branch has this name, or had it and was overtaken."""
         return self._branches.is_taken(name)

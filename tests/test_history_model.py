@@ -32,9 +32,12 @@ from hypothesis.stateful import (
 
 from nbckpt import randomness
 from nbckpt.errors import BranchExistsError, CheckpointNotFoundError, UsageError
+from nbckpt.looks import Look
 from nbckpt.model import Cell
+from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
+from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from tests.running import environment
 
@@ -109,6 +112,7 @@ class History(RuleBasedStateMachine):
         self.heads: dict[str, str] = {}
         self.tags: dict[str, list[str]] = {}
         self.notes: dict[str, str] = {}
+        self.loose: set[str] = set()  # kept by a tag, or because a session stands there
         self.branch = "main"
         self.position: str | None = None
         self.before: tuple[str | None, str] = (None, "")
@@ -364,6 +368,71 @@ class History(RuleBasedStateMachine):
         self.session.note(target, text)
         self.notes[target] = text
 
+    # -- what goes, and what must not
+
+    @precondition(lambda self: self.states)
+    @rule(keep=st.integers(1, 3), is_elsewhere=st.booleans())
+    def prune(self, keep: int, is_elsewhere: bool) -> None:
+        must_stay = {*self.session.timeline.branches.values(), *self.heads.values()}
+        must_stay |= {i for i, tags in self.tags.items() if tags}
+        gone = self.pruned(Retention(keep_last=keep), is_elsewhere=is_elsewhere)
+        assert not gone & must_stay
+
+    @precondition(lambda self: self.states)
+    @rule(data=st.data(), is_elsewhere=st.booleans())
+    def drop(self, data: st.DataObject, is_elsewhere: bool) -> None:
+        branch = self.any_branch(data)
+        if branch == self.branch:
+            return
+        del self.heads[branch]
+        must_stay = {*self.heads.values()} | {i for i, tags in self.tags.items() if tags}
+        gone = self.pruned(Retention(drop=(branch,)), is_elsewhere=is_elsewhere)
+        assert not gone & must_stay
+        tagged = {i for i, tags in self.tags.items() if tags}
+        left = self.states.keys() - self.reachable()  # on no branch any more
+        firm = {*tagged, *self.loose, self.position}
+        assert all(any(self.descends(newer, i) for newer in firm) for i in left)
+        self.loose |= left
+
+    def pruned(self, retention: Retention, *, is_elsewhere: bool) -> set[str]:
+        """The checkpoints that went, here or in another session."""
+        if is_elsewhere:
+            self.session.wait()
+            other = Store.open(self.session.store.path)
+            answer = prune(other, retention)
+            other.close()
+        else:
+            answer = prune(self.session.store, retention)
+        assert not answer.left
+        self.session.refresh()
+        gone = {checkpoint for checkpoint, _ in answer.checkpoints}
+
+        def nearest(checkpoint: str | None) -> str | None:
+            while checkpoint in gone:
+                checkpoint = self.parents[checkpoint]
+            return checkpoint
+
+        self.position = nearest(self.position)
+        self.before = (nearest(self.before[0]), self.before[1])
+        kept = self.parents.keys() - gone
+        self.parents = {i: nearest(self.parents[i]) for i in kept}
+        for table in (self.states, self.tags, self.notes):
+            for checkpoint in gone & table.keys():
+                del table[checkpoint]
+        return gone
+
+    def reachable(self) -> set[str]:
+        """What is on a branch."""
+        timeline = self.session.timeline
+        return {i for tip in timeline.branches.values() for i in timeline.line(tip)}
+
+    @precondition(lambda self: self.states)
+    @rule(data=st.data())
+    def look(self, data: st.DataObject) -> None:
+        target = self.any_id(data)
+        values = Look(self.session, self.session.get(target)).values
+        assert told(dict(values))["values"] == told(self.states[target])["values"]
+
     # -- new processes
 
     @precondition(lambda self: self.branch in self.heads)
@@ -429,8 +498,9 @@ class History(RuleBasedStateMachine):
     @invariant()
     def every_checkpoint_is_reachable(self) -> None:
         timeline = self.session.timeline
-        reachable = {i for tip in timeline.branches.values() for i in timeline.line(tip)}
-        assert reachable == set(self.states)
+        reachable = self.reachable()
+        assert reachable <= self.states.keys()
+        assert self.states.keys() - reachable <= self.loose
         for checkpoint in self.states:
             assert timeline.resolve(checkpoint, branch=self.branch).id == checkpoint
 

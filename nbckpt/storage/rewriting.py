@@ -10,6 +10,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nbckpt.errors import StoreError
+from nbckpt.folding import MICROSECOND
 from nbckpt.model import Record, checkpoint_record
 from nbckpt.storage.counting import BATCH, CHECKPOINT, counting
 from nbckpt.storage.journal import PRUNE, Entry
@@ -104,12 +105,14 @@ def corrections(
 ) -> list[Record]:
     """Moves and drops after which the branches are those from before, without the dropped ones."""
     wanted = {n: tip for n, tip in before.branches.items() if n not in drop and tip in kept}
-    found = dict(after.branches)
+    found, at = after.named_tips(), after.later_than_all(at)
+    # All that differ lose their names before one gets another: an overtaken tip would keep one.
+    gone = {name for name, tip in found.items() if wanted.get(name) != tip}
     records: list[Record] = [
-        {"kind": "drop", "branch": name, "at": at} for name in {*drop, *(found.keys() - wanted)}
+        {"kind": "drop", "branch": name, "at": at} for name in sorted({*drop, *gone})
     ]
     records += [
-        {"kind": "head", "branch": name, "checkpoint": tip, "at": at}
+        {"kind": "head", "branch": name, "checkpoint": tip, "at": at + MICROSECOND}
         for name, tip in wanted.items()
         if found.get(name) != tip
     ]
