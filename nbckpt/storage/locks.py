@@ -125,6 +125,8 @@ class Holds:
         if fd is not None and os.fstat(fd).st_nlink:
             return fd
         if fd is not None:  # somebody deleted the file: a lock on it would be seen by nobody
+            del self._fds[name]
+            self._is_shared = False
             os.close(fd)
         self._fds[name] = fd = open_lock(self._folder / name)
         return fd

@@ -7,7 +7,7 @@ import dataclasses
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,13 +18,12 @@ from nbckpt.errors import CaptureError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
 from nbckpt.storage.configuration import read_config, write_config
-from nbckpt.storage.counting import BATCH, TABLE
 from nbckpt.storage.folder import open_folder
-from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import PRUNE, Entry
+from nbckpt.storage.journal import Entry
+from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.packs import Name, Place
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -64,8 +63,6 @@ class Store:
     ----------
     path
         The folder.
-    generation
-        Grows when it was seen that somebody pruned: what was folded from records is stale then.
     holds
         Keeps prunes away while this process relies on what is there.
     """
@@ -74,15 +71,9 @@ class Store:
         self.path = path
         self._verified: set[Name] = set()
         self._index = Index(path / "packs")
-        self._journals = Journals(path / "journal")
+        self._known = Known(path, self._index, self._verified)
         self._reader = self._reading(self._find)
         self._relied_on = self._reading(self._find_durable)
-        self.generation = 0
-        self._records: dict[str, list[Record]] = {}
-        self._all: list[Record] = []
-        self._unseen: list[Record] = []
-        self._tables: dict[Digest, Record] = {}
-        self._looked = False
         self._closed = False
         self._begin_writing()
 
@@ -106,6 +97,11 @@ class Store:
         return cls(path)
 
     @property
+    def generation(self) -> int:
+        """Grows when it is seen that somebody pruned: what was folded from records is stale."""
+        return self._known.generation
+
+    @property
     def tables(self) -> Path:
         """The folder of the Parquet files."""
         return self.path / "tables"
@@ -113,7 +109,7 @@ class Store:
     @property
     def damages(self) -> list[str]:
         """A sentence for each line or index that was met and cannot be read."""
-        return [*self._journals.damages, *self._index.damages]
+        return [*self._known.damages, *self._index.damages]
 
     def config_text(self) -> str | None:
         """What its `config.json` holds; None if there is none."""
@@ -145,8 +141,8 @@ class Store:
         self._refuse_if_closed()
         self._writes = True
         with self.writing(until_committed=True):
-            if not self._looked:
-                self._look()  # so that what other sessions stored is not stored again
+            if not self._known.has_looked:
+                self._known.look()  # so that what other sessions stored is not stored again
             return self._writer.put_blob(parts)
 
     def get_blob(self, digest: Digest) -> list[memoryview]:
@@ -243,7 +239,7 @@ class Store:
 
     def has_table(self, digest: Digest) -> bool:
         """Whether it is known what became of the table of this value."""
-        return digest in self._tables
+        return digest in self._known.tables
 
     # -- records
 
@@ -329,24 +325,19 @@ class Store:
         The first call gives all. Own records come as soon as they are durable. What cannot be
         read is named in `damages`, and the rest is still given.
         """
-        with self._read_lock:
-            self._look()
-            records, self._unseen = self._unseen, []
-        return records
+        return self._known.news()
 
     def table(self, digest: Digest) -> Record | None:
         """The newest record of what became of the table of a value."""
-        return self._tables.get(digest)
+        return self._known.tables.get(digest)
 
     def records(self, kind: str) -> Sequence[Record]:
         """All records of a kind that were seen so far, oldest first; not to be changed."""
-        return self._records.get(kind, ())
+        return self._known.of_kind(kind)
 
     def all_records(self) -> list[Record]:
         """All records that count now, those of prunes first."""
-        with self._read_lock:
-            self._look()
-            return list(self._all)
+        return self._known.all()
 
     def check(self) -> Report:
         """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
@@ -373,12 +364,12 @@ class Store:
 
     def _begin_writing(self) -> None:
         """Become a session of one's own: at the beginning, and in a forked child."""
-        self._read_lock = threading.RLock()
-        self.holds = Holds(self.path, self._look)
+        self.holds = Holds(self.path, self._known.look)
         self._within = threading.local()
         self._writes = False
         self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
         self._writer = Writer(self.path, self._index, self._verified)
+        self._known.begin(self._writer)
         self._commits: Worker[_Commit] = Worker(
             "nbckpt-commit", _committing(self._writer, self.holds)
         )
@@ -402,65 +393,13 @@ class Store:
     def _find(self, name: Name) -> Place | None:
         place = self._writer.find(name) or self._index.find(name)
         if place is None:
-            self._look()
+            self._known.look()
             place = self._index.search(name)
         return place
 
-    def _look(self) -> None:
-        """Take in what is new in all journals."""
-        with self._read_lock:
-            entries = self._read_journals()
-            if self._looked and any(entry.record["kind"] == PRUNE for entry in entries):
-                self._look_anew()
-                pruning = self._journals.pruning
-                entries = [e for e in entries if e.journal not in pruning or _places(e.record)]
-            else:
-                self._take(entries)
-            self._unseen += [e.record for e in entries if e.record["kind"] != BATCH]
-            self._looked = True
-
-    def _read_journals(self) -> list[Entry]:
-        own = self._writer.journal
-        return self._journals.read({own.path.stem: own.readable_bytes})
-
-    def _look_anew(self) -> None:
-        """Take in all that counts after a prune, and forget the rest.
-
-        Who only follows what is new gets what it has not seen, and what places checkpoints again.
-        """
-        self._journals = Journals(self.path / "journal")
-        self._records, self._all, self._tables = {}, [], {}
-        entries = self._read_journals()
-        self._index.begin_anew()
-        self._verified.clear()
-        self._writer.begin_new_packs()
-        self._take(entries)
-        self.generation += 1
-
-    def _look_again(self) -> None:
-        """A pack is gone: know where its chunks lie now."""
-        with self._read_lock:
-            generation = self.generation
-            self._look()
-            if generation == self.generation:
-                self._look_anew()
-
-    def _take(self, entries: Iterable[Entry]) -> None:
-        self._index.excuse(self._journals.gone("condemned"))
-        for entry in entries:
-            record = entry.record
-            if record["kind"] == BATCH:
-                self._index.expect(Batch(record["pack"], record["frame"]))
-                continue
-            if record["kind"] == TABLE:
-                self._tables[record["value"]] = record
-            self._records.setdefault(record["kind"], []).append(record)
-            self._all.append(record)
-
     def _reading(self, find: Callable[[Name], Place | None]) -> Reader:
-        return Reader(
-            self.path / "packs", find, self._verified, self._index.forget, self._look_again
-        )
+        look_again, forget = self._known.look_again, self._index.forget
+        return Reader(self.path / "packs", find, self._verified, forget, look_again)
 
     def _find_durable(self, name: Name) -> Place | None:
         """The place of a chunk that new records may rely upon."""
@@ -489,11 +428,6 @@ class Store:
         if self._closed:
             message = f"the store {self.path} is closed; open it again"
             raise StoreError(message)
-
-
-def _places(record: Record) -> bool:
-    """Whether a record says something of where checkpoints stand, and not what happened."""
-    return record["kind"] in (PRUNE, "checkpoint", "head", "tag", "note", "drop")
 
 
 def _committing(writer: Writer, holds: Holds) -> Callable[[list[_Commit]], None]:

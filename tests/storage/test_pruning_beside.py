@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import os
 import shutil
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -260,3 +262,18 @@ def test_a_damaged_value_is_left_as_it_is_with_all_packs(session: Session) -> No
 
     assert "no pack was touched" in pruned.left
     assert pack.exists()
+
+
+def test_a_store_that_is_forgotten_ends_its_threads_and_holds(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "s")
+    store.append([{"kind": "event", "at": 1.0}]).result()
+    forgotten = weakref.ref(store)
+
+    del store
+    for _ in range(100):
+        gc.collect()
+        if forgotten() is None:
+            break
+        time.sleep(0.01)  # the thread that wrote may not have let go of it yet
+
+    assert forgotten() is None

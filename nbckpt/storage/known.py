@@ -1,0 +1,134 @@
+"""What journals have said so far: everybody's records, and where their chunks lie."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nbckpt.digests import Digest
+from nbckpt.model import Record
+from nbckpt.storage.counting import BATCH, CHECKPOINT, TABLE
+from nbckpt.storage.following import Journals
+from nbckpt.storage.index import Index
+from nbckpt.storage.journal import PRUNE, Entry
+from nbckpt.storage.packs import Batch, Name
+from nbckpt.storage.writer import Writer
+
+PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
+"""Kinds of records that say where checkpoints stand, and not what happened."""
+
+
+class Known:
+    """Records as they come in, until somebody prunes and all of them come in anew.
+
+    Parameters
+    ----------
+    index
+        Learns where chunks lie.
+    verified
+        Chunks whose bytes are known to be right; cleared when they lie elsewhere.
+
+    Attributes
+    ----------
+    generation
+        How often it was seen that somebody pruned.
+    tables
+        Value → the newest record of what became of its table.
+    has_looked
+        Whether the journals were read.
+    """
+
+    def __init__(self, path: Path, index: Index, verified: set[Name]) -> None:
+        self.generation = 0
+        self.tables: dict[Digest, Record] = {}
+        self.has_looked = False
+        self._folder = path / "journal"
+        self._index = index
+        self._verified = verified
+        self._journals = Journals(self._folder)
+        self._by_kind: dict[str, list[Record]] = {}
+        self._all: list[Record] = []
+        self._unseen: list[Record] = []
+
+    def begin(self, writer: Writer) -> None:
+        """Follow the session that `writer` is of; anew in a forked child."""
+        self._lock = threading.RLock()
+        self._writer = writer
+
+    @property
+    def damages(self) -> list[str]:
+        """A sentence for each line that was met and cannot be read."""
+        return self._journals.damages
+
+    def look(self) -> None:
+        """Take in what is new in all journals."""
+        with self._lock:
+            entries = self._read()
+            if self.has_looked and any(entry.record["kind"] == PRUNE for entry in entries):
+                self._show(entries)
+                self._begin_anew()
+                return
+            self._take(entries)
+            self._show(entries)
+            self.has_looked = True
+
+    def look_again(self) -> None:
+        """A pack is gone: know where its chunks lie now."""
+        with self._lock:
+            generation = self.generation
+            self.look()
+            if generation == self.generation:
+                self._begin_anew()
+
+    def news(self) -> list[Record]:
+        """The records that were not given before, oldest first."""
+        with self._lock:
+            self.look()
+            records, self._unseen = self._unseen, []
+        return records
+
+    def all(self) -> list[Record]:
+        """All records that count."""
+        with self._lock:
+            self.look()
+            return list(self._all)
+
+    def of_kind(self, kind: str) -> Sequence[Record]:
+        """Those of a kind that were seen so far."""
+        return self._by_kind.get(kind, ())
+
+    def _read(self) -> list[Entry]:
+        own = self._writer.journal
+        return self._journals.read({own.path.stem: own.readable_bytes})
+
+    def _begin_anew(self) -> None:
+        before, self._journals = self._journals, Journals(self._folder)
+        self._by_kind, self._all, self.tables = {}, [], {}
+        entries = self._read()
+        self._index.begin_anew()
+        self._verified.clear()
+        self._writer.begin_new_packs()
+        self._take(entries)
+        self._show(entry for entry in entries if entry.serial >= before.serial(entry.journal))
+        self.generation += 1
+
+    def _take(self, entries: Iterable[Entry]) -> None:
+        self._index.excuse(self._journals.gone("condemned"))
+        for entry in entries:
+            record = entry.record
+            if record["kind"] == BATCH:
+                self._index.expect(Batch(record["pack"], record["frame"]))
+                continue
+            if record["kind"] == TABLE:
+                self.tables[record["value"]] = record
+            self._by_kind.setdefault(record["kind"], []).append(record)
+            self._all.append(record)
+
+    def _show(self, entries: Iterable[Entry]) -> None:
+        """Have these given to who follows; of what a prune has left, only what places."""
+        pruning = self._journals.pruning if self.has_looked else ()
+        for entry in entries:
+            kind = entry.record["kind"]
+            if kind != BATCH and (entry.journal not in pruning or kind in PLACING):
+                self._unseen.append(entry.record)
