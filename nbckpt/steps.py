@@ -228,7 +228,7 @@ class Step:
         """
         self.is_running = False
         duration = time.perf_counter() - self._began
-        self.session.ran(self.tree)
+        self._ran()
         with self.session.holding():
             try:
                 draft = self._draft(self._spent_s + duration, "done")
@@ -247,7 +247,7 @@ class Step:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.is_running = False
         session = self.session
-        session.ran(self.tree)
+        self._ran()
         changed = set(self.key.inputs) & self.names.loads
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
         session.interrupted[self.request.name] = Interrupted(self.key, after)
@@ -256,6 +256,12 @@ class Step:
             session.commit(failed)
         self._event("failed", failed, took_s=failed.duration_s)
         return failed
+
+    def _ran(self) -> None:
+        """Have what the body can have changed looked at, by functions that it redefined, too."""
+        session = self.session
+        session.ran(self.tree)
+        session.capturer.touched({n for n in self.key.inputs if n in session.namespace})
 
     def _note_lost(self, problem: StoreError) -> None:
         """Have the history say that the disk did not take what the body made."""
@@ -373,7 +379,7 @@ class Step:
 
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
-        self.session.ran(self.tree)
+        self._ran()
         duration = time.perf_counter() - self._began
         with self.session.holding():
             draft = self._draft(self._spent_s + duration, "partial")

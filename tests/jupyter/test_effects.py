@@ -353,3 +353,32 @@ def test_a_class_that_is_changed_through_an_instance_is_captured(shell: Any) -> 
     item = shell.user_ns["item"]
     assert isinstance(item, shell.user_ns["Item"])
     assert (item.seen, item.count) == ([1], 5)
+
+
+def test_what_a_cell_got_from_a_function_that_it_defined_anew_is_the_same_object(
+    shell: Any,
+) -> None:
+    cells = (
+        "%%checkpoint one\nc = [1]\nf = lambda: c",
+        "%%checkpoint two\nd = f()\nf = lambda: d",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert was_restored("two")
+    assert shell.user_ns["d"] is shell.user_ns["c"]
+
+
+def test_a_cell_that_only_changes_who_shares_what_does_so_when_it_is_restored(shell: Any) -> None:
+    cells = (
+        "%%checkpoint one\na = [1]\nheld = {'h': [1]}",
+        "%%checkpoint two\nheld['h'] = a",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["held"]["h"] is shell.user_ns["a"]
