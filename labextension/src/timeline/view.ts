@@ -1,6 +1,7 @@
 /** The timeline: a list of checkpoints, and beside or below it what can be done with them. */
 
 import type { IRow, IStatus } from '../records';
+import { KernelClock } from './clock';
 import { make } from './dom';
 import { listed, type IFilter, type IListed } from './filter';
 import type { Verb } from './keys';
@@ -89,7 +90,7 @@ export class TimelineView {
 
   /** Draw anew, oldest row first; selection, scroll position, focus and an open form stay. */
   show(rows: readonly IRow[], status: IStatus, older: number): void {
-    this._skew = skew(this._skew, this._status, status);
+    this._clock.hear(status.now);
     this._rows = rows;
     this._status = status;
     this._older = older;
@@ -127,14 +128,14 @@ export class TimelineView {
     const kept = [status.position, status.head, ...this._selected].filter(id => id !== null);
     this._listed = listed(this._rows, this._filter, kept);
     this._tellEmpty();
-    this._list.show(this._listed, status, this._now());
+    this._list.show(this._listed, status, this._clock.now);
     this._toolbar.show(status, {
       listed: this._listed.length,
       all: this._rows.length,
       older: this._older,
       automatic: this._rows.filter(row => row.automatic).length
     });
-    this._toolbar.tick(status.busy, this._now());
+    this._toolbar.tick(status.busy, this._clock.now);
     this._root.classList.toggle(
       'nbckpt-is-costly',
       this._rows.some(row => row.cost_usd)
@@ -248,7 +249,7 @@ export class TimelineView {
   }
 
   private _tick(): void {
-    const now = this._now();
+    const now = this._clock.now;
     this._toolbar.tick(this._status?.busy ?? null, now);
     if (Math.floor(now) % AGES_S === 0) {
       this._list.tick(now);
@@ -263,10 +264,6 @@ export class TimelineView {
     const column = this._list.node.clientWidth || width;
     this._root.classList.toggle('nbckpt-is-narrow', this._list.isNarrowAt(column));
     this._list.resized(column);
-  }
-
-  private _now(): number {
-    return Date.now() / 1000 - this._skew;
   }
 
   private readonly _root: HTMLElement;
@@ -289,20 +286,5 @@ export class TimelineView {
   private _choosing: string | null = null;
   private _revealing: string | null = null;
   private _focused: HTMLElement | null = null;
-  /** By how many seconds this clock is ahead of the kernel's. */
-  private _skew = 0;
-}
-
-/**
- * By how many seconds this clock is ahead of the kernel's.
- *
- * The first status may be hours old: the page was reloaded. Then a kernel that seems to be behind is
- * taken to be as late as its word; only later ones arrive as they are said.
- */
-function skew(known: number, last: IStatus | null, next: IStatus): number {
-  const ahead = Date.now() / 1000 - next.now;
-  if (last === null) {
-    return Math.min(0, ahead);
-  }
-  return last.now === next.now ? known : ahead;
+  private readonly _clock = new KernelClock();
 }
