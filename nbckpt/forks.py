@@ -7,25 +7,22 @@ fails, the namespace goes back to the very objects that it held, and nothing was
 from __future__ import annotations
 
 import ast
-import keyword
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbckpt import moves, reducers
+from nbckpt import given, moves
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
-from nbckpt.names import is_user_name
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
 _BRANCH = re.compile(r"\w[\w.-]*")
 _NUMBERED = re.compile(r"(?P<stem>.+)-[0-9]+")
-_LONG = 200
 
 
 def fork(
@@ -38,17 +35,17 @@ def fork(
     """A new branch at `ref`, with other values if some are given; the session is on it."""
     target = session.get(ref)
     name = new_branch(session, branch)
-    trees = _understood(values, expressions)
+    trees = given.understood(values, expressions)
     moves.keep_unsaved(session, "before-fork")
     with _moving(session, target) as moved:
         session.namespace.update(values)
         for variable, tree in trees.items():
-            session.namespace[variable] = _evaluated(session, variable, tree)
+            session.namespace[variable] = given.evaluated(session, variable, tree)
     session.branch = name
     if values or trees:
-        session.ran(_bound_by_hand(values))
+        session.ran(given.bound_by_hand(values))
         session.ran(ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items())))
-        lines = [_line(n, _text_of(value), value) for n, value in values.items()]
+        lines = [given.line(n, given.text_of(value), value) for n, value in values.items()]
         lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
         made = _keep(session, target.name, lines, (*values, *trees), "fork")
         moved = moved._replace(checkpoint=made)
@@ -100,7 +97,7 @@ def update(
     """A child of `ref` with values that go through the reducers of their variables."""
     target = session.get(ref)
     name = target.name if as_step is None else _step(session, as_step)
-    trees = _understood(values, expressions)
+    trees = given.understood(values, expressions)
     if not values and not trees:
         message = f"update {ref!r}: give the values, as in update({ref!r}, {{'name': value}})"
         raise UsageError(message)
@@ -109,29 +106,19 @@ def update(
     goes_on = head is not None and head.id == target.id
     branch = session.branch if goes_on else new_branch(session, None)
     with _moving(session, target) as moved:
-        lines = [_reduce(session, target, n, value, _text_of(value)) for n, value in values.items()]
+        lines = [
+            given.reduce(session, target, n, value, given.text_of(value))
+            for n, value in values.items()
+        ]
         for n, tree in trees.items():
-            lines.append(
-                _reduce(session, target, n, _evaluated(session, n, tree), ast.unparse(tree))
-            )
+            value = given.evaluated(session, n, tree)
+            lines.append(given.reduce(session, target, n, value, ast.unparse(tree)))
     session.branch = branch
     session.ran(ast.parse("\n".join(lines)))
-    session.ran(_bound_by_hand((*values, *trees)))
+    session.ran(given.bound_by_hand((*values, *trees)))
     made = _keep(session, name, lines, (*values, *trees), "update")
     moves.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
     return made
-
-
-def _understood(
-    values: Mapping[str, object], expressions: Mapping[str, str]
-) -> dict[str, ast.Expression]:
-    """The expressions, parsed; raises if one is none, or a name cannot be given."""
-    for variable in (*values, *expressions):
-        _require_variable(variable)
-    if twice := next((n for n in expressions if n in values), None):
-        message = f"{twice!r} is given twice: as a value and as {twice}={expressions[twice]}"
-        raise UsageError(message)
-    return {n: _parsed(n, text) for n, text in expressions.items()}
 
 
 @contextmanager
@@ -156,20 +143,15 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
 
 
 def _keep(
-    session: Session, name: str, lines: list[str], given: tuple[str, ...], made_by: str
+    session: Session, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""
     with session.holding():
         captured = session.capture(moves.EVERYTHING)
         draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
-        draft = replace(draft, bound=tuple(sorted(given)), made_by=made_by)
+        draft = replace(draft, bound=tuple(sorted(bound)), made_by=made_by)
         session.commit(draft)
     return draft
-
-
-def _bound_by_hand(names: Iterable[str]) -> ast.Module:
-    """Code that binds names to what no statement makes again: no recipe is to come of it."""
-    return ast.parse("\n".join(f"for {name} in (): pass" for name in names))
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -230,74 +212,3 @@ def _step(session: Session, name: str) -> str:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"{', '.join(map(repr, names[:5]))}{more}"
-
-
-def _require_variable(name: str) -> None:
-    if not name.isidentifier() or keyword.iskeyword(name):
-        message = f"{name!r} is no name of a variable: write name=value"
-        raise UsageError(message)
-    if not is_user_name(name):
-        message = f"{name!r} is not a variable of yours, and is not kept: choose another name"
-        raise UsageError(message)
-
-
-# -- values ---------------------------------------------------------------------------------------
-
-
-def _parsed(variable: str, text: str) -> ast.Expression:
-    try:
-        return ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError) as problem:
-        why = problem.msg if isinstance(problem, SyntaxError) else str(problem)
-        message = f"{variable}={text}: this is no expression ({why}); nothing was changed"
-        raise UsageError(message) from None
-
-
-def _evaluated(session: Session, variable: str, tree: ast.Expression) -> object:
-    """The value of an expression in the live namespace."""
-    code = compile(tree, f"<{variable}>", "eval")
-    had_builtins = "__builtins__" in session.namespace
-    try:
-        return eval(code, session.namespace)  # the user's own expression, in the user's namespace
-    except Exception as problem:  # whatever the user's code raises
-        written = f"{variable}={ast.unparse(tree)}"
-        message = f"{written} failed: {type(problem).__name__}: {problem}; nothing was changed"
-        raise UsageError(message) from problem
-    finally:
-        if not had_builtins:  # eval has put them there
-            session.namespace.pop("__builtins__", None)
-
-
-def _reduce(session: Session, target: Checkpoint, variable: str, value: object, text: str) -> str:
-    """Bind what the variable's reducer makes of the old value and a new one; the line for it."""
-    namespace = session.namespace
-    reducer = session.reducers.get(variable) or reducers.annotated(
-        variable, namespace, session.timeline.ancestry(target.id)
-    )
-    if reducer is None or variable not in namespace:
-        namespace[variable] = value
-        return _line(variable, text, value)
-    called = getattr(reducer, "__name__", "")
-    try:
-        namespace[variable] = reducer(namespace[variable], value)
-    except Exception as problem:  # whatever the user's code raises
-        failed = f"the reducer {called or reducer!r} of {variable!r} failed"
-        message = f"{failed}: {type(problem).__name__}: {problem}; nothing was changed"
-        raise UsageError(message) from problem
-    shown = called if called.isidentifier() else "reducer"
-    return _line(variable, f"{shown}({variable}, {text})", value)
-
-
-def _line(variable: str, text: str, value: object) -> str:
-    told = f"  # {type(value).__name__}" if "..." in text else ""
-    return f"{variable} = {text}{told}"
-
-
-def _text_of(value: object) -> str:
-    """A value as code: its text if that is short and means the value, else an ellipsis."""
-    try:
-        text = repr(value)
-        ast.literal_eval(text)
-    except Exception:  # whatever a value's own code raises; or its text is no literal
-        return "..."
-    return text if len(text) <= _LONG and "\n" not in text else "..."
