@@ -59,12 +59,20 @@ def names(namespace: dict[str, object]) -> set[str]:
     return {n for n in namespace if n in ("big", "array") or n.startswith("own")}
 
 
-def wrong_in(path: Path) -> list[str]:
-    """What is not as it was in the checkpoints of a store, as a new reader finds them."""
+def wrong_in(path: Path, most: int = 20) -> list[str]:
+    """What is not as it was in checkpoints of a store, as a new reader finds them.
+
+    Parameters
+    ----------
+    most
+        How many are looked at, beside the heads of branches.
+    """
     store = Store.open(path, create=False)
     wrong = []
     timeline = folded(store.refresh())
-    for checkpoint in list(timeline.checkpoints.values()):
+    ids = sorted(timeline.checkpoints)
+    chosen = {*timeline.branches.values(), *random.sample(ids, min(most, len(ids)))}
+    for checkpoint in (timeline.checkpoints[i] for i in sorted(chosen)):
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         try:
@@ -84,7 +92,7 @@ def write(path: Path) -> None:
     """Make checkpoints until the input ends."""
     session = Session(Store.open(path), {}, notebook="writer")
     rng, n = random.Random(str(path)), 0
-    while not select.select([sys.stdin], [], [], rng.choice([0, 0, 0.001, 0.02]))[0]:
+    while not select.select([sys.stdin], [], [], rng.choice([0, 0, 0.001, 0.02, 0.2]))[0]:
         print(advance(session, n, rng), flush=True)
         n += 1
     session.store.close()

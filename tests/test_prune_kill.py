@@ -66,10 +66,14 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
     """How many prunes ended well before the kills, and how many checkpoints were made."""
     rng = random.Random(seed)
     writer = Writer(path)
-    pruned = 0
+    pruned, span_s = 0, 0.3
     try:
         writer.wait_for(KEPT + 2)
         for kill in range(times):
+            if kill % 8 == 7:  # one that nobody kills: how long it takes depends on the machine
+                began = time.monotonic()
+                prune(Store.open(path), Retention(keep_last=KEPT))
+                span_s = 2 * (time.monotonic() - began)
             victim = start(rng.choice(["prune", "prune", "both"]), path)
             assert victim.stdin is not None
             assert victim.stdout is not None
@@ -77,7 +81,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
             acknowledged = writer.made[-1]
             victim.stdin.write("\n")
             victim.stdin.flush()
-            time.sleep(rng.uniform(0, 0.4))
+            time.sleep(rng.uniform(0, span_s))
             victim.kill()
             said = victim.communicate()[0]
             pruned += said.count("\n")
@@ -89,6 +93,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
             assert newest in timeline.checkpoints, (kill, newest)
             assert len(timeline.ancestry(newest)) >= KEPT, kill
             assert acknowledged in timeline.checkpoints or len(writer.made) > KEPT
+            print(kill, pruned, len(writer.made), f"{span_s:.2f} s", flush=True)
             writer.wait_for(1)
     finally:
         code = writer.end()
@@ -102,10 +107,10 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
 
 
 def test_prunes_that_are_killed_beside_a_writer_lose_nothing(tmp_path: Path) -> None:
-    pruned, made = kill_prunes(tmp_path / "s", 10, seed=3)
+    pruned, made = kill_prunes(tmp_path / "s", 9, seed=3)
 
     assert pruned
-    assert made > 20
+    assert made > 15
 
 
 @pytest.mark.long

@@ -32,6 +32,7 @@ from nbckpt.storage.writer import batch_record, new_name
 WAIT_S = 10.0
 TRIES = 5
 DAY_S = 86_400
+MINUTE_S = 60
 """An unfinished file that is older belongs to nobody."""
 FEWEST = 10
 SPARE = 0.8
@@ -247,7 +248,9 @@ class _Work:
         for room in ("journal", "tables"):
             for path in _unfinished(self._path / room):
                 taken = room == "tables" and path.name in self._taken()
-                if taken or time.time() - path.stat().st_mtime > DAY_S:
+                # A session locks its journal as soon as it has made it; a table takes its time.
+                patience_s = DAY_S if room == "tables" or is_open(path) else MINUTE_S
+                if taken or time.time() - _changed_at(path) > patience_s:
                     yield path
         yield from (p for p in self._plan.old_journals() if p.stem in self._plan.journals.replaced)
 
@@ -277,6 +280,13 @@ def _unfinished(folder: Path) -> list[Path]:
 
 def _values(record: Record) -> Iterator[str]:
     return values_of(record) if record["kind"] == "checkpoint" else iter(())
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # it has its name now
+        return time.time()
 
 
 def _size(path: Path) -> int:
