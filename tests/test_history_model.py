@@ -548,5 +548,5 @@ def test_long_histories_are_what_a_dict_of_dicts_says() -> None:
 @pytest.mark.timeout(1800)
 def test_other_processes_see_what_a_dict_of_dicts_says() -> None:
     run_state_machine_as_test(
-        HistoryFromElsewhere, settings=settings(QUICK, max_examples=20, stateful_step_count=40)
+        HistoryFromElsewhere, settings=settings(QUICK, max_examples=10, stateful_step_count=30)
     )
