@@ -231,13 +231,14 @@ class Plan:
     def _standing(self) -> set[str]:
         """Where live sessions stand, as far as their journals tell."""
         found: dict[tuple[str, str], str] = {}
-        for _, journal, _, record in self._entries:
-            if journal not in self._live:
+        for _, journal, _, record in reversed(self._entries):
+            what = "event" if record["kind"] == "event" else "head"
+            if journal not in self._live or (journal, what) in found:
                 continue
             if record["kind"] == CHECKPOINT and record.get("state", "done") == "done":
-                found[journal, "head"] = record["id"]
-            elif record["kind"] in ("head", "event") and record.get("checkpoint"):
-                found[journal, record["kind"]] = record["checkpoint"]
+                found[journal, what] = record["id"]
+            elif record["kind"] == what and record.get("checkpoint"):
+                found[journal, what] = record["checkpoint"]
         return set(found.values())
 
     def _needing(self, ids: set[str], new: dict[str, Record]) -> Iterable[Record]:
