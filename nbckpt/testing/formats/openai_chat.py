@@ -1,0 +1,156 @@
+"""OpenAI's chat completions; Mistral's too, which differ in little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nbckpt.testing.bodies import last_of, need, need_some, text_in
+from nbckpt.testing.replies import Ask, Call, Reply, Tool
+from nbckpt.testing.wire import Answer, Json, json_answer, sse_answer
+
+EPOCH = 1_760_000_000
+"""When the first answer was made: fixed, so that equal tests see equal answers."""
+
+CACHED_CHARS = 4096
+"""OpenAI keeps beginnings of 1,024 tokens and more."""
+
+SLICE = 6
+"""Characters of a tool's arguments in one chunk."""
+
+
+def ask(call: Call) -> Ask:
+    """What the request asks for."""
+    body = call.body
+    model, messages = need(body, "model", str), need_some(body, "messages")
+    text = text_in(messages, body.get("tools", []))
+    shape = body.get("response_format") or {}
+    schema = (
+        shape.get("json_schema", {}).get("schema", {}) if "json" in shape.get("type", "") else None
+    )
+    return Ask(
+        call=call,
+        model=model,
+        prompt=last_of(messages),
+        text=text,
+        streamed=bool(body.get("stream")),
+        tools=tools_of(body, answered=messages[-1].get("role") == "tool"),
+        schema=schema,
+        thinks=body.get("reasoning_effort") not in (None, "none")
+        or body.get("prompt_mode") == "reasoning",
+        cacheable=text[:CACHED_CHARS] if len(text) >= CACHED_CHARS else "",
+    )
+
+
+def tools_of(body: Json, *, answered: bool) -> tuple[Tool, ...]:
+    """The tools that may be called; the one that must be called alone."""
+    choice = body.get("tool_choice")
+    if answered or choice == "none":
+        return ()
+    functions = [tool["function"] for tool in body.get("tools") or () if "function" in tool]
+    tools = tuple(Tool(each["name"], each.get("parameters") or {}) for each in functions)
+    named = choice.get("function", {}).get("name") if isinstance(choice, dict) else None
+    return tuple(tool for tool in tools if named in (None, tool.name))
+
+
+def answer(ask: Ask, reply: Reply) -> Answer:
+    """The completion, or its chunks."""
+    base = {"id": f"chatcmpl-{reply.n}", "created": EPOCH + reply.n, "model": ask.model}
+    if ask.streamed:
+        return sse_answer((None, event) for event in events(ask, base, reply))
+    choices = [
+        {
+            "index": at,
+            "message": message(ask, reply),
+            "logprobs": None,
+            "finish_reason": finish(reply),
+        }
+        for at in range(int(ask.call.body.get("n") or 1))
+    ]
+    return json_answer(
+        {**base, "object": "chat.completion", "choices": choices, "usage": usage(reply)}
+    )
+
+
+def message(ask: Ask, reply: Reply) -> Json:
+    """What the assistant says."""
+    said: Json = {"role": "assistant", "content": None if reply.call else reply.text}
+    if reply.call:
+        said["tool_calls"] = [tool_call(reply)]
+    if ask.call.provider != "mistral":
+        said |= {"refusal": None, "annotations": []}
+    return said
+
+
+def tool_call(reply: Reply) -> Json:
+    """The tool's call, whole."""
+    name = reply.call.name if reply.call else ""
+    # Mistral takes ids of nine letters and digits only.
+    return {
+        "id": f"call{reply.n:05d}",
+        "type": "function",
+        "function": {"name": name, "arguments": reply.arguments},
+    }
+
+
+def finish(reply: Reply) -> str:
+    """Why the answer ends."""
+    return "tool_calls" if reply.call else "stop"
+
+
+def usage(reply: Reply) -> Json:
+    """What is paid."""
+    return {
+        "prompt_tokens": reply.tokens_in,
+        "completion_tokens": reply.tokens_out,
+        "total_tokens": reply.tokens_in + reply.tokens_out,
+        "prompt_tokens_details": {"cached_tokens": reply.cached, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": reply.reasoning,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+def events(ask: Ask, base: Json, reply: Reply) -> Iterator[Any]:
+    """The chunks of a stream, and its end."""
+    base = {**base, "object": "chat.completion.chunk"}
+    body = ask.call.body
+    # Mistral tells the usage in each stream, with its last choice.
+    mistral = ask.call.provider == "mistral"
+    told = mistral or bool((body.get("stream_options") or {}).get("include_usage"))
+    choices = range(int(body.get("n") or 1))
+
+    def chunk(at: int, delta: Json, end: str | None = None) -> Json:
+        part = {"index": at, "delta": delta, "logprobs": None, "finish_reason": end}
+        last = {"usage": usage(reply)} if mistral and end else {}
+        return {**base, "choices": [part], **last}
+
+    for at in choices:
+        yield chunk(at, {"role": "assistant", "content": ""})
+    for delta in deltas(reply, whole=mistral):
+        for at in choices:
+            yield chunk(at, delta)
+    for at in choices:
+        yield chunk(at, {"content": ""} if mistral else {}, finish(reply))
+    if told and not mistral:
+        yield {**base, "choices": [], "usage": usage(reply)}
+    yield "[DONE]"
+
+
+def deltas(reply: Reply, *, whole: bool) -> Iterator[Json]:
+    """What each chunk adds; Mistral sends a tool's call whole."""
+    if reply.call is None:
+        for piece in reply.pieces:
+            yield {"content": piece}
+        return
+    call = {"index": 0, **tool_call(reply)}
+    if whole:
+        yield {"content": "", "tool_calls": [call]}
+        return
+    yield {"tool_calls": [{**call, "function": {"name": reply.call.name, "arguments": ""}}]}
+    for start in range(0, len(reply.arguments), SLICE):
+        part = reply.arguments[start : start + SLICE]
+        yield {"tool_calls": [{"index": 0, "function": {"arguments": part}}]}
