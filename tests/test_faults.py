@@ -172,7 +172,7 @@ def test_a_cell_whose_checkpoint_is_damaged_runs_again_and_says_why(kept: Path) 
     assert (kept / "ran").read_text() == "xx"
 
 
-def test_a_rewind_to_a_damaged_checkpoint_brings_back_the_rest(kept: Path) -> None:
+def test_a_damaged_head_is_not_resumed_and_a_rewind_to_it_brings_back_the_rest(kept: Path) -> None:
     damage(kept)
 
     with Kernel(kept) as kernel:
@@ -183,8 +183,11 @@ def test_a_rewind_to_a_damaged_checkpoint_brings_back_the_rest(kept: Path) -> No
         assert rewound.ok
         assert kernel.value("(begun, other)") == "(True, [1, 2])"
         assert kernel.value("'text' in globals()") == "False"
-    assert "not restored: text" in plain(resumed)
-    assert "damaged" in plain(resumed)
+    assert not resumed.ok
+    assert "'precious' cannot be resumed, nothing was changed: 'text' is damaged" in plain(resumed)
+    assert "%resume --fallback takes it" in plain(resumed)
+    assert "not restored: text" in plain(rewound)
+    assert "damaged" in plain(rewound)
 
 
 def test_the_check_names_what_is_damaged_and_exits_with_3(kept: Path) -> None:
