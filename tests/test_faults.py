@@ -186,8 +186,7 @@ def test_a_damaged_head_is_not_resumed_and_a_rewind_to_it_brings_back_the_rest(k
     assert not resumed.ok
     assert "'precious' cannot be resumed, nothing was changed: 'text' is damaged" in plain(resumed)
     assert "%resume --fallback takes it" in plain(resumed)
-    assert "not restored: text" in plain(rewound)
-    assert "damaged" in plain(rewound)
+    assert "not restored: text: str did not come back" in plain(rewound)
 
 
 def test_the_check_names_what_is_damaged_and_exits_with_3(kept: Path) -> None:
