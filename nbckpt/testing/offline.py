@@ -19,7 +19,7 @@ from nbckpt.testing.bodies import body_of
 from nbckpt.testing.counts import Counts, Received
 from nbckpt.testing.errors import error_answer
 from nbckpt.testing.faults import Fault, Faults
-from nbckpt.testing.replies import BadRequestError, Cache, Call, ToolCall, reply_to
+from nbckpt.testing.replies import BadRequestError, Cache, Call, ToolCall, lengthened, reply_to
 from nbckpt.testing.routes import provider_of, route_of
 from nbckpt.testing.sending import CutError, send
 from nbckpt.testing.serving import HOST, Server
@@ -229,7 +229,7 @@ class Provider:
             return error_answer(provider, 404, message), Fault()
         try:
             body = body_of(request)
-            ask = route.ask(Call(provider, request.path, body))
+            ask = route.ask(Call(provider, request.path, request.query, body))
         except BadRequestError as error:
             return error_answer(provider, error.status, error.message, error.param), Fault()
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -247,7 +247,7 @@ class Provider:
         n = next(self._serial)
         reply = reply_to(ask, n, said, self._cache)
         if fault.size_bytes:
-            reply = replace(reply, text=(reply.text + " ").ljust(fault.size_bytes, "."))
+            reply = lengthened(reply, fault.size_bytes)
         answer = route.answer(ask, reply)
         return replace(answer, headers={**answer.headers, "x-request-id": f"req_{n:06d}"}), fault
 

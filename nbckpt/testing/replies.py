@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from nbckpt.testing.schemas import value_for
@@ -18,6 +18,9 @@ from nbckpt.testing.wire import Json
 
 CHARS_PER_TOKEN = 4
 """The providers' own rule of thumb for English text."""
+
+MOST_PIECES = 1000
+FILLING = " and so on"
 
 WORDS = (
     "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty",
@@ -50,6 +53,10 @@ class ToolCall(NamedTuple):
     arguments: Mapping[str, Any]
 
 
+NOTHING: Json = {"type": "object", "properties": {}}
+"""The schema of a tool that takes no arguments."""
+
+
 class Tool(NamedTuple):
     """A tool that the request offers."""
 
@@ -68,6 +75,7 @@ class Call(NamedTuple):
 
     provider: str
     path: str
+    query: str
     body: Json
 
 
@@ -136,8 +144,10 @@ class Reply:
 
     @property
     def pieces(self) -> list[str]:
-        """The text word by word, as it is streamed."""
-        return re.findall(r"\s*\S+|\s+$", self.text) or [self.text]
+        """The text word by word, as it is streamed; long ones in pieces of some words."""
+        words = re.findall(r"\s*\S+|\s+$", self.text) or [self.text]
+        step = 1 + len(words) // MOST_PIECES
+        return ["".join(words[at : at + step]) for at in range(0, len(words), step)]
 
     @property
     def arguments(self) -> str:
@@ -193,6 +203,13 @@ def reply_to(ask: Ask, n: int, said: str | ToolCall | None, cache: Cache) -> Rep
         written=0 if known else kept,
         reasoning=reasoning,
     )
+
+
+def lengthened(reply: Reply, size: int) -> Reply:
+    """`reply` with a text of at least `size` characters; JSON stays JSON."""
+    missing = max(0, size - len(reply.text))
+    filling = " " if reply.text.startswith("{") else FILLING
+    return replace(reply, text=reply.text + filling * -(-missing // len(filling)))
 
 
 def default_text(ask: Ask, n: int) -> str:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -19,12 +18,6 @@ from tests.running import environment
 
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 CHAT = "/v1/chat/completions"
-
-
-@pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as started:
-        yield started
 
 
 def test_two_answers_to_one_prompt_differ_in_their_number_only(provider: Provider) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from nbckpt.testing.bodies import last_of, need, need_some, text_in
-from nbckpt.testing.replies import Ask, Call, Reply, Tool
+from nbckpt.testing.replies import NOTHING, Ask, Call, Reply, Tool
 from nbckpt.testing.wire import Answer, Json, json_answer, sse_answer
 
 EPOCH = 1_760_000_000
@@ -48,7 +49,7 @@ def tools_of(body: Json, *, answered: bool) -> tuple[Tool, ...]:
     if answered or choice == "none":
         return ()
     functions = [tool["function"] for tool in body.get("tools") or () if "function" in tool]
-    tools = tuple(Tool(each["name"], each.get("parameters") or {}) for each in functions)
+    tools = tuple(Tool(each["name"], each.get("parameters") or NOTHING) for each in functions)
     named = choice.get("function", {}).get("name") if isinstance(choice, dict) else None
     return tuple(tool for tool in tools if named in (None, tool.name))
 
@@ -61,15 +62,22 @@ def answer(ask: Ask, reply: Reply) -> Answer:
     choices = [
         {
             "index": at,
-            "message": message(ask, reply),
+            "message": message(ask, each),
             "logprobs": None,
             "finish_reason": finish(reply),
         }
-        for at in range(int(ask.call.body.get("n") or 1))
+        for at, each in enumerate(choices_of(ask, reply))
     ]
     return json_answer(
         {**base, "object": "chat.completion", "choices": choices, "usage": usage(reply)}
     )
+
+
+def choices_of(ask: Ask, reply: Reply) -> list[Reply]:
+    """As many answers as are asked for; those of no given shape differ."""
+    more = range(2, 1 + int(ask.call.body.get("n") or 1))
+    ends = ["" if ask.schema is not None else f" ({at})" for at in more]
+    return [reply, *(replace(reply, text=reply.text + end) for end in ends)]
 
 
 def message(ask: Ask, reply: Reply) -> Json:
@@ -117,23 +125,21 @@ def usage(reply: Reply) -> Json:
 def events(ask: Ask, base: Json, reply: Reply) -> Iterator[Any]:
     """The chunks of a stream, and its end."""
     base = {**base, "object": "chat.completion.chunk"}
-    body = ask.call.body
     # Mistral tells the usage in each stream, with its last choice.
     mistral = ask.call.provider == "mistral"
-    told = mistral or bool((body.get("stream_options") or {}).get("include_usage"))
-    choices = range(int(body.get("n") or 1))
+    told = mistral or bool((ask.call.body.get("stream_options") or {}).get("include_usage"))
+    choices = choices_of(ask, reply)
 
     def chunk(at: int, delta: Json, end: str | None = None) -> Json:
         part = {"index": at, "delta": delta, "logprobs": None, "finish_reason": end}
         last = {"usage": usage(reply)} if mistral and end else {}
         return {**base, "choices": [part], **last}
 
-    for at in choices:
+    for at in range(len(choices)):
         yield chunk(at, {"role": "assistant", "content": ""})
-    for delta in deltas(reply, whole=mistral):
-        for at in choices:
+    for at, each in enumerate(choices):
+        for delta in deltas(each, whole=mistral):
             yield chunk(at, delta)
-    for at in choices:
         yield chunk(at, {"content": ""} if mistral else {}, finish(reply))
     if told and not mistral:
         yield {**base, "choices": [], "usage": usage(reply)}
