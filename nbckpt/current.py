@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from nbckpt.errors import UsageError
+from nbckpt.llm import current as calls
 from nbckpt.session import Session
 
 _sessions: list[Session] = []
 
 
 def begin(session: Session) -> Session:
-    """Make `session` the one that is meant."""
+    """Make `session` the one that is meant, and whose steps' model calls are recorded."""
     _sessions[:] = [session]
+    calls.begin(session)
     return session
 
 
 def end() -> None:
     """Mean no session any more."""
     _sessions.clear()
+    calls.end()
 
 
 def session() -> Session:

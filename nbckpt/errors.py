@@ -15,6 +15,10 @@
     ├── StoreError                    the disk refuses: full, read-only, not a folder
     ├── NotebookError                 the notebook's own code failed, or its kernel died
     └── FormatError                   damaged, or written by a newer nbckpt
+    BaseException
+    └── ReplayError                   a model call that was to be replayed was never recorded
+
+`ReplayError` is no `Exception`: the SDKs catch those, wait, and try again.
 
 A message is one sentence with the name that the user knows and the next move.
 """
@@ -79,3 +83,14 @@ class NotebookError(NbckptError):
 
 class FormatError(NbckptError):
     """Damaged, or written by a newer nbckpt."""
+
+
+class ReplayError(BaseException):
+    """A model call that was to be replayed was never recorded; nothing was sent."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    def _render_traceback_(self) -> list[str]:
+        """The one line that IPython shows instead of a traceback through an SDK's insides."""
+        return [f"{type(self).__name__}: {self}"]

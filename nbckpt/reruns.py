@@ -84,4 +84,8 @@ async def rerun_with(
         raise UsageError(message)
     todo = plan(session, ref)
     session.go_to(todo.start)
-    return await Rerunning(session, todo, runner, restores=not (fresh or everything)).run()
+    pays_anew, session.pays_anew = session.pays_anew, fresh
+    try:
+        return await Rerunning(session, todo, runner, restores=not (fresh or everything)).run()
+    finally:
+        session.pays_anew = pays_anew

@@ -64,6 +64,7 @@ class Session(Keeping):
         self.interrupted: dict[str, Interrupted] = {}
         self.steps: dict[str, Step] = {}
         self.reruns = False
+        self.pays_anew = False
         self.watch: Watch | None = None
         self.runner: Callable[[], Any] | None = None
         self.reducers: dict[str, Reducer] = {}

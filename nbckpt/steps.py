@@ -19,6 +19,7 @@ from nbckpt import analysis, effects, loops, randomness
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError
 from nbckpt.keeping import new_id
+from nbckpt.llm import scope
 from nbckpt.loops import Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, Manifest, State, checkpoint_record
@@ -104,6 +105,7 @@ class Step:
     _mates_before: dict[str, str] = field(default_factory=dict)
     _objects_before: dict[str, int] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
+    _calls: scope.Place | None = None
 
     def __post_init__(self) -> None:
         self._loops = Loops(self, None)
@@ -198,6 +200,7 @@ class Step:
         if not self.request.rerun:
             self._loops = Loops(self, self._unfinished())
         self.is_running = True
+        self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self._began, self._since = time.perf_counter(), time.time()
 
     def _mates(self) -> set[str]:
@@ -218,6 +221,18 @@ class Step:
             self.key = key
         return found
 
+    def left(self) -> None:
+        """Take note that the body has ended, however: model calls belong to it no more."""
+        self.is_running = False
+        place, self._calls = self._calls, None
+        if place is None:
+            return
+        scope.leave(place)
+        if place.scope is not None and place.scope.counts:
+            self.session.record_event(
+                "model_calls", name=self.request.name, **place.scope.members()
+            )
+
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -226,7 +241,7 @@ class Step:
         StoreError
             If the disk refuses: the values are there, the checkpoint is not.
         """
-        self.is_running = False
+        self.left()
         duration = time.perf_counter() - self._began
         self._ran()
         with self.session.holding():
@@ -245,7 +260,7 @@ class Step:
 
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
-        self.is_running = False
+        self.left()
         session = self.session
         self._ran()
         changed = set(self.key.inputs) & self.names.loads

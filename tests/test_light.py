@@ -77,7 +77,7 @@ def drawn_tree(text: str) -> dict[str, str]:
     parents: dict[str, str] = {}
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
-        found = re.match(r"^([\s│├└─]*)(\w+(?:Error|NbckptError))\b", line)
+        found = re.match(r"^([\s│├└─]*)(\w*(?:Error|BaseException))\b", line)
         if found is None:
             continue
         depth, name = len(found[1]), found[2]

@@ -128,6 +128,8 @@ class Cells:
         run_s = time.perf_counter() - self._began
         error = None if result is None else result.error_in_exec or result.error_before_exec
         try:
+            if step is not None and self.session.moved:
+                step.left()
             if step is not None and step.todo and not self.session.moved:
                 self._end(step, error, shown)
             elif tree is not None and (step is None or step.todo):

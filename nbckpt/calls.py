@@ -1,0 +1,117 @@
+"""Recordings: model calls that were answered, and what came back.
+
+The bytes of an answer lie in a blob with what was asked; the record says where a recording belongs
+and what it cost. A record begins with what places it, so that of a hundred thousand only those
+that are asked for are decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from nbckpt.digests import Digest
+from nbckpt.model import Record
+
+RECORDING = "recording"
+Headers: TypeAlias = Sequence[tuple[str, str]]
+Outcome: TypeAlias = Literal["done", "partial"]
+
+
+class Recording(NamedTuple):
+    """One model call and its answer.
+
+    Attributes
+    ----------
+    step
+        Name of the step that it belongs to.
+    position
+        Id of the checkpoint that the session stood on; None in a new process.
+    occurrence
+        How many equal requests had begun before in the same run of the step.
+    request
+        Digest of what was asked.
+    endpoint
+        What was asked for: ``chat``, ``messages``, ``embeddings``, …
+    url
+        Without keys.
+    blob
+        Its parts: what was asked (empty if that is too long), and the answer's bytes as the
+        transport gave them.
+    sizes
+        Lengths of the chunks in which the answer came.
+    state
+        ``partial`` for a stream that was cut or left early: never an answer.
+    created_at
+        When the call began.
+    first_byte_s
+        Until the first byte of the answer's body.
+    tokens_in, tokens_out, tokens_cached, tokens_reasoning
+        None where the provider did not tell. Those that came from a cache are among
+        `tokens_in`, those of reasoning among `tokens_out`.
+    usage
+        What the provider said, in its own words.
+    cost_usd
+        None where no price is known.
+    price
+        Source and version of the price.
+    summary
+        The beginning of what was asked.
+    """
+
+    id: str
+    step: str
+    session: str
+    branch: str
+    position: str | None
+    occurrence: int
+    request: Digest
+    provider: str
+    endpoint: str
+    model: str
+    url: str
+    status: int
+    headers: Headers
+    blob: Digest
+    sizes: Sequence[int]
+    state: Outcome
+    streamed: bool
+    created_at: float
+    duration_s: float
+    first_byte_s: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    usage: Mapping[str, Any] = {}
+    cost_usd: float | None = None
+    price: str = ""
+    summary: str = ""
+    cell_id: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "position")
+"""The members that say which request a recording answers; a record begins with them."""
+
+_OTHERS = tuple(name for name in Recording._fields if name not in PLACING)
+
+
+def recording_record(recording: Recording) -> Record:
+    """The record of a recording, without the members that hold their default."""
+    defaults = Recording._field_defaults
+    record: dict[str, Any] = {"kind": RECORDING}
+    record |= {name: getattr(recording, name) for name in PLACING}
+    for name in _OTHERS:
+        value = getattr(recording, name)
+        if name not in defaults or value != defaults[name]:
+            record[name] = value
+    return record
+
+
+def recording_from(record: Record) -> Recording:
+    """The recording of a record."""
+    members = {name: record[name] for name in Recording._fields if name in record}
+    members["headers"] = [(name, value) for name, value in members["headers"]]
+    members["tags"] = tuple(members.get("tags", ()))
+    return Recording(**members)

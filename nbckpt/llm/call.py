@@ -1,0 +1,205 @@
+"""One call from its request to what is kept of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbckpt.calls import Headers, Outcome
+from nbckpt.digests import Digest
+from nbckpt.llm import bodies, providers
+from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.keys import Canonical
+from nbckpt.llm.providers import Endpoint
+from nbckpt.llm.scope import Scope
+from nbckpt.llm.usage import Usage, usage_of
+
+if TYPE_CHECKING:
+    from nbckpt.llm.recorder import Recorder
+
+_TAIL = 64
+"""Bytes of what came before that a mark of a stream may begin in."""
+
+
+class Question(NamedTuple):
+    """What is asked, where, and the how-manieth of its equals it is."""
+
+    asked: Asked
+    endpoint: Endpoint
+    body: Canonical
+    request: Digest
+    scope: Scope
+    occurrence: int
+
+
+class Call:
+    """One model call, of which a seam tells what happens to it.
+
+    Attributes
+    ----------
+    kept
+        The answer, if it was recorded: then nothing is sent, and nothing told.
+    is_over
+        Whether nothing more has to be told.
+    """
+
+    def __init__(self, recorder: Recorder, question: Question, kept: Kept | None = None) -> None:
+        self.question = question
+        self.kept = kept
+        self.is_over = kept is not None
+        self.created_at = time.time()
+        self.status = 0
+        self.headers: Headers = ()
+        self.chunks: list[bytes] = []
+        self.is_streamed = False
+        self.first_byte_s: float | None = None
+        self.usage = Usage()
+        self._recorder = recorder
+        self._began = time.perf_counter()
+        self._is_framed = True
+        self._decode: Callable[[bytes], bytes] | None = bytes
+        self._tail = b"\n"  # marks stand at the beginning of a line
+        self._has_ended = self._is_enough = self._has_failed = False
+        self._written = 0  # bytes that the newest record has
+
+    @property
+    def duration_s(self) -> float:
+        """Since it began."""
+        return time.perf_counter() - self._began
+
+    @property
+    def size(self) -> int:
+        """Bytes of the answer so far."""
+        return sum(map(len, self.chunks))
+
+    def header(self, name: str) -> str:
+        """The value of a header of the answer; empty if there is none."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+    # -- a seam calls these -------------------------------------------------------------------
+
+    def started(self, status: int, headers: Headers, *, is_framed: bool = True) -> None:
+        """The head of the answer is there.
+
+        Parameters
+        ----------
+        is_framed
+            Whether the transport can tell the end of the body from a lost connection.
+        """
+        self.status, self.headers, self._is_framed = status, headers, is_framed
+        media_type = self.header("content-type").lower()
+        self.is_streamed = "event-stream" in media_type or "ndjson" in media_type
+        self._decode = bodies.decoder(self.header("content-encoding"))
+        if not 200 <= status < 300:
+            self.failed(f"HTTP {status}")
+        elif "html" in media_type or (
+            self.question.endpoint.kind.is_json and not (self.is_streamed or "json" in media_type)
+        ):
+            self.failed(f"an answer of type {media_type or 'unknown'}")
+
+    def chunk(self, data: bytes) -> Future[None] | None:
+        """A piece of the body is there; what to wait for before the caller gets it.
+
+        That is only for the last piece of a stream: who has it need not ask for more.
+        """
+        if self.is_over:
+            return None
+        if self.first_byte_s is None:
+            self.first_byte_s = self.duration_s
+        self.chunks.append(bytes(data))
+        if not self.is_streamed or self._has_ended:
+            return None
+        is_last = self._look_at(data)
+        return self._keep("done") if is_last and not self._has_failed else None
+
+    def ended(self) -> Future[None] | None:
+        """The body is complete; what to wait for before the caller learns that."""
+        if self.is_over:
+            return None
+        if problem := self._problem():
+            self.failed(problem)
+            return None
+        self.is_over = True
+        return self._keep("done")
+
+    def failed(self, error: BaseException | str) -> None:
+        """There is no answer, or not all of it: an SDK's retry stands in its place."""
+        if self.is_over:
+            return
+        self.is_over = True
+        if self._written:  # what is missing is nothing of the answer
+            return
+        if self.chunks:
+            self._keep("partial")
+        self._recorder.failed(self, error)
+
+    def left(self) -> None:
+        """The caller does not want more."""
+        if self.is_over:
+            return
+        if self._has_failed:
+            self.failed("the stream said that it failed")
+            return
+        self.is_over = True
+        if not self._written and (self.chunks or self.is_streamed):
+            self._keep("done" if self._is_enough and not self._problem() else "partial")
+
+    # -- within -------------------------------------------------------------------------------
+
+    def _look_at(self, data: bytes) -> bool:
+        """Find the marks of a stream's end, and of its failure; whether what came has the end."""
+        if self._decode is None:
+            return False
+        try:
+            text = self._decode(data)
+        except Exception:  # of whatever decoder: then only the end of the bytes tells
+            self._decode = None
+            return False
+        window, kind = self._tail + text, self.question.endpoint.kind
+        self._tail = window[-_TAIL:]
+        if providers.FAILED.search(window):
+            self._has_failed = True
+        if kind.ends is not None and kind.ends.search(window):
+            self._has_ended = True
+        if kind.enough is not None and kind.enough.search(window):
+            self._is_enough = True
+        return self._has_ended
+
+    def _problem(self) -> str:
+        """Why the complete body is no answer; empty if it is one."""
+        if self._has_failed:
+            return "the stream said that it failed"
+        if self.is_streamed:
+            is_whole = self._is_framed or self._has_ended or self._is_enough
+            return "" if is_whole and self.chunks else "the stream ended before its end"
+        if not self.question.endpoint.kind.is_json:
+            return "" if self.chunks else "an empty answer"
+        text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding"))
+        if text is None:
+            return ""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return "an answer that is no JSON"
+        if isinstance(value, dict) and value.get("error"):
+            return "an answer that says that it failed"
+        self.usage = usage_of([value])
+        return ""
+
+    def _keep(self, state: Outcome) -> Future[None] | None:
+        if self._written == self.size and self._written:
+            return None
+        self._written = self.size if state == "done" else 0
+        if self.is_streamed:
+            self.usage = usage_of(self._telling_events())
+        return self._recorder.keep(self, state)
+
+    def _telling_events(self) -> list[Any]:
+        text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding"))
+        lines = (text or b"").splitlines()
+        first = next((line for line in lines if b"{" in line), b"")
+        telling = [first, *(n for n in lines if b"usage" in n or b"eval_count" in n)]
+        return list(bodies.events_in(b"\n".join(telling)))

@@ -1,0 +1,36 @@
+"""The recorder that all seams of this process ask: that of the session that is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbckpt.llm.recorder import Recorder
+    from nbckpt.session import Session
+
+_open: list[Session] = []
+_made: list[Recorder] = []
+
+
+def begin(session: Session) -> None:
+    """Record the calls of a session's steps; at once, with whatever HTTP libraries come later."""
+    _open[:] = [session]
+    _made.clear()
+    from nbckpt.llm import seams
+
+    seams.install()
+
+
+def end() -> None:
+    """Record nothing any more."""
+    _open.clear()
+    _made.clear()
+
+
+def recorder() -> Recorder | None:
+    """Made by the first request that may be a model call; None if no session is open."""
+    if not _made and _open:
+        from nbckpt.llm.recorder import Recorder
+
+        _made[:] = [Recorder(_open[0])]
+    return _made[0] if _made else None

@@ -1,0 +1,68 @@
+"""Digests of requests: equal for requests that ask the same. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from nbckpt.digests import Digest, digest_of
+from nbckpt.llm.asked import Asked
+from nbckpt.llm.providers import Endpoint
+
+HEADERS = (
+    "anthropic-version",
+    "anthropic-beta",
+    "openai-beta",
+    "openai-organization",
+    "openai-project",
+)
+"""Those that change an answer."""
+
+KEYS_IN_URLS = frozenset(
+    ["access_token", "api-key", "api_key", "apikey", "key", "sig", "signature", "token"]
+)
+_BOUNDARY = re.compile(r'boundary="?([^\s;"]+)')
+
+
+class Canonical(NamedTuple):
+    """What a request asks, without what may differ between equal ones.
+
+    Attributes
+    ----------
+    text
+        The body: JSON with sorted keys, or the bytes with another boundary.
+    members
+        Of the JSON object that the body is; None if it is none.
+    """
+
+    text: bytes
+    members: Mapping[str, Any] | None
+
+
+def canonical(asked: Asked) -> Canonical:
+    """The body of a request, with one text for all that mean the same."""
+    media_type = asked.header("content-type")
+    if "multipart" in media_type:
+        if found := _BOUNDARY.search(media_type):
+            return Canonical(asked.body.replace(found[1].encode(), b"boundary"), None)
+        return Canonical(asked.body, None)
+    try:
+        value = json.loads(asked.body)
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        body = text.encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):
+        return Canonical(asked.body, None)
+    return Canonical(body, value if isinstance(value, dict) else None)
+
+
+def key_of(asked: Asked, endpoint: Endpoint, body: Canonical) -> Digest:
+    """The digest of what a request asks of whom; keys and volatile headers do not count."""
+    query = urlsplit(asked.url).query
+    told = sorted((k, v) for k, v in parse_qsl(query, True) if k.lower() not in KEYS_IN_URLS)
+    headers = [[name, asked.header(name)] for name in HEADERS if asked.header(name)]
+    # The path tells what is asked for; a port is another one whenever a server is started.
+    place = [endpoint.provider, endpoint.host, endpoint.path, told, headers]
+    return digest_of(json.dumps(place), b"\0", body.text)

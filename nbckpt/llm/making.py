@@ -1,0 +1,103 @@
+"""What of a call is written: its bytes and its recording, without anything secret."""
+
+from __future__ import annotations
+
+import secrets as random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt.calls import Headers, Outcome, Recording
+from nbckpt.digests import Digest
+from nbckpt.llm import bodies, providers
+from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
+from nbckpt.llm.summary import summary_of
+
+if TYPE_CHECKING:
+    from nbckpt.llm.call import Call
+    from nbckpt.session import Session
+
+LONGEST_ASKED = 1 << 20
+"""Bytes of a request that are kept with its answer."""
+
+
+class Harmless(NamedTuple):
+    """What may be written of a call.
+
+    Attributes
+    ----------
+    parts
+        Of the blob: what was asked, and the answer.
+    sizes
+        Lengths of the answer's chunks.
+    """
+
+    parts: Sequence[bytes | memoryview]
+    sizes: Sequence[int]
+    headers: Headers
+    url: str
+    summary: str
+
+
+def kept_of(call: Call) -> Harmless:
+    """What may be written of a call, as far as it has come."""
+    asked, body = call.question.asked, call.question.body
+    hidden = secrets_of(asked)
+    data, headers = _answer(b"".join(call.chunks), call.headers, hidden)
+    text = redacted(body.text, hidden) if len(body.text) <= LONGEST_ASKED else b""
+    return Harmless(
+        # By custom a blob's first part is cut by its content: requests that grow share most of it.
+        parts=(text, memoryview(data)),
+        sizes=list(map(len, call.chunks)) if len(data) == call.size else [len(data)],
+        headers=headers,
+        url=without_keys(asked.url, hidden),
+        summary=redacted_text(summary_of(body.members), hidden),
+    )
+
+
+def recording_of(
+    call: Call, kept: Harmless, blob: Digest, state: Outcome, session: Session
+) -> Recording:
+    """The recording of a call whose bytes are in `blob`."""
+    question, usage = call.question, call.usage
+    return Recording(
+        id=random.token_hex(10),
+        step=question.scope.step,
+        session=session.id,
+        branch=session.branch,
+        position=session.position,
+        occurrence=question.occurrence,
+        request=question.request,
+        provider=question.endpoint.provider,
+        endpoint=question.endpoint.kind.name,
+        model=usage.model or providers.model_of(question.endpoint, question.body.members),
+        url=kept.url,
+        status=call.status,
+        headers=kept.headers,
+        blob=blob,
+        sizes=kept.sizes,
+        state=state,
+        streamed=call.is_streamed,
+        created_at=call.created_at,
+        duration_s=round(call.duration_s, 6),
+        first_byte_s=call.first_byte_s and round(call.first_byte_s, 6),
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        tokens_cached=usage.tokens_cached,
+        tokens_reasoning=usage.tokens_reasoning,
+        usage=usage.told,
+        summary=kept.summary,
+        cell_id=question.scope.cell_id,
+    )
+
+
+def _answer(data: bytes, headers: Headers, hidden: list[bytes]) -> tuple[bytes, Headers]:
+    """The bytes and headers of an answer to keep: as they came, unless a secret is in them."""
+    kept = harmless(headers, hidden)
+    encoding = next((value for name, value in kept if name.lower() == "content-encoding"), "")
+    text = bodies.decoded(data, encoding)
+    if text is None or not any(secret in text for secret in hidden):
+        return data, kept
+    if not encoding:
+        return redacted(data, hidden), kept
+    told = ("content-encoding", "content-length")
+    return redacted(text, hidden), [pair for pair in kept if pair[0].lower() not in told]

@@ -1,0 +1,148 @@
+"""Which requests are model calls, and how an answer of each kind ends. A table; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+
+class Kind(NamedTuple):
+    """An endpoint that several providers speak.
+
+    Attributes
+    ----------
+    provider
+        Whose it is where the host says nothing, under its OpenTelemetry name.
+    path
+        What the path ends with.
+    needs
+        Members of a JSON body without which it is something else that has such a path. Of what
+        stands in one tuple, one is enough.
+    ends
+        What is in the last event of a stream and in no other.
+    enough
+        What is in a stream that has said everything, though more may come.
+    is_json
+        Whether an answer that is no stream is JSON.
+    """
+
+    name: str
+    provider: str
+    path: re.Pattern[str]
+    needs: tuple[tuple[str, ...], ...] = ()
+    ends: re.Pattern[bytes] | None = None
+    enough: re.Pattern[bytes] | None = None
+    is_json: bool = True
+
+
+class Endpoint(NamedTuple):
+    """The endpoint of one request."""
+
+    provider: str
+    kind: Kind
+    host: str
+    path: str
+
+
+_DONE = re.compile(rb"\ndata: ?\[DONE\]")
+_LAST_LINE = re.compile(rb'"done": ?true')
+_MESSAGE_STOP = re.compile(rb'"type": ?"message_stop"')
+_RESPONSE_END = re.compile(rb'"type": ?"response\.(?:completed|incomplete)"')
+_FINISH_REASON = re.compile(rb'"finishReason": ?"')
+FAILED = re.compile(
+    rb'\n(?:event: ?error\b|data: ?\{"(?:error"|type": ?"(?:error|response\.failed)")|\{"error")'
+)
+"""What a stream says that fails after it has begun."""
+
+
+def _kind(name: str, provider: str, path: str, *needs: str, **more: Any) -> Kind:
+    wanted = tuple(tuple(need.split("|")) for need in needs)
+    return Kind(name, provider, re.compile(rf"(?:^|/){path}$"), wanted, **more)
+
+
+KINDS = (
+    _kind("chat", "openai", "chat/completions", "messages", ends=_DONE),
+    _kind("responses", "openai", "responses", "model|prompt", "input|prompt", ends=_RESPONSE_END),
+    _kind("messages", "anthropic", "messages", "model", "messages", ends=_MESSAGE_STOP),
+    _kind("count_tokens", "anthropic", "messages/count_tokens", "model", "messages"),
+    _kind("embeddings", "openai", "embeddings", "model", "input"),
+    _kind("embeddings", "ollama", "api/embed(?:dings)?", "model", "input|prompt"),
+    _kind("chat", "ollama", "api/chat", "model", "messages", ends=_LAST_LINE),
+    _kind("generate", "ollama", "api/generate", "model", ends=_LAST_LINE),
+    _kind("completions", "openai", "(?:fim/)?completions", "model", "prompt", ends=_DONE),
+    _kind("images", "openai", "images/(?:generations|edits|variations)"),
+    _kind("speech", "openai", "audio/speech", "input", is_json=False),
+    _kind("transcription", "openai", "audio/(?:transcriptions|translations)", is_json=False),
+    _kind("moderations", "openai", "moderations", "input"),
+    _kind("ocr", "mistral_ai", "ocr", "model", "document"),
+    _kind("generate", "gcp.gemini", r"[^/]+:(?:streamG|g)enerateContent", enough=_FINISH_REASON),
+    _kind("embeddings", "gcp.gemini", r"[^/]+:(?:batchE|e)mbedContents?"),
+    _kind("count_tokens", "gcp.gemini", r"[^/]+:countTokens"),
+    _kind("images", "gcp.gemini", r"imagen[^/]*:predict"),
+)
+
+HOSTS = (
+    ("api.openai.com", "openai"),
+    ("api.anthropic.com", "anthropic"),
+    ("openai.azure.com", "azure.ai.openai"),
+    ("services.ai.azure.com", "azure.ai.inference"),
+    ("aiplatform.googleapis.com", "gcp.vertex_ai"),
+    ("generativelanguage.googleapis.com", "gcp.gemini"),
+    ("api.mistral.ai", "mistral_ai"),
+    ("api.groq.com", "groq"),
+    ("api.deepseek.com", "deepseek"),
+    ("api.x.ai", "x_ai"),
+    ("api.perplexity.ai", "perplexity"),
+    ("openrouter.ai", "openrouter"),
+    ("api.together.xyz", "together"),
+    ("api.fireworks.ai", "fireworks"),
+)
+"""How the name of a host ends, and whose it is."""
+
+_QUICK = re.compile(
+    r"completions|/responses|/messages|embed|api/(?:chat|generate)|/images/|/audio/|moderations|/ocr"
+    r"|enerateContent|countTokens|:predict"
+)
+
+
+def may_be_call(method: str, url: str) -> bool:
+    """Whether a request is worth a closer look: quick, for each request of any kind."""
+    return method == "POST" and _QUICK.search(url) is not None
+
+
+def endpoint_of(method: str, url: str) -> Endpoint | None:
+    """The endpoint that a request goes to; None if that is none of a model's."""
+    if not may_be_call(method, url):
+        return None
+    parts = urlsplit(url)  # Mistral's SDK puts `#stream` behind the path
+    path = parts.path.rstrip("/")
+    for kind in KINDS:
+        if kind.path.search(path):
+            host = parts.hostname or ""
+            return Endpoint(_provider(host, kind), kind, host, path)
+    return None
+
+
+def is_asked_as(endpoint: Endpoint, body: Mapping[str, Any] | None) -> bool:
+    """Whether a body is what the endpoint takes; `body` is None if it is no JSON object."""
+    if body is None:
+        return not endpoint.kind.needs
+    return all(any(name in body for name in names) for names in endpoint.kind.needs)
+
+
+def model_of(endpoint: Endpoint, body: Mapping[str, Any] | None) -> str:
+    """The model that is asked: in the body, or in the path."""
+    if body is not None and isinstance(model := body.get("model"), str):
+        return model
+    if found := re.search(r"/(?:models|deployments)/([^/:]+)", endpoint.path):
+        return found[1]
+    return ""
+
+
+def _provider(host: str, kind: Kind) -> str:
+    for ending, provider in HOSTS:
+        if host == ending or host.endswith((f".{ending}", f"-{ending}")):
+            return provider
+    return kind.provider

@@ -1,0 +1,210 @@
+"""The recorder of a session: answers calls from its store, and keeps what comes back."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
+from nbckpt.errors import NbckptError, ReplayError, StoreError
+from nbckpt.llm import keys, nearest, providers, scope
+from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.call import Call, Question
+from nbckpt.llm.index import Asking, Index, newest
+from nbckpt.llm.making import kept_of, recording_of
+from nbckpt.llm.secrets import redacted_text, secrets_of
+from nbckpt.model import Record
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+_COMPARED = 50
+
+
+class Recorder:
+    """Records and replays the model calls of a session's steps.
+
+    Attributes
+    ----------
+    mode
+        What is done where no `recording` block says anything else.
+    seen
+        Model calls by provider, those outside of steps, too.
+    """
+
+    def __init__(self, session: Session, mode: scope.Mode = "replay") -> None:
+        self.mode = mode
+        self.seen: Counter[str] = Counter()
+        self._session = session
+        self._index = Index()
+        self._taken = 0
+        self._generation = session.store.generation
+        self._lock = threading.Lock()
+
+    def begin(self, asked: Asked) -> Call | None:
+        """What is to become of a request.
+
+        Returns
+        -------
+        Call or None
+            None if it is to be left alone: no model call, outside of steps, or recording is off.
+
+        Raises
+        ------
+        ReplayError
+            In mode ``only``, if it was not recorded.
+        """
+        endpoint = providers.endpoint_of(asked.method, asked.url)
+        if endpoint is None:
+            return None
+        body = keys.canonical(asked)
+        if not providers.is_asked_as(endpoint, body.members):
+            return None
+        place = scope.here()
+        mode, within = place.mode or self.mode, place.scope
+        with self._lock:
+            self.seen[endpoint.provider] += 1
+        if within is None or mode == "off":
+            return None
+        request = keys.key_of(asked, endpoint, body)
+        question = Question(asked, endpoint, body, request, within, within.reserve(request))
+        if mode == "record" or (within.is_fresh and mode != "only"):
+            return Call(self, question)
+        kept = self._kept(question)
+        if kept is None and mode == "only":
+            within.give_back(request, question.occurrence)
+            raise ReplayError(self._told(question))
+        return Call(self, question, kept)
+
+    # -- replay -------------------------------------------------------------------------------
+
+    def _kept(self, question: Question) -> Kept | None:
+        asking = (question.scope.step, question.request, question.occurrence)
+        record = self._find(asking)
+        if record is None:
+            return None
+        recording = recording_from(record)
+        try:
+            body = bytes(self._session.store.get_blob(recording.blob)[1])
+        except NbckptError as problem:
+            step = recording.step
+            self._tell(f"a recording of step {step!r} cannot be read and is paid anew: {problem}")
+            return None
+        question.scope.count("replayed", recording.provider)
+        question.scope.save(
+            {
+                "duration_s": recording.duration_s,
+                "tokens_in": recording.tokens_in,
+                "tokens_out": recording.tokens_out,
+            }
+        )
+        return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
+
+    def _find(self, asking: Asking) -> Record | None:
+        """The recording that answers: of the line that the session is on, else the newest."""
+        with self._lock:
+            self._look()
+            found = self._index.find(asking)
+        if len(found) < 2:
+            return found[0] if found else None
+        timeline, here = self._session.timeline, self._session.position
+        line = {None, *timeline.line(here)}
+        return newest([r for r in found if r["position"] in line] or found)
+
+    def _look(self) -> None:
+        """Take in what the session has seen of others' recordings."""
+        store = self._session.store
+        if store.generation != self._generation:
+            self._generation, self._taken = store.generation, 0
+        records = store.records(RECORDING)
+        if self._taken < len(records):
+            self._index.take(records[self._taken :])
+            self._taken = len(records)
+
+    def _told(self, question: Question) -> str:
+        step = question.scope.step
+        with self._lock:
+            others = self._index.of_step(step)[:_COMPARED]
+        near = [
+            nearest.Near(r["id"], r["occurrence"], self._asked_of(r))
+            for r in others
+            if r["provider"] == question.endpoint.provider
+        ]
+        what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
+        return (
+            f"no recording of call {question.occurrence + 1} of this {what} request in step "
+            f"{step!r}; {nearest.told(question.body.members, near)}: "
+            "run it once with recording on, or without mode 'only'"
+        )
+
+    def _asked_of(self, record: Record) -> dict[str, Any] | None:
+        try:
+            value = json.loads(bytes(self._session.store.get_blob(record["blob"])[0]))
+        except (NbckptError, ValueError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    # -- record -------------------------------------------------------------------------------
+
+    def keep(self, call: Call, state: Outcome) -> Future[None] | None:
+        """Write what a call brought; done when it is durable, None if the disk refused."""
+        question, store = call.question, self._session.store
+        kept = kept_of(call)
+        question.scope.count(
+            "recorded" if state == "done" else "partial", question.endpoint.provider
+        )
+        try:
+            with getattr(store, "writing", nullcontext)():
+                blob = store.put_blob(kept.parts)
+                return self._append(recording_of(call, kept, blob, state, self._session))
+        except StoreError as problem:
+            self._tell(f"an answer of {question.endpoint.provider} is NOT recorded: {problem}")
+            return None
+
+    def _append(self, recording: Recording) -> Future[None]:
+        record = recording_record(recording)
+        with self._lock:
+            written = self._session.append([record])
+            self._index.take([record])
+        if recording.state == "done":
+            self._session.writing.follow(f"an answer of {recording.provider}", written)
+        return written
+
+    def failed(self, call: Call, error: BaseException | str) -> None:
+        """Note that a call was not answered."""
+        question = call.question
+        scope_, endpoint = question.scope, question.endpoint
+        scope_.give_back(question.request, question.occurrence)
+        scope_.count("failed", endpoint.provider)
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        try:
+            self._session.record_event(
+                "model_call_failed",
+                name=scope_.step,
+                provider=endpoint.provider,
+                endpoint=endpoint.kind.name,
+                model=providers.model_of(endpoint, question.body.members),
+                request=question.request,
+                error=redacted_text(text, secrets_of(question.asked))[:500],
+                took_s=call.duration_s,
+            )
+        except StoreError as problem:
+            self._tell(str(problem))
+
+    def _tell(self, text: str) -> None:
+        """Have the user hear something at the next prompt, once."""
+        if text not in self._session.writing.news:
+            self._session.writing.news.append(text)
+
+
+def _cut(body: bytes, sizes: Any) -> list[bytes]:
+    """The chunks of an answer."""
+    chunks, at = [], 0
+    for size in sizes:
+        chunks.append(body[at : at + size])
+        at += size
+    return chunks

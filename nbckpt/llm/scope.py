@@ -1,0 +1,164 @@
+"""Which step a call belongs to, and the how-manieth of its equals it is."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Literal, TypeAlias
+
+Mode: TypeAlias = Literal["replay", "record", "only", "off"]
+
+
+@dataclass(eq=False)
+class Scope:
+    """One run of a step, as far as its model calls go.
+
+    Attributes
+    ----------
+    step
+        Its name.
+    is_fresh
+        Whether its calls are to be paid anew, though there are recordings.
+    counts
+        How many were ``recorded``, ``replayed``, ``failed`` and ``partial``, per provider.
+    saved
+        Sums of what replays would have taken: ``duration_s``, ``tokens_in``, ``tokens_out``.
+    """
+
+    step: str
+    cell_id: str | None = None
+    is_fresh: bool = False
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    saved: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next: Counter[str] = Counter()
+        self._given_back: dict[str, list[int]] = {}
+
+    def reserve(self, request: str) -> int:
+        """How many equal requests began before, of those that were or may be answered.
+
+        Reserved when a call begins, so that equal requests in flight at once differ.
+        """
+        with self._lock:
+            if free := self._given_back.get(request):
+                return heappop(free)
+            occurrence = self._next[request]
+            self._next[request] += 1
+            return occurrence
+
+    def give_back(self, request: str, occurrence: int) -> None:
+        """Note that a call was not answered: the next equal one, a retry, stands in its place."""
+        with self._lock:
+            heappush(self._given_back.setdefault(request, []), occurrence)
+
+    def begun(self) -> Counter[str]:
+        """How many calls of each request have begun, for `begin_again`."""
+        with self._lock:
+            return Counter(self._next)
+
+    def begin_again(self, begun: Counter[str]) -> None:
+        """Count on from where it was then: the same code runs again."""
+        with self._lock:
+            self._next, self._given_back = Counter(begun), {}
+
+    def count(self, what: str, provider: str) -> None:
+        """Note what became of a call."""
+        with self._lock:
+            self.counts[what, provider] += 1
+
+    def members(self) -> dict[str, float]:
+        """What became of its calls, and what replays have saved, for an event."""
+        with self._lock:
+            told: Counter[str] = Counter()
+            for (what, _), number in self.counts.items():
+                told[what] += number
+            return {**told, **{f"saved_{name}": round(n, 3) for name, n in self.saved.items() if n}}
+
+    def save(self, figures: dict[str, float | None]) -> None:
+        """Note what a replay has saved."""
+        with self._lock:
+            for name, figure in figures.items():
+                self.saved[name] += figure or 0  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What holds for a call that is made here.
+
+    Attributes
+    ----------
+    scope
+        None outside of steps.
+    mode
+        None: the recorder's own.
+    outer
+        What held here before.
+    """
+
+    scope: Scope | None = None
+    mode: Mode | None = None
+    outer: Place | None = None
+
+    def is_within(self, other: Place) -> bool:
+        """Whether this was entered in `other`, or is it."""
+        return self is other or (self.outer is not None and self.outer.is_within(other))
+
+
+_NOWHERE = Place()
+_here: ContextVar[Place | None] = ContextVar("nbckpt_calls", default=None)
+_places: list[Place] = []
+"""Entered and not left: threads do not inherit the context, and are in the latest."""
+
+
+def here() -> Place:
+    """What holds for a call that is made now, in this thread or task."""
+    return _here.get() or (_places[-1] if _places else _NOWHERE)
+
+
+def enter(step: str, cell_id: str | None = None, *, is_fresh: bool = False) -> Place:
+    """Begin a run of a step: calls belong to it until it is left."""
+    outer = here()
+    return _enter(Place(Scope(step, cell_id, is_fresh), outer.mode, outer))
+
+
+def leave(place: Place) -> None:
+    """End what was entered, and what was entered in it. A task that it began goes on in it."""
+    _places[:] = [other for other in _places if not other.is_within(place)]
+    now = _here.get()
+    if now is not None and now.is_within(place):
+        _here.set(None if place.outer is _NOWHERE else place.outer)
+
+
+@contextmanager
+def entered(step: str, cell_id: str | None = None) -> Iterator[Scope]:
+    """A run of a step, for the block."""
+    place = enter(step, cell_id)
+    assert place.scope is not None
+    try:
+        yield place.scope
+    finally:
+        leave(place)
+
+
+@contextmanager
+def recording(mode: Mode) -> Iterator[None]:
+    """What becomes of model calls in the block, in tasks and threads that it begins, too."""
+    outer = here()
+    place = _enter(Place(outer.scope, mode, outer))
+    try:
+        yield
+    finally:
+        leave(place)
+
+
+def _enter(place: Place) -> Place:
+    _places.append(place)
+    _here.set(place)
+    return place

@@ -1,0 +1,79 @@
+"""Where model calls are seen: one module per HTTP library, patched when it is there.
+
+A library that is not imported yet is patched as soon as it is. Patches are at class level, so that
+clients which exist already are covered; without an open session they let everything through.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from types import ModuleType
+
+from nbckpt.llm.seams import importing
+
+SEAMS = {
+    "httpx": "nbckpt.llm.seams.httpx",
+    "httpx2": "nbckpt.llm.seams.httpx",
+}
+"""Library → the module whose `patch` takes it."""
+
+missed: list[str] = []
+"""Why the calls of a library are not seen."""
+
+_inside: ContextVar[bool] = ContextVar("nbckpt_inside", default=False)
+
+
+def install() -> None:
+    """See the calls of all libraries, those that are imported later, too."""
+    for library in SEAMS:
+        if (module := sys.modules.get(library)) is not None:
+            _patch(module)
+    importing.follow(SEAMS, _patch)
+
+
+def uninstall() -> None:
+    """Have libraries be as they were, except where somebody else has patched them since."""
+    importing.unfollow()
+    for library, seam in SEAMS.items():
+        if (module := sys.modules.get(library)) is not None and seam in sys.modules:
+            sys.modules[seam].unpatch(module)
+
+
+def is_inside() -> bool:
+    """Whether a seam further out sees to the call that is made now."""
+    return _inside.get()
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Have seams further in leave the block's calls alone: one library may stand on another."""
+    before = _inside.get()
+    _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.set(before)
+
+
+def _patch(module: ModuleType) -> None:
+    """Patch a library, or say by its name that its calls are not seen."""
+    library = module.__name__
+    seam = SEAMS.get(library)
+    if seam is None:
+        return
+    try:
+        import_module(seam).patch(module)
+    except AttributeError as problem:
+        version = getattr(module, "__version__", "of unknown version")
+        told = (
+            f"model calls through {library} {version} are NOT recorded: {problem}; "
+            "use a version that nbckpt knows, or `%nbckpt record off`"
+        )
+        if told not in missed:
+            missed.append(told)
+            warnings.warn(told, stacklevel=2)

@@ -1,0 +1,225 @@
+"""The seam in httpx and in httpx2, which is the same under another name.
+
+`_send_single_request` is where every transport is called, also those that an SDK brings along. Its
+name is private: where it is missing, the calls are not seen, and the user is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+from nbckpt.llm import current, providers, seams
+from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.call import Call
+from nbckpt.llm.seams.waiting import wait, wait_async
+
+NAME = "_send_single_request"
+
+
+def patch(module: ModuleType) -> None:
+    """Have every client of the library ask the recorder first; once.
+
+    Raises
+    ------
+    AttributeError
+        If the library is not as it is known here: nothing was changed.
+    """
+    patched = [_of(module.Client), _of(module.AsyncClient)]
+    if any(hasattr(method, "is_nbckpts_own") for method in patched):
+        return
+    made = _Made(module)
+    setattr(module.Client, NAME, _sending(patched[0], made))
+    setattr(module.AsyncClient, NAME, _sending_async(patched[1], made))
+
+
+def unpatch(module: ModuleType) -> None:
+    """Have the library be as it was, unless somebody else has patched it since."""
+    for client in (module.Client, module.AsyncClient):
+        if original := getattr(client.__dict__.get(NAME), "original", None):
+            setattr(client, NAME, original)
+
+
+def _of(client: type) -> Any:
+    if NAME not in client.__dict__:
+        message = f"{client.__name__} has no {NAME}"
+        raise AttributeError(message)
+    return client.__dict__[NAME]
+
+
+class _Made:
+    """Streams and answers of one of the two libraries."""
+
+    def __init__(self, module: ModuleType) -> None:
+        sync, asynchronous = module.SyncByteStream, module.AsyncByteStream
+        self._response = module.Response
+        self.teed = type("Teed", (_Teed, sync), {})
+        self.teed_async = type("TeedAsync", (_TeedAsync, asynchronous), {})
+        self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
+
+    def answer(self, client: Any, request: Any, kept: Kept) -> Any:
+        """What the transport had answered."""
+        response = self._response(
+            kept.status,
+            headers=list(kept.headers),
+            stream=self._replayed(kept.chunks),
+            request=request,
+            extensions={"http_version": b"HTTP/1.1"},
+        )
+        response.default_encoding = client._default_encoding  # noqa: SLF001 - as the original does
+        response.elapsed = timedelta(0)
+        return response
+
+
+def _sending(original: Any, made: _Made) -> Any:
+    def send(self: Any, request: Any) -> Any:
+        if not _may_be_call(request):
+            return original(self, request)
+        call = _begin(request, request.read())
+        if call is None:
+            return original(self, request)
+        if call.kept is not None:
+            return made.answer(self, request, call.kept)
+        try:
+            with seams.inside():
+                response = original(self, request)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        _start(call, response)
+        if not call.is_over:
+            response.stream = made.teed(response.stream, call)
+        return response
+
+    return _marked(send, original)
+
+
+def _sending_async(original: Any, made: _Made) -> Any:
+    async def send(self: Any, request: Any) -> Any:
+        if not _may_be_call(request):
+            return await original(self, request)
+        call = _begin(request, await request.aread())
+        if call is None:
+            return await original(self, request)
+        if call.kept is not None:
+            return made.answer(self, request, call.kept)
+        try:
+            with seams.inside():
+                response = await original(self, request)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        _start(call, response)
+        if not call.is_over:
+            response.stream = made.teed_async(response.stream, call)
+        return response
+
+    return _marked(send, original)
+
+
+def _marked(send: Any, original: Any) -> Any:
+    send.is_nbckpts_own, send.original, send.__name__ = True, original, NAME
+    return send
+
+
+def _may_be_call(request: Any) -> bool:
+    return providers.may_be_call(request.method, str(request.url)) and not seams.is_inside()
+
+
+def _begin(request: Any, body: bytes) -> Call | None:
+    recorder = current.recorder()
+    if recorder is None:
+        return None
+    headers = [(name.lower(), value) for name, value in request.headers.multi_items()]
+    return recorder.begin(Asked(request.method, str(request.url), headers, body))
+
+
+def _start(call: Call, response: Any) -> None:
+    headers = response.headers
+    is_framed = (
+        "content-length" in headers
+        or "transfer-encoding" in headers
+        or response.http_version == "HTTP/2"
+    )
+    call.started(response.status_code, headers.multi_items(), is_framed=is_framed)
+
+
+class _Teed:
+    """Gives the caller each chunk as it comes, and has the end durable before it is seen."""
+
+    def __init__(self, inner: Any, call: Call) -> None:
+        self._inner = inner
+        self._call = call
+
+    def __iter__(self) -> Iterator[bytes]:
+        call = self._call
+        try:
+            for data in self._inner:
+                wait(call.chunk(data))
+                yield data
+            wait(call.ended())
+        except GeneratorExit:
+            call.left()
+            raise
+        except BaseException as error:
+            call.failed(error)
+            raise
+
+    def close(self) -> None:
+        self._call.left()
+        self._inner.close()
+
+    @property
+    def elapsed(self) -> Any:
+        """What httpx2 asks the stream for."""
+        return getattr(self._inner, "elapsed", None)
+
+
+class _TeedAsync:
+    """As `_Teed`, in an event loop."""
+
+    def __init__(self, inner: Any, call: Call) -> None:
+        self._inner = inner
+        self._call = call
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        call, chunks = self._call, self._inner.__aiter__()
+        try:
+            async for data in chunks:
+                await wait_async(call.chunk(data))
+                yield data
+            await wait_async(call.ended())
+        except GeneratorExit:
+            call.left()
+            raise
+        except BaseException as error:
+            call.failed(error)
+            raise
+        finally:
+            if (close := getattr(chunks, "aclose", None)) is not None:
+                await close()
+
+    async def aclose(self) -> None:
+        self._call.left()
+        await self._inner.aclose()
+
+    @property
+    def elapsed(self) -> Any:
+        """What httpx2 asks the stream for."""
+        return getattr(self._inner, "elapsed", None)
+
+
+class _Replayed:
+    """The chunks of an answer, as they came then."""
+
+    def __init__(self, chunks: Any) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for data in self._chunks:
+            yield data
