@@ -96,11 +96,13 @@ class Faults:
         if not marks:
             return NONE
         self.came[text] += 1
-        if "times" in marks and self.came[text] > int(marks["times"]):
+        if "times" in marks and self.came[text] > int(float(marks["times"])):
             return NONE
-        if "fail" in marks and self.came[text] > int(marks.pop("fail")):
-            marks.pop("status", None)
-        return joined(_marker(name, value) for name, value in marks.items())
+        if "fail" in marks and self.came[text] > int(float(marks["fail"])):
+            marks = {name: marks[name] for name in marks if name not in ("fail", "status")}
+        # `fail` first, so that what else is told of the error holds.
+        ordered = sorted(marks, key=lambda name: name != "fail")
+        return joined(_marker(name, marks[name]) for name in ordered)
 
 
 def joined(faults: Iterable[Fault]) -> Fault:
@@ -125,17 +127,17 @@ def _marker(name: str, value: str) -> Fault:
         case "fail":
             return Fault(status=500, retry_after=0.0)
         case "status":
-            return Fault(status=int(value))
+            return Fault(status=int(float(value)))
         case "retry_after":
             return Fault(retry_after=float(value))
         case "cut":
-            return Fault(cut=int(value))
+            return Fault(cut=int(float(value)))
         case "slow":
             return Fault(between_s=float(value))
         case "first":
             return Fault(first_s=float(value))
         case "large":
-            return Fault(size_bytes=int(value))
+            return Fault(size_bytes=int(float(value)))
         case "malformed":
             return Fault(malformed=True)
         case "wrong_type":

@@ -6,21 +6,14 @@ What a model says is in `replies`, how it is written in `formats`, what goes wro
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-import threading
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from nbckpt.testing.bodies import body_of
 from nbckpt.testing.counts import Counts, Received
-from nbckpt.testing.errors import error_answer
-from nbckpt.testing.faults import Fault, Faults
-from nbckpt.testing.replies import BadRequestError, Cache, Call, ToolCall, lengthened, reply_to
-from nbckpt.testing.routes import provider_of, route_of
+from nbckpt.testing.faults import Fault
+from nbckpt.testing.model import Model, Says
 from nbckpt.testing.sending import CutError, send
 from nbckpt.testing.serving import HOST, Server
 from nbckpt.testing.wire import Answer, Json, Request, json_answer
@@ -55,17 +48,11 @@ class Provider:
     (True, 1)
     """
 
-    def __init__(
-        self, *, answer: Callable[[Json], str | ToolCall | None] | None = None, port: int = 0
-    ) -> None:
+    def __init__(self, *, answer: Says | None = None, port: int = 0) -> None:
         self.url = ""
-        self._answer = answer
         self._port = port
-        self._faults = Faults()
-        self._lock = threading.Lock()
         self._counts = Counts()
-        self._cache = Cache()
-        self._serial = itertools.count(1)
+        self._model = Model(answer, self._counts)
         self._server: Server | None = None
 
     def __enter__(self) -> Self:
@@ -116,8 +103,7 @@ class Provider:
     def reset(self) -> None:
         """Count from 0, forget requests and faults; serial numbers go on."""
         self._counts.clear()
-        with self._lock:
-            self._faults = Faults()
+        self._model.mend()
 
     def environment(self) -> dict[str, str]:
         """Variables for ``os.environ`` that point the SDKs here, with keys that are none.
@@ -192,13 +178,11 @@ class Provider:
 
     def fault(self, rule: Fault) -> None:
         """Add a rule; those that are there go on."""
-        with self._lock:
-            self._faults.rules.append(rule)
+        self._model.fault(rule)
 
     def mend(self) -> None:
         """Take all rules away."""
-        with self._lock:
-            self._faults.rules.clear()
+        self._model.mend()
 
     async def _serve(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -209,7 +193,7 @@ class Provider:
             return True
         self._counts.begun()
         try:
-            answer, fault = await self._answered(request)
+            answer, fault = await self._model.answer(request)
             ending = self._counts.written(request.path, answer.status)
             await send(request, answer, fault, writer, ending)
         except (CutError, ConnectionError, asyncio.CancelledError):
@@ -219,46 +203,6 @@ class Provider:
             await reader.read()
             return False
         return request.headers.get("connection", "").lower() != "close"
-
-    async def _answered(self, request: Request) -> tuple[Answer, Fault]:
-        """The answer to a request, and what is wrong with it."""
-        route = route_of(request.path)
-        provider = provider_of(request, route)
-        if route is None:
-            message = f"Unknown request URL: {request.method} {request.path}."
-            return error_answer(provider, 404, message), Fault()
-        try:
-            body = body_of(request)
-            ask = route.ask(Call(provider, request.path, request.query, body))
-        except BadRequestError as error:
-            return error_answer(provider, error.status, error.message, error.param), Fault()
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            message = f"Your request could not be understood: {error}."
-            return error_answer(provider, 400, message), Fault()
-        self._counts.came(Received(request.path, body))
-        with self._lock:
-            fault = self._faults.of(request.path, request.body.decode(errors="replace"))
-        if fault.status:
-            return failure(provider, fault), Fault(first_s=fault.first_s)
-        said = await self._said(body)
-        if isinstance(said, Exception):
-            message = f"answer= raised {type(said).__name__}: {said}"
-            return error_answer(provider, 500, message), Fault()
-        n = next(self._serial)
-        reply = reply_to(ask, n, said, self._cache)
-        if fault.size_bytes:
-            reply = lengthened(reply, fault.size_bytes)
-        answer = route.answer(ask, reply)
-        return replace(answer, headers={**answer.headers, "x-request-id": f"req_{n:06d}"}), fault
-
-    async def _said(self, body: Json) -> str | ToolCall | Exception | None:
-        """What the user's function says; on a thread, since it may take its time."""
-        if self._answer is None:
-            return None
-        try:
-            return await asyncio.to_thread(self._answer, body)
-        except Exception as error:  # the user's own: told to the client
-            return error
 
     def _told(self, request: Request) -> Answer:
         match (request.method, request.path):
@@ -271,14 +215,6 @@ class Provider:
                 self.reset()
                 return json_answer({})
         return json_answer({"error": f"no {request.method} {request.path} here"}, 404)
-
-
-def failure(provider: str, fault: Fault) -> Answer:
-    """The error that `fault` asks for."""
-    error = error_answer(provider, fault.status, f"Failed on request ({fault.status}).")
-    if fault.retry_after is None:
-        return error
-    return replace(error, headers={"retry-after": f"{fault.retry_after:g}"})
 
 
 def without_bytes(body: Json) -> Json:
