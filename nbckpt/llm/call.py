@@ -132,7 +132,7 @@ class Call:
         self.is_over = True
         if self._written:  # what is missing is nothing of the answer
             return
-        if self.chunks:
+        if self.chunks and self.is_streamed:
             self._keep("partial")
         self._recorder.failed(self, error)
 
@@ -144,7 +144,7 @@ class Call:
             self.failed("the stream said that it failed")
             return
         self.is_over = True
-        if not self._written and (self.chunks or self.is_streamed):
+        if self.is_streamed and not self._written:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
 
     # -- within -------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ HOSTS = (
 """How the name of a host ends, and whose it is."""
 
 _QUICK = re.compile(
-    r"completions|/responses|/messages|embed|api/(?:chat|generate)|/images/|/audio/|moderations|/ocr"
+    r"completions|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/|moderations|/ocr"
     r"|enerateContent|countTokens|:predict"
 )
 

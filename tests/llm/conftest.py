@@ -1,0 +1,36 @@
+"""A provider on loopback, and a session whose steps' calls are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nbckpt import current
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """A provider that the SDKs' own environment variables name."""
+    with Provider() as provider:
+        for name, value in provider.environment().items():
+            monkeypatch.setenv(name, value)
+        yield provider
+
+
+@pytest.fixture
+def recorded(store: Store) -> Iterator[Session]:
+    """A session that is open."""
+    session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    yield session
+    current.end()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the store of `recorded` lies."""
+    return tmp_path / ".nbckpt"
