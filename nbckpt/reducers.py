@@ -1,4 +1,4 @@
-"""How an updated value is joined to the one that is there: read from `Annotated[list, add]`. Pure.
+"""How an updated value is joined to the one that is there: read from `Annotated[list, add]`.
 
 An annotation of the notebook's is looked for where Python keeps it. Dunder names do not come back
 with a checkpoint, so the recorded cells are read too, newest first.
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, get_args
 
+from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 
 Reducer: TypeAlias = Callable[[Any, Any], object]
@@ -26,14 +27,19 @@ def annotated(
     ----------
     line
         The checkpoints whose cells made the namespace, newest first.
+
+    Raises
+    ------
+    UsageError
+        If an `Annotated` cannot be evaluated: nobody knows how to join the values then.
     """
     live = namespace.get("__annotations__")
     if isinstance(live, Mapping) and variable in live:
-        return reducer_of(_meaning(live[variable], namespace))
+        return reducer_of(_meaning(variable, live[variable], namespace))
     for checkpoint in line:
         for cell in (checkpoint.cell, *reversed(checkpoint.joined)):
             if (text := annotation_in(cell, variable)) is not None:
-                return reducer_of(_meaning(text, namespace))
+                return reducer_of(_meaning(variable, text, namespace))
     return None
 
 
@@ -63,11 +69,17 @@ def annotation_in(cell: Cell, variable: str) -> str | None:
     return found[-1] if found else None
 
 
-def _meaning(annotation: object, namespace: dict[str, object]) -> object:
-    """What an annotation says; one that is text is evaluated, None if that fails."""
+def _meaning(variable: str, annotation: object, namespace: dict[str, object]) -> object:
+    """What an annotation says; one that is text is evaluated, None if it is of no use here."""
     if not isinstance(annotation, str):
         return annotation
     try:
         return eval(annotation, dict(namespace))  # the notebook's own annotation
-    except Exception:  # a name that is gone: no reducer then
-        return None
+    except Exception as problem:  # a name that is gone
+        if "Annotated" not in annotation:
+            return None  # it told no reducer
+        message = (
+            f"{variable}: {annotation} tells no reducer here ({type(problem).__name__}: {problem});"
+            f" nothing was changed: give one with `nbckpt.reducer({variable!r}, …)`"
+        )
+        raise UsageError(message) from problem

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import pytest
 
+from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.reducers import annotated, annotation_in, reducer_of
 
@@ -68,7 +69,15 @@ def test_an_annotation_that_is_text_is_evaluated() -> None:
     space = {"__annotations__": {"xs": "Annotated[list, add]"}, "Annotated": Annotated}
 
     assert annotated("xs", {**space, "add": operator.add}, []) is operator.add
-    assert annotated("xs", space, []) is None
+
+
+def test_a_reducer_that_cannot_be_found_is_not_passed_over() -> None:
+    space = {"__annotations__": {"xs": "Annotated[list, add]", "ys": "Gone"}}
+    space |= {"Annotated": Annotated}
+
+    with pytest.raises(UsageError, match=r"xs: Annotated.*NameError: name 'add'"):
+        annotated("xs", space, [])
+    assert annotated("ys", space, []) is None
 
 
 def test_the_newest_cell_that_annotates_counts() -> None:
