@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nbckpt import forks
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.model import Checkpoint
+from nbckpt.references import unknown_branch
 from nbckpt.session import Session
 
 
@@ -76,7 +77,7 @@ def switch(session: Session, branch: str) -> Pointed:
     """
     head = session.timeline.head(branch)
     if head is None:
-        raise BranchNotFoundError(forks.unknown_branch(session, branch))
+        raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     session.branch = branch
     session.move_head(head, told=f"the switch to {branch!r}")
     session.record_event("switched", checkpoint=head.id, name=head.name, branch=branch)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbckpt import given, moves
+from nbckpt import given, moves, references
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
@@ -75,11 +75,11 @@ def switch(session: Session, branch: str) -> Moved:
     """Go to the head of a branch; what was there is checkpointed first."""
     session.refresh()
     if session.timeline.head(branch) is None:
-        raise BranchNotFoundError(unknown_branch(session, branch))
+        raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
     moves.keep_unsaved(session, "before-switch")
     head = session.timeline.head(branch)
     if head is None:  # its name went with what was kept just now: it is contained in that
-        raise BranchNotFoundError(unknown_branch(session, branch))
+        raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
     moved = moves.move(session, head)
     session.branch = branch
     session.move_head(head)
@@ -181,34 +181,9 @@ def new_branch(session: Session, name: str | None) -> str:
     return name
 
 
-def unknown_branch(session: Session, branch: str) -> str:
-    """The sentence about a branch that does not exist."""
-    from difflib import get_close_matches
-
-    known = list(session.timeline.branches)
-    close = get_close_matches(branch, known, n=3)
-    if not known:
-        return f"no branch {branch!r}: nothing has been checkpointed yet"
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {_some(known)}"
-    )
-    return f"no branch {branch!r}; {hint}"
-
-
 def _step(session: Session, name: str) -> str:
-    from difflib import get_close_matches
-
     known = session.timeline.names("done")
     if name in known:
         return name
-    close = get_close_matches(name, known, n=3)
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?" if close else f"there are {_some(known)}"
-    )
-    message = f"no step {name!r} has been recorded; {hint}"
+    message = f"no step {name!r} has been recorded; {references.hint(name, known)}"
     raise UsageError(message)
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{', '.join(map(repr, names[:5]))}{more}"

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import randomness, restore, sequel
-from nbckpt.errors import CheckpointNotFoundError, StoreError
+from nbckpt import randomness, references, restore, sequel
+from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
 from nbckpt.selection import Selection
 from nbckpt.wholeness import Inspection, refusal_to_resume
@@ -79,7 +79,7 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     branch = branch or session.branch
     head = session.timeline.head(branch)
     if head is None and branch != session.branch:
-        head = session.timeline.resolve(branch, branch=branch, here=None, before=None)
+        raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
     if head is None:
         message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
         raise CheckpointNotFoundError(message)

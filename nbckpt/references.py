@@ -1,8 +1,9 @@
-"""What a user means by a reference to a checkpoint (design section 2). Pure."""
+"""What a user means by a reference to a checkpoint, and what is said where it names none. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
@@ -44,6 +45,26 @@ def short(timeline: Timeline, checkpoint_id: str) -> str:
         if not any(i.startswith(checkpoint_id[:length]) for i in others):
             return checkpoint_id[:length]
     return checkpoint_id
+
+
+def unknown_branch(timeline: Timeline, branch: str) -> str:
+    """The sentence about a branch that does not exist."""
+    told, known = f"no branch {branch!r}", list(timeline.branches)
+    if not known:
+        return f"{told}: nothing has been checkpointed yet"
+    if timeline.named(branch):
+        return f"{told}: that is a checkpoint, `%rewind {branch}` goes there"
+    return f"{told}; {hint(branch, known)}"
+
+
+def hint(name: str, known: Sequence[str]) -> str:
+    """Which of the known names may be meant by one that is none of them."""
+    from difflib import get_close_matches
+
+    if close := get_close_matches(name, known, n=3):
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    return f"there are {', '.join(map(repr, known[:5]))}{more}"
 
 
 def _before(timeline: Timeline, before: str | None) -> Checkpoint:

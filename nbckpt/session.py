@@ -111,8 +111,10 @@ class Session(Keeping):
 
         Raises
         ------
+        BranchNotFoundError
+            If there is no such branch.
         CheckpointNotFoundError
-            If there is no such branch, or nothing on it yet.
+            If there is nothing on it yet.
         FormatError
             If the head is damaged: nothing was changed, and the message says what could be had.
         """

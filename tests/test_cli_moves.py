@@ -234,6 +234,7 @@ def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
         ("rerun wait", "'wait'"),
         ("rerun laod", "did you mean 'load'"),
         ("resume mian -c 1", "no branch 'mian'; did you mean 'main'"),
+        ("resume load -c 1", "no branch 'load': that is a checkpoint, `%rewind load` goes there"),
         ("diff load laod", "did you mean 'load'"),
         ("tag load a,b", "'a,b' is no tag"),
         ("tag load new --delete", "has no tag 'new'"),
@@ -267,6 +268,14 @@ def test_what_cannot_be_parsed_shows_the_usage(ran: Path, typed: str) -> None:
 
     assert done.returncode == 2
     assert "usage: nbckpt" in done.stderr
+
+
+def test_after_a_branch_was_given_up_the_notebook_is_on_the_one_before(nbckpt: Nbckpt) -> None:
+    nbckpt("fork", "load", "small")
+
+    nbckpt("prune", "--drop", "small")
+
+    assert names(nbckpt) == ["wait", "use", "load"]
 
 
 def test_code_that_raises_in_a_resumed_console_is_exit_status_1(folder: Path) -> None:

@@ -352,6 +352,18 @@ def test_what_is_on_no_branch_is_named_with_those_that_are_near(line: Session) -
     assert line.branch == "baseline"
 
 
+@pytest.mark.parametrize("by", ["name", "id", "tag"])
+def test_a_checkpoint_is_no_branch_to_resume(line: Session, by: str) -> None:
+    line.tag("one", "best")
+    ref = {"name": "one", "id": line.get("one").id, "tag": "best"}[by]
+
+    with pytest.raises(BranchNotFoundError, match=f"no branch '{ref}'"):
+        line.resume(ref)
+
+    assert list(line.timeline.branches) == ["main"]
+    assert line.branch == "main"
+
+
 def test_there_is_no_branch_to_switch_to_in_a_new_store(session: Session) -> None:
     with pytest.raises(BranchNotFoundError, match="nothing has been checkpointed yet"):
         session.switch("main")

@@ -104,8 +104,10 @@ def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
 
     Raises
     ------
+    BranchNotFoundError
+        If there is no such branch.
     CheckpointNotFoundError
-        If there is no such branch, or nothing on it.
+        If there is nothing on it.
     FormatError
         If the head is damaged: nothing was changed.
     """

@@ -55,12 +55,13 @@ def add(verbs: Any) -> None:
 
 
 def _log(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, forks, report
+    from nbckpt import as_json, report
+    from nbckpt.references import unknown_branch
 
     session = looking_session(arguments)
     branch = None if arguments.all else arguments.branch or session.branch
     if branch is not None and arguments.branch and session.timeline.head(branch) is None:
-        raise BranchNotFoundError(forks.unknown_branch(session, branch))
+        raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     if arguments.json:
         shown = report.listed(session.timeline, branch, arguments.limit)
         print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])

@@ -126,13 +126,13 @@ def _rerun(arguments: argparse.Namespace) -> int:
 
 
 def _resume(arguments: argparse.Namespace) -> int:
-    from nbckpt import forks
     from nbckpt.jupyter.console import console
+    from nbckpt.references import unknown_branch
 
     session = looking_session(arguments)
     branch = arguments.branch or session.branch
     if session.timeline.head(branch) is None:
-        raise BranchNotFoundError(forks.unknown_branch(session, branch))
+        raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     place, notebook = session.store.path, session.notebook
     session.store.close()
     return console(

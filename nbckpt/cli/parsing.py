@@ -100,22 +100,24 @@ def looking_session(arguments: argparse.Namespace) -> Session:
     store = existing_store(arguments)
     named = getattr(arguments, "notebook", None)
     session = Session(store, {"__name__": "__main__"}, notebook=Path(named).stem if named else "")
-    heads = sorted(store.records("head"), key=lambda record: record.get("at") or 0.0)
+    moves = sorted(store.records("head"), key=lambda record: record.get("at") or 0.0)
+    branches = session.timeline.branches  # one that was given up is nobody's any more
+    heads = [move for move in moves if move["branch"] in branches]
     if named:
         known = dict.fromkeys(r.get("notebook", "") for r in store.records("checkpoint"))
         if session.notebook not in known:
-            there = ", ".join(repr(name) for name in known if name) or "none with a name"
-            message = f"no checkpoint of a notebook {session.notebook!r}; there are {there}"
+            names = ", ".join(repr(name) for name in known if name) or "none with a name"
+            message = f"no checkpoint of a notebook {session.notebook!r}; there are {names}"
             raise UsageError(message)
     elif heads:
         session.branch = heads[-1]["branch"]
         head = session.head
         session.notebook = heads[-1].get("notebook") or (head.notebook if head else "")
     own = [record for record in heads if record["branch"] == session.branch]
-    moves = (
-        r["previous"] for r in reversed(own) if r.get("previous") not in (None, r["checkpoint"])
+    session.before = next(
+        (r["previous"] for r in reversed(own) if r.get("previous") not in (None, r["checkpoint"])),
+        None,
     )
-    session.before = next(moves, None)
     return session
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import forks, report
+from nbckpt import report
 from nbckpt.errors import BranchNotFoundError, UsageError
 from nbckpt.jupyter import autos
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import changes, lines
+from nbckpt.references import unknown_branch
 
 if TYPE_CHECKING:
     from nbckpt.comparison import Difference
@@ -78,7 +79,7 @@ class Commands:
         session.refresh()
         branch = None if everywhere else next(iter(branches), session.branch)
         if branches and session.timeline.head(branches[0]) is None:
-            raise BranchNotFoundError(forks.unknown_branch(session, branches[0]))
+            raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
         here, writing = session.position, session.writing.unfinished
         text = report.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, width=WIDTH
