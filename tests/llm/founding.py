@@ -12,9 +12,8 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -66,6 +65,9 @@ answers = await asyncio.gather(*[ask(i) for i in range(len(documents))])
 """
 
 
+WRITE = "open('answers.json', 'w').write(__import__('json').dumps(answers))"
+
+
 class ProviderProcess:
     """A provider in a process of its own; use it as a context manager."""
 
@@ -101,49 +103,95 @@ class Founding:
 
     Attributes
     ----------
-    most_again
+    cell
+        Asks about all documents.
+    in_flight
         How many requests may be in flight, and so be paid again, at a kill.
+    again
+        How many requests were paid again, at most: those in flight at all the kills.
     """
 
     folder: Path
     provider: ProviderProcess
     cell: str
     documents: int = DOCUMENTS
-    most_again: int = 1
+    in_flight: int = 1
     kills: int = 0
-    answers: list[str] = field(default_factory=list)
 
-    def attempt(self, kill_after_s: float | None) -> bool:
-        """Run all cells; whether the kernel lived to the end."""
+    @property
+    def again(self) -> int:
+        return self.kills * self.in_flight
+
+    def killed(self, chance: random.Random, times: int) -> None:
+        """Run to the end; killed about so often on the way, at random instants."""
+        step = max(1, 2 * self.documents // times)
+        while not self.attempt(answers=chance.randint(0, step), later_s=chance.uniform(0, 0.04)):
+            self.check()
+            assert self.provider.stats()["answered"] <= self.documents + self.again
+
+    def attempt(self, *, answers: int | None, later_s: float = 0.0) -> bool:
+        """Run all cells in a kernel; whether it lived to the end.
+
+        Parameters
+        ----------
+        answers
+            The kernel is killed when so many more requests were answered; None = never.
+        later_s
+            And so much later.
+        """
         paths = {"OPENAI_BASE_URL": f"{self.provider.url}/v1", "OPENAI_API_KEY": "offline"}
         with Kernel(self.folder) as kernel:
-            kernel.run(f"%load_ext nbckpt\n__import__('os').environ.update({paths!r})")
-            ran = kernel.run(SETUP.format(documents=self.documents))
-            assert ran.ok, ran.error
-            timer = threading.Timer(kill_after_s or 1e9, kernel.kill)
-            timer.daemon = True
-            timer.start()
+            for setup in (
+                f"%load_ext nbckpt\n__import__('os').environ.update({paths!r})",
+                SETUP.format(documents=self.documents),
+            ):
+                ran = kernel.run(setup)
+                assert ran.ok, ran.error
+            done = threading.Event()
+            killer = threading.Thread(target=self._kill, args=[kernel, answers, later_s, done])
+            killer.start()
             try:
                 ran = kernel.run(self.cell, cell_id="summaries")
-                timer.cancel()
                 assert ran.ok, ran.error
-                self.answers = (
-                    json.loads(
-                        json.loads(
-                            kernel.value("__import__('json').dumps(answers)")
-                            .replace("'", '"', 0)
-                            .join(['"', '"'])
-                        )
-                    )
-                    if False
-                    else eval(kernel.value("answers"))
-                )
+                kernel.run(WRITE)
             except KernelDiedError:
                 self.kills += 1
                 return False
             finally:
-                timer.cancel()
-        return True
+                done.set()
+                killer.join()
+        # Killed between the cell's end and here, it has lived long enough.
+        return (self.folder / "answers.json").exists()
+
+    def _kill(
+        self, kernel: Kernel, answers: int | None, later_s: float, done: threading.Event
+    ) -> None:
+        if answers is None:
+            return
+        wanted = self.provider.stats()["answered"] + answers
+        while not done.wait(0.002):
+            if self.provider.stats()["answered"] >= wanted:
+                if not done.wait(later_s):
+                    kernel.kill()
+                return
+
+    def check(self) -> None:
+        """What must hold after every death."""
+        changed = {number: texts for number, texts in self.seen().items() if len(texts) > 1}
+        assert not changed, f"answers were seen before they were durable: {changed}"
+        store = Store.open(self.folder / ".nbckpt", create=False)
+        assert store.check().ok, store.check().problems
+        store.close()
+
+    def check_end(self) -> None:
+        """What must hold when the notebook has run to its end."""
+        self.check()
+        answers = json.loads((self.folder / "answers.json").read_text())
+        assert [{answer} for answer in answers] == [self.seen()[n] for n in range(self.documents)]
+        assert len(set(answers)) == self.documents
+        answered = self.provider.stats()["answered"]
+        assert self.documents <= answered <= self.documents + self.again
+        print(f"{answered} answers paid for {self.documents} documents, {self.kills} kills")
 
     def seen(self) -> dict[int, set[str]]:
         """What the notebook saw of each document's answer, over all kernels."""
