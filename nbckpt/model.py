@@ -31,6 +31,9 @@ PLACING = (
 )
 """The members that say where a checkpoint stands in the history; a record begins with them."""
 
+AUTOMATIC = "automatic"
+"""The tag of checkpoints that nobody asked for: it protects none of them, and no REF means it."""
+
 
 # Named tuples where nothing changes a copy: a dataclass takes half a millisecond of every start.
 class Cell(NamedTuple):
@@ -94,7 +97,7 @@ class Refusal(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a step depends on; two runs with equal keys do the same (design section 4).
+    """What a step depends on; two runs with equal keys do the same.
 
     Attributes
     ----------

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import randomness, references, restore, sequel
+from nbckpt import randomness, references, restore
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
-from nbckpt.model import Cell, Checkpoint, Manifest, Refusal
+from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.selection import Selection
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 EVERYTHING = Selection()
-AUTOMATIC = sequel.AUTOMATIC
-"""The tag of checkpoints that nobody asked for."""
 
 
 class Moved(NamedTuple):

@@ -18,8 +18,7 @@ from types import FrameType, TracebackType
 from nbckpt import current, moves
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.figures import count_text
-from nbckpt.model import Checkpoint
-from nbckpt.moves import AUTOMATIC
+from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.session import Session
 
 NAME = "before-recover"

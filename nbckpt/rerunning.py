@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nbckpt import moves
-from nbckpt.model import Checkpoint
+from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.policy import OFF
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded
@@ -246,7 +246,7 @@ def _request(piece: Recorded) -> Request | None:
 def _made(checkpoint: Checkpoint) -> str:
     if checkpoint.made_by:
         return f"its values were given by {checkpoint.made_by}"
-    return "nbckpt kept it by itself" if moves.AUTOMATIC in checkpoint.tags else "kept by hand"
+    return "nbckpt kept it by itself" if AUTOMATIC in checkpoint.tags else "kept by hand"
 
 
 def _told(error: BaseException) -> str:

@@ -8,14 +8,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import UsageError
+from nbckpt.model import AUTOMATIC, Checkpoint
 
 if TYPE_CHECKING:
-    from nbckpt.model import Checkpoint
     from nbckpt.timeline import Timeline
 
 DAY_S = 86_400
-AUTOMATIC = "automatic"
-"""The tag of checkpoints that nobody asked for protects none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nbckpt.model import Checkpoint
-    from nbckpt.timeline import Timeline
+from nbckpt.model import AUTOMATIC, Checkpoint
 
-AUTOMATIC = "automatic"
-"""The tag of checkpoints that nobody asked for."""
+if TYPE_CHECKING:
+    from nbckpt.timeline import Timeline
 
 
 def is_step(checkpoint: Checkpoint) -> bool:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from nbckpt.errors import StoreError
@@ -57,7 +57,7 @@ class Standing:
         self.origin: str | None = None
         self.listeners: list[Callable[[str], None]] = []
         self.begun = False
-        self._generation = _generation_of(store)
+        self._generation = store.generation
         self._refreshing = threading.RLock()  # a view asks from a thread of its own
         self.refresh()
         if branch is None:
@@ -74,9 +74,9 @@ class Standing:
 
     def _take_in(self) -> str:
         revision, records = self.timeline.revision, self.store.refresh()
-        is_pruned = self._generation != _generation_of(self.store)
+        is_pruned = self._generation != self.store.generation
         if is_pruned:
-            self._generation = _generation_of(self.store)
+            self._generation = self.store.generation
             self._fold_anew()
         else:
             for record in records:
@@ -104,8 +104,8 @@ class Standing:
         What a draft relies on, its parent and the blobs that were there already, must not go
         before the record is written. No code of the user's may run meanwhile.
         """
-        with getattr(self.store, "writing", nullcontext)():
-            if self._generation != _generation_of(self.store):
+        with self.store.writing():
+            if self._generation != self.store.generation:
                 self.refresh()
             yield self
 
@@ -134,7 +134,7 @@ class Standing:
         return self.timeline.ancestry(newest) if newest else []
 
     def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """The answer of DuckDB to `query` over `checkpoints`, `variables`, … (design section 5)."""
+        """The answer of DuckDB to `query`, over `checkpoints`, `variables` and so on."""
         from nbckpt.storage.query import Place, relation
 
         with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
@@ -241,7 +241,3 @@ def usual_branch(timeline: Timeline, notebook: str) -> str:
     head = timeline.head(MAIN)
     is_free = head is None or not head.notebook or not notebook
     return MAIN if is_free else notebook
-
-
-def _generation_of(store: Store) -> int:
-    return int(getattr(store, "generation", 0))

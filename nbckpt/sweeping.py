@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt import randomness
 from nbckpt.building import Values
 from nbckpt.digests import Digest
-from nbckpt.model import Cell, Checkpoint
-from nbckpt.moves import AUTOMATIC
+from nbckpt.model import AUTOMATIC, Cell, Checkpoint
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.values import ValueDigester
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Sequence
 from nbckpt import references, sequel
 from nbckpt.digests import Digest
 from nbckpt.folding import Folding, alone
-from nbckpt.model import Checkpoint, Variable
+from nbckpt.model import AUTOMATIC, Checkpoint, Variable
 from nbckpt.places import Placed
 
 
@@ -197,12 +197,12 @@ class Timeline(Folding):
     def tags(self) -> list[str]:
         """The tags that people gave, in alphabetical order."""
         given = {tag for checkpoint in self.checkpoints.values() for tag in checkpoint.tags}
-        return sorted(given - {sequel.AUTOMATIC})
+        return sorted(given - {AUTOMATIC})
 
     @alone
     def tagged(self, tag: str) -> list[Checkpoint]:
         """The checkpoints that people gave a tag, on any branch, newest first."""
-        if tag == sequel.AUTOMATIC:
+        if tag == AUTOMATIC:
             return []
         placed = sorted(self._places.placed.values(), reverse=True)
         return [c for p in placed if tag in (c := self.checkpoints[p.id]).tags]
@@ -249,7 +249,7 @@ class Timeline(Folding):
     def resolve(
         self, ref: str, *, branch: str, here: str | None = None, before: str | None = None
     ) -> Checkpoint:
-        """The checkpoint that a user means by `ref` (design section 2).
+        """The checkpoint that a user means by `ref`.
 
         Where two readings fit, the first of these counts: ``-``; ``~N``; a name on this branch;
         ``NAME@N``; a whole id; a branch; a tag, of the newest that has it; the beginning of an id.

@@ -36,8 +36,8 @@ def compare(
     Parameters
     ----------
     a, b
-        References (design section 2). Without `b`: what is live now, or, where nothing has
-        changed since, the checkpoint that the session stands on.
+        References. Without `b`: what is live now, or, where nothing has changed since, the
+        checkpoint that the session stands on.
 
     Raises
     ------
