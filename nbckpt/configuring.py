@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nbckpt import config
 from nbckpt.config import Row
 from nbckpt.errors import UsageError
 from nbckpt.storage.store import Store
+from nbckpt.tabular import Column, table_text
 
 DEFAULT = "default"
 """The value that forgets a setting."""
+
+_COLUMNS = (Column("setting"), Column("value"), Column("from"), Column("meaning"))
 
 
 def configured(store: Store, name: str | None, value: str) -> list[Row]:
@@ -38,3 +43,8 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
         message = f"{name}: there is no such setting; there are {', '.join(r.name for r in rows)}"
         raise UsageError(message)
     return found
+
+
+def text_of(rows: Sequence[Row], *, width: int | None = None) -> str:
+    """Settings, one a line: the value, where it comes from, and what it means."""
+    return table_text(_COLUMNS, rows, width=width)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nbckpt import as_json
 from nbckpt.errors import NbckptError
-from nbckpt.model import Checkpoint, Variable
-from nbckpt.moves import AUTOMATIC
-from nbckpt.report import user_names
+from nbckpt.model import AUTOMATIC, Checkpoint
+from nbckpt.report import size_of, user_names
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -116,7 +115,7 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = ()) -> Row:
         "state": checkpoint.state,
         "created_at": checkpoint.created_at,
         "duration_s": checkpoint.duration_s,
-        "size_bytes": _size_of(checkpoint.changed[name] for name in changed),
+        "size_bytes": size_of(checkpoint),
         "cost_usd": None,
         "calls": 0,
         "tags": [tag for tag in checkpoint.tags if tag != AUTOMATIC],
@@ -128,11 +127,6 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = ()) -> Row:
         "progress": None if progress is None else list(progress[1:]),
         "notebook": checkpoint.notebook,
     }
-
-
-def _size_of(variables: Iterable[Variable]) -> int:
-    """Bytes of all values; variables that share objects lie in one blob, which counts once."""
-    return sum({v.blob: v.size_bytes for v in variables}.values())
 
 
 def status_of(session: Session, *, now: float, busy: Mapping[str, Any] | None = None) -> Row:

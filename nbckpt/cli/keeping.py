@@ -90,16 +90,15 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> int:
-    from nbckpt import report
-    from nbckpt.configuring import configured
+    from nbckpt import configuring
 
     store = existing_store(arguments)
     try:
-        rows = configured(store, arguments.name, " ".join(arguments.value))
+        rows = configuring.configured(store, arguments.name, " ".join(arguments.value))
     finally:
         store.close()
     if arguments.json:
         print_json([row._asdict() for row in rows])
     else:
-        print(report.settings_text(rows, width=width()))
+        print(configuring.text_of(rows, width=width()))
     return DONE

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt import report
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
-from nbckpt.report import moved_lines
 from nbckpt.rows import details_of, status_of
 from nbckpt.session import Session
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
 
-READS = frozenset({"details", "diff"})
 WRITES = frozenset({"rewind", "fork", "rerun", "switch", "tag", "untag", "note"})
 
 
@@ -63,7 +62,7 @@ class Panel:
         Parameters
         ----------
         op
-            One of `READS`, or of `WRITES` if this is the main thread and no cell runs.
+            What is asked; one of `WRITES` only on the main thread, and while no cell runs.
         args
             Its arguments, as they came from outside.
         """
@@ -126,7 +125,7 @@ class Panel:
 
     def _moved(self, moved: Moved, did: str) -> Answer:
         return {
-            **self._told("\n".join(moved_lines(moved, did))),
+            **self._told("\n".join(report.moved_lines(moved, did))),
             "checkpoint": moved.checkpoint.id,
             "failed": [refusal._asdict() for refusal in moved.failed],
         }
@@ -149,17 +148,16 @@ class Panel:
     def _tag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag)
-        return self._told(f"tagged {checkpoint.name!r} with {tag!r}")
+        return self._told(report.tagged_text(checkpoint, [tag], delete=False))
 
     def _untag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag, delete=True)
-        return self._told(f"took tag {tag!r} off {checkpoint.name!r}")
+        return self._told(report.tagged_text(checkpoint, [tag], delete=True))
 
     def _note(self, args: Args) -> Answer:
-        note = str(args.get("note") or "")
-        checkpoint = self._session.note(_text(args, "ref"), note)
-        return self._told(f"{'noted at' if note else 'took the note off'} {checkpoint.name!r}")
+        checkpoint = self._session.note(_text(args, "ref"), str(args.get("note") or ""))
+        return self._told(report.noted_text(checkpoint))
 
     def _told(self, text: str) -> Answer:
         return {"text": text, "status": self.status()}

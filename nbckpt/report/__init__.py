@@ -8,8 +8,8 @@ from __future__ import annotations
 from nbckpt.figures import bytes_text, duration_text
 from nbckpt.report.details import outputs_text, show_text
 from nbckpt.report.logs import listed, log_text
-from nbckpt.report.marks import noted_text, settings_text, tagged_text, updated_text
-from nbckpt.report.moves import moved_lines
+from nbckpt.report.marks import noted_text, tagged_text
+from nbckpt.report.moves import moved_lines, updated_text
 from nbckpt.report.standing import check_text, greeting, status_text
 from nbckpt.report.words import size_of, state_text, summary_of, user_names
 
@@ -23,7 +23,6 @@ __all__ = [
     "moved_lines",
     "noted_text",
     "outputs_text",
-    "settings_text",
     "show_text",
     "size_of",
     "state_text",

@@ -1,10 +1,13 @@
-"""What a move did to the namespace: the lines that a magic says of it."""
+"""What is said of moves, and of values that were given by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt.figures import count_text, duration_text
+from nbckpt.model import Checkpoint
+from nbckpt.report.words import ID_LENGTH
 
 if TYPE_CHECKING:
     from nbckpt.moves import Moved
@@ -33,3 +36,11 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
         texts += [f"{', '.join(left_out)} (left out by --vars or --exclude)"] * bool(left_out)
         lines += [f"not kept there, and left as it is: {text}" for text in texts]
     return lines
+
+
+def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:
+    """What `update` did."""
+    given = ", ".join(names)
+    return (
+        f"{given} given at {checkpoint.name!r} ({checkpoint.id[:ID_LENGTH]}), on branch {branch!r}"
+    )

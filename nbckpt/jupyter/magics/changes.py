@@ -67,13 +67,13 @@ def prune(session: Session, line: str) -> None:
 
 def config(session: Session, line: str, width: int) -> None:
     """Tell the settings, or have the store remember one."""
+    from nbckpt import configuring
     from nbckpt.config import settings_of
-    from nbckpt.configuring import configured
 
     name, _, value = line.partition(" ")
-    rows = configured(session.store, name, value.strip())
+    rows = configuring.configured(session.store, name, value.strip())
     session.settings = settings_of(session.store)
-    print(report.settings_text(rows, width=width))
+    print(configuring.text_of(rows, width=width))
 
 
 class _Parser(argparse.ArgumentParser):
