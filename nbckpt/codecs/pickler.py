@@ -123,7 +123,7 @@ def encode(
     gc.disable()
     try:
         try:
-            pickler.dump(dict(values))
+            pickler.dump({_apart(name): value for name, value in values.items()})
         except Exception as error:
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())
@@ -146,6 +146,11 @@ def encode(
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
         keepalive=(memo, pickler.storages),
     )
+
+
+def _apart(name: str) -> str:
+    """A text that no value holds: one written once for both would tell a restored name apart."""
+    return name.encode().decode()
 
 
 def _tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:

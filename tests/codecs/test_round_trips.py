@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -257,6 +258,22 @@ def test_the_same_definition_gives_the_same_bytes() -> None:
     digests = [
         [bytes(p) for p in encode({"K": ns["K"], "g": ns["g"]}, Scope(ns)).parts]
         for ns in (first, second)
+    ]
+
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("value", ["class Known: pass", "Known = {'Known': 1}", "Known = Fraction"])
+def test_a_variable_whose_name_is_another_text_than_before_gives_the_same_bytes(
+    value: str,
+) -> None:
+    namespace = define(f"from fractions import Fraction\n{value}")
+    apart = "".join(["Kno", "wn"])  # as the name of a restored variable is
+    known = namespace["Known"]
+
+    digests = [
+        [bytes(p) for p in encode({name: known}, Scope(namespace)).parts]
+        for name in (sys.intern("Known"), apart)
     ]
 
     assert digests[0] == digests[1]
