@@ -13,7 +13,8 @@ def drawn(
     """One piece of the graph for each checkpoint, all of the same width.
 
     A child stands in its parent's lane; every further child of the same parent has a lane of its
-    own, which joins the parent's where the parent stands.
+    own, which joins the parent's where the parent stands. What did not finish has a lane together
+    with the others that began there: of twenty tries each in one of its own nothing could be seen.
 
     Parameters
     ----------
@@ -29,10 +30,14 @@ def drawn(
     lanes: list[str | None] = [trunk] if trunk in present else []
     rows = []
     unbegun = trunk
+    tries: dict[str, int] = {}  # parent → the lane of what did not finish
     for checkpoint, mark in zip(checkpoints, marks, strict=True):
         mine = [i for i, expected in enumerate(lanes) if expected == checkpoint.id]
         if not mine:
-            mine = [_free(lanes)]
+            parent = checkpoint.parent if checkpoint.state != "done" else None
+            mine = [tries[parent] if parent in tries else _free(lanes)]
+            if parent is not None and parent in present:
+                tries[parent] = mine[0]
         unbegun = None if checkpoint.id == unbegun else unbegun
         rows.append(_row([i if i != unbegun else None for i in lanes], mine, mark))
         for i in mine:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,6 +129,13 @@ def test_the_graph_keeps_its_first_lane_for_the_trunk() -> None:
 
     assert drawn(line, "oooo", trunk="c") == ["  o", "o │", "o─╯", "o  "]
     assert drawn(line[1:], "ooo", trunk="gone") == ["o", "o", "o"]
+
+
+def test_all_tries_that_failed_at_one_place_stand_in_one_lane() -> None:
+    tries = [replace(checkpoint(name, "a"), state="failed") for name in "efg"]
+    line = [tries[0], checkpoint("c", "b"), *tries[1:], checkpoint("b", "a"), checkpoint("a")]
+
+    assert drawn(line, "xoxxoo", trunk="c") == ["  x", "o │", "│ x", "│ x", "o │", "o─╯"]
 
 
 def test_the_graph_is_drawn_though_a_parent_is_not_listed() -> None:
