@@ -1,7 +1,8 @@
 """One line of a journal: a record, its serial number, its checksum.
 
 Every line is verified when it is read. What of a checkpoint says where it stands in the history is
-decoded then too; the rest, which is most of it, when somebody asks.
+decoded then too, and what of a recording says which call it answers; the rest, which is most of it,
+when somebody asks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from blake3 import blake3
 
+from nbckpt import calls
 from nbckpt.model import PLACING, Record
 
 SUM_BYTES = 8
@@ -20,8 +22,11 @@ SUM_DIGITS = 2 * SUM_BYTES
 TAIL = len(',"sum":""}') + SUM_DIGITS
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
+_RECORDING = b'{"kind":"recording",'
+_REST_OF_RECORDING = b',"session":'
 _EVENT = re.compile(rb'\{"kind":"event","event":"[^"\\]*","at":([0-9]+\.[0-9]+),')
 _SETTLED = frozenset(PLACING)
+_SETTLED_OF_RECORDING = frozenset(("kind", *calls.PLACING))
 _SERIAL = re.compile(rb',"n":([0-9]+)\Z')
 
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
@@ -60,6 +65,10 @@ def read_text(text: bytes) -> Record | None:
             # writers put it behind.
             if "state" in placing:
                 return Unread(text, placing, _SETTLED)
+        elif text.startswith(_RECORDING) and (cut := text.find(_REST_OF_RECORDING)) > 0:
+            placing = _members(text[:cut])
+            if all(name in placing for name in calls.PLACING):
+                return Unread(text, placing, _SETTLED_OF_RECORDING)
         elif event := _EVENT.match(text):
             return Unread(text, {"kind": "event", "at": float(event[1])})
         return _members(text)

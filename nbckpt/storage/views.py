@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt import randomness
-from nbckpt.model import Checkpoint, Record, Variable
+from nbckpt.calls import RECORDING
+from nbckpt.model import Checkpoint, Variable
 from nbckpt.storage.store import Store
 from nbckpt.timeline import Timeline
 
@@ -64,25 +65,40 @@ COLUMNS: dict[str, dict[str, str]] = {
         "detail": "varchar",
     },
     "recordings": {
+        "id": "varchar",
         "checkpoint": "varchar",
         "step": "varchar",
         "provider": "varchar",
         "model": "varchar",
         "endpoint": "varchar",
         "request": "varchar",
+        "occurrence": "bigint",
+        "summary": "varchar",
+        "state": "varchar",
+        "status": "bigint",
+        "streamed": "boolean",
         "input_tokens": "bigint",
         "output_tokens": "bigint",
         "cached_tokens": "bigint",
+        "reasoning_tokens": "bigint",
         "cost_usd": "double",
+        "price": "varchar",
         "duration_s": "double",
-        "replayed": "boolean",
+        "first_byte_s": "double",
+        "size_bytes": "bigint",
         "created_at": "timestamp",
+        "cell_id": "varchar",
+        "session": "varchar",
+        "branch": "varchar",
+        "url": "varchar",
+        "tags": "varchar[]",
     },
     "steps": {
         "checkpoint": "varchar",
         "step": "varchar",
         "name": "varchar",
         "key": "varchar",
+        "occurrence": "bigint",
         "state": "varchar",
         "attempts": "bigint",
         "duration_s": "double",
@@ -179,12 +195,24 @@ def _events(store: Store, _timeline: Timeline) -> Rows:
         yield {**record, "detail": json.dumps(rest) if rest else None}
 
 
-def _recordings(store: Store, _timeline: Timeline) -> Iterable[Record]:
-    return store.records("recording")
+def _recordings(store: Store, _timeline: Timeline) -> Rows:
+    for record in store.records(RECORDING):
+        yield {
+            **record,
+            "checkpoint": record["position"],
+            "input_tokens": record.get("tokens_in"),
+            "output_tokens": record.get("tokens_out"),
+            "cached_tokens": record.get("tokens_cached"),
+            "reasoning_tokens": record.get("tokens_reasoning"),
+            "size_bytes": sum(record["sizes"]),
+            "tags": record.get("tags", []),
+        }
 
 
-def _steps(store: Store, _timeline: Timeline) -> Iterable[Record]:
-    return store.records("step")
+def _steps(store: Store, _timeline: Timeline) -> Rows:
+    for record in store.records("step"):
+        key = f"{record.get('code', '')[:32]}{record.get('arguments', '')[:32]}"
+        yield {**record, "key": key}
 
 
 _ROWS: dict[str, Callable[[Store, Timeline], Rows]] = {

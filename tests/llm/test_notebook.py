@@ -1,0 +1,173 @@
+"""Model calls of cells: in a real shell, and in real kernels that are killed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt.testing import Provider
+from tests.jupyter.test_cells import restart, run
+from tests.kernels import Kernel, KernelDiedError
+
+SETUP = """
+import httpx, os
+def ask(prompt):
+    said = {"model": "m", "messages": [{"role": "user", "content": str(prompt)}]}
+    answer = httpx.post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", json=said, timeout=60)
+    return answer.json()["choices"][0]["message"]["content"]
+"""
+
+
+@pytest.fixture
+def asking(shell: Any, provider: Provider) -> Any:
+    """A shell whose cells can ask."""
+    assert run(shell, SETUP).success
+    return shell
+
+
+def test_a_cell_that_failed_pays_for_what_is_left(asking: Any, provider: Provider) -> None:
+    asking.user_ns["last"] = 30
+    cell = (
+        "%%checkpoint ask\nanswers = []\nfor n in range(50):\n"
+        "    if n == 31 and {}: raise ValueError(n)\n    answers.append(ask(n))"
+    )
+    assert not run(asking, cell.format("True")).success
+    paid = provider.answered
+    restart(asking)
+    run(asking, SETUP)
+
+    assert run(asking, cell.format("False")).success
+
+    assert paid == 31
+    assert provider.answered == 50
+    assert len(set(asking.user_ns["answers"])) == 50
+
+
+def test_an_edited_cell_pays_for_what_it_asks_anew(asking: Any, provider: Provider) -> None:
+    run(asking, "%%checkpoint ask\na = ask('one'); b = ask('two')")
+    first = asking.user_ns["b"]
+
+    run(asking, "%%checkpoint ask\na = ask('uno'); b = ask('two'); c = b.upper()")
+
+    assert asking.user_ns["b"] == first
+    assert provider.answered == 3
+
+
+def test_a_plain_cell_asks_each_time(asking: Any, provider: Provider) -> None:
+    for _ in range(2):
+        run(asking, "a = ask('one')")
+
+    assert provider.answered == 2
+
+
+def test_an_automatic_cell_is_a_step_too(asking: Any, provider: Provider) -> None:
+    run(asking, "%nbckpt auto on")
+    run(asking, "a = ask('one')\nraise ValueError", "cell-1")
+
+    run(asking, "a = ask('one')\nb = ask('two')", "cell-1")
+
+    assert provider.answered == 2
+
+
+def test_a_block_is_a_step_of_its_own_inside_a_cell(asking: Any, provider: Provider) -> None:
+    block = "%%checkpoint cell\nimport nbckpt\na = ask('one')\nwith nbckpt.checkpoint('inner'):\n    b = ask('one')\n{}c = ask('one')"
+    run(asking, block.format("raise ValueError\n"))
+    first = asking.user_ns["a"]
+
+    assert run(asking, block.format("")).success
+
+    names = asking.user_ns
+    assert names["a"] == first
+    assert len({names["a"], names["b"], names["c"]}) == 3
+    assert provider.answered == 3
+
+
+def test_a_fork_pays_only_for_what_differs(asking: Any, provider: Provider) -> None:
+    run(asking, "%%checkpoint template\ntemplate = 'sum up {}'")
+    run(asking, "%%checkpoint facts\nfacts = [ask(n) for n in range(3)]")
+    run(asking, "%%checkpoint sums\nsums = [ask(template.format(n)) for n in range(3)]")
+    run(asking, "%%checkpoint same\nsame = ask('unchanged')\nlast = same + sums[0]")
+    assert provider.answered == 7
+
+    assert run(asking, "%fork template other template='in short: {}'").success
+    assert run(asking, "%rerun").success
+
+    assert provider.answered == 10
+    assert asking.user_ns["last"].startswith(asking.user_ns["same"])
+
+
+def test_a_fresh_rerun_pays_for_all_and_one_of_everything_for_nothing(
+    asking: Any, provider: Provider
+) -> None:
+    run(asking, "%%checkpoint start\nx = 1")
+    run(asking, "%%checkpoint ask\na = ask('one')")
+    first = asking.user_ns["a"]
+
+    run(asking, "%rerun start --all")
+    assert (provider.answered, asking.user_ns["a"]) == (1, first)
+    run(asking, "%rerun start --fresh")
+    anew = asking.user_ns["a"]
+    run(asking, "%rerun start --all")
+
+    assert provider.answered == 2
+    assert first != anew == asking.user_ns["a"]
+    rows = asking.user_ns["get_ipython"]().run_line_magic("nbckpt", "sql from recordings")
+    assert len(rows.fetchall()) == 2
+
+
+def test_a_stepping_cell_with_a_rewind_in_it_ends_as_a_step(
+    asking: Any, provider: Provider
+) -> None:
+    run(asking, "%%checkpoint start\nx = 1")
+    run(asking, "%%checkpoint odd\nimport nbckpt\na = ask('one')\nnbckpt.rewind('start')")
+
+    run(asking, "b = ask('one')")  # a plain cell: no step is running
+
+    assert provider.answered == 2
+
+
+def test_a_killed_kernel_pays_for_what_was_in_flight_only(
+    tmp_path: Path, provider: Provider
+) -> None:
+    cell = "%%checkpoint ask\nanswers = [ask(n) for n in range(20)]"
+    provider.slow(first_s=0.03)
+    kills = 0
+    while True:
+        with Kernel(tmp_path) as kernel:
+            assert kernel.run("%load_ext nbckpt").ok
+            assert kernel.run(SETUP).ok
+            asked = kernel.send(cell)
+            if kills < 3:
+                before = provider.answered
+                deadline = time.monotonic() + 60
+                while provider.answered < before + 4 and time.monotonic() < deadline:
+                    time.sleep(0.005)
+                kernel.kill()
+                kills += 1
+                with pytest.raises(KernelDiedError):
+                    kernel.collect(asked)
+                continue
+            assert kernel.collect(asked).ok
+            assert kernel.value("len(set(answers))") == "20"
+            break
+
+    assert 20 <= provider.answered <= 20 + kills
+
+
+def test_clients_made_before_the_extension_and_libraries_imported_later_are_seen(
+    tmp_path: Path, provider: Provider
+) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("import openai; early = openai.OpenAI()")
+        assert kernel.run("%load_ext nbckpt").ok
+        assert kernel.value("'httpx' in __import__('sys').modules") == "False"
+        body = "%%checkpoint a\nimport ollama\nsaid = [{'role': 'user', 'content': 'hi'}]\n"
+        body += "one = early.chat.completions.create(model='m', messages=said).id\n"
+        body += "two = ollama.Client().chat(model='m', messages=said).message.content\n"
+        assert not kernel.run(body + "raise ValueError").ok
+        assert kernel.run(body).ok
+
+    assert provider.answered == 2
