@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt import randomness, references, restore
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
+from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
@@ -146,12 +147,18 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
         head = session.head
         captured = session.capturer.capture()
         draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
-        if set(draft.changed) <= randomness.NAMES and not draft.removed:
+        if set(draft.changed) <= randomness.NAMES | own_names(session) and not draft.removed:
             return None
         session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
         if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
             session.move_head(head)
     return draft
+
+
+def own_names(session: Session) -> set[str]:
+    """Names that hold nbckpt and what was imported from it: who moves by them needs them there."""
+    capturer = session.capturer
+    return {n for n in capturer.user_names() if is_nbckpts_own(session.namespace[n])}
 
 
 def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -> restore.Loaded:
@@ -248,7 +255,7 @@ def restore_all(
         loaded = bring_back(session, target, manifest)
     left = {r.variable for r in target.refused} | set(target.omitted)
     present = set(session.capturer.user_names())
-    gone = present - set(manifest) - left if delete else set()
+    gone = present - set(manifest) - left - own_names(session) if delete else set()
     gone |= {r.variable for r in loaded.failed} & present
     take(session, target, loaded, sorted(gone))
     session.joining.forget()

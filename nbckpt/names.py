@@ -1,9 +1,11 @@
-"""Which names of a namespace are the user's."""
+"""Which names of a namespace are the user's, and which hold nbckpt."""
 
 from __future__ import annotations
 
 import functools
 import re
+import sys
+from types import FunctionType, ModuleType
 
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
 
@@ -12,3 +14,13 @@ _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_i
 def is_user_name(name: str) -> bool:
     """Whether `name` is the user's, not IPython's history or Python's own."""
     return _IPYTHON.fullmatch(name) is None
+
+
+def is_nbckpts_own(value: object) -> bool:
+    """Whether `value` is nbckpt, or a function or class that was imported from it."""
+    kind = type(value)  # `isinstance` would ask a proxy, which may be dead
+    if kind is ModuleType:
+        return value is sys.modules.get("nbckpt")
+    if kind is FunctionType or kind is type:
+        return str(value.__module__).startswith("nbckpt.")
+    return False

@@ -56,6 +56,9 @@ class Rerun:
     error: str | None = None
     is_new: bool = False
 
+    def __repr__(self) -> str:
+        return f"<{self._summary()}>"
+
     def text(self, width: int | None = None) -> str:
         """A table, one line a cell, and what came of it all."""
         rows = [_row(cell) for cell in self.cells]

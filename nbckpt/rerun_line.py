@@ -114,6 +114,7 @@ class Line:
         left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
         # Numbers that nobody seeded are other ones each time, and nobody asked for them.
         left_out |= NAMES - self.session.seeded
+        left_out |= moves.own_names(self.session)  # a move leaves them
         names = {*live, *kept} - left_out
         return all(_tied(live, name) == _tied(kept, name) for name in names)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import nbckpt
 from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
@@ -57,6 +58,24 @@ def test_a_rewind_can_be_undone(session: Session) -> None:
     session.rewind("-")
 
     assert session.namespace["a"] == 2
+
+
+def test_a_move_leaves_nbckpt_itself_to_move_on_with(session: Session) -> None:
+    session.namespace["x"] = 1
+    session.checkpoint("one")
+    session.namespace.update(x=2, nb=nbckpt, rewind=nbckpt.rewind, checkpoint=nbckpt.checkpoint)
+    two = session.checkpoint("two")
+
+    moved = session.rewind("one")
+
+    assert moved.removed == ()
+    assert session.namespace["nb"] is nbckpt
+    assert {"rewind", "checkpoint"} <= session.namespace.keys()
+
+    n_checkpoints = len(session.timeline.checkpoints)
+    session.rewind(two.id)
+
+    assert len(session.timeline.checkpoints) == n_checkpoints
 
 
 def test_a_line_that_was_rewound_from_stays_reachable(session: Session) -> None:
