@@ -9,15 +9,13 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import nested, notices, telling
+from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Asked, Cells
 from nbckpt.model import Checkpoint
 from nbckpt.recorded import Recorded
 from nbckpt.reruns import Rerun, driven, rerun_with
 from nbckpt.session import Session
 from nbckpt.steps import Request
-
-WIDTH = 110
-"""Characters that an output area has room for."""
 
 
 class InShell:
@@ -85,7 +83,7 @@ def rerun_in(
     everything: bool = False,
     quiet: bool = False,
 ) -> Rerun:
-    """`rerun.rerun`, with the outputs of the cells shown by `shell`.
+    """`nbckpt.reruns.rerun`, with the outputs of the cells shown by `shell`.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ def rerun_in(
     Raises
     ------
     CheckpointNotFoundError, UsageError, StoreError
-        As `rerun.rerun` does.
+        As `nbckpt.reruns.rerun` does.
     """
     runner = InShell(shell, cells, quiet=quiet)
     work = rerun_with(session, runner, ref, fresh=fresh, everything=everything)

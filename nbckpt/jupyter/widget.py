@@ -6,7 +6,6 @@ The kernel's side of it. What is drawn is `static/timeline.js`, built from `labe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,13 @@ import traitlets
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
-from nbckpt import report
 from nbckpt.errors import UsageError
+from nbckpt.jupyter.as_text import timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.views import Views
 from nbckpt.rows import Listed
 
 CODE = Path(__file__).with_name("static") / "timeline.js"
-WIDTH = 110
-"""Characters that an output area has room for."""
-NEWEST = 100
-"""Checkpoints in the text that stands for the widget where none can be shown."""
 
 
 def show(cells: Cells) -> None:
@@ -127,9 +122,7 @@ class TimelineWidget(anywidget.AnyWidget):
         if bundle is None:
             return None
         data, metadata = bundle
-        session = self._views.cells.session
-        text = report.log_text(session.timeline, None, session.position, limit=NEWEST, width=WIDTH)
-        return {**data, "text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}, metadata
+        return {**data, **timeline_text(self._views.cells.session)}, metadata
 
 
 _shown: list[TimelineWidget] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt import report
 from nbckpt.errors import BranchNotFoundError, UsageError
 from nbckpt.jupyter import autos
+from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import changes, lines
@@ -15,11 +16,6 @@ from nbckpt.references import unknown_branch
 
 if TYPE_CHECKING:
     from nbckpt.comparison import Difference
-
-WIDTH = 110
-"""Characters that an output area has room for."""
-NEWEST = 100
-"""Checkpoints that a log shows where nobody asked for more."""
 
 
 class Commands:

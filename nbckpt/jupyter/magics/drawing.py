@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from nbckpt import report
 from nbckpt.errors import UsageError
+from nbckpt.jupyter.as_text import timeline_text
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.magics.commands import NEWEST, WIDTH
 
 
 def show(cells: Cells) -> None:
@@ -23,15 +22,10 @@ def show(cells: Cells) -> None:
 
 
 def _show_text(cells: Cells, why: str) -> None:
-    session = cells.session
-    session.refresh()
-    text = report.log_text(
-        session.timeline,
-        None,
-        session.position,
-        limit=NEWEST,
-        writing=session.writing.unfinished,
-        width=WIDTH,
-    )
-    data = {"text/plain": f"{text}\n{why}", "text/html": f"<pre>{escape(text)}</pre>{escape(why)}"}
+    cells.session.refresh()
+    text = timeline_text(cells.session)
+    data = {
+        "text/plain": f"{text['text/plain']}\n{why}",
+        "text/html": f"{text['text/html']}{escape(why)}",
+    }
     cells.shell.display_pub.publish(data, {"nbckpt": {"timeline": "text"}})

@@ -1,0 +1,26 @@
+"""The timeline as text, for an output area that shows no widget."""
+
+from __future__ import annotations
+
+from nbckpt import report
+from nbckpt.session import Session
+
+WIDTH = 110
+"""Characters that an output area has room for."""
+NEWEST = 100
+"""Checkpoints that are shown where nobody asked for more."""
+
+
+def timeline_text(session: Session) -> dict[str, str]:
+    """The newest checkpoints of all branches, by media type."""
+    from html import escape
+
+    text = report.log_text(
+        session.timeline,
+        None,
+        session.position,
+        limit=NEWEST,
+        writing=session.writing.unfinished,
+        width=WIDTH,
+    )
+    return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
