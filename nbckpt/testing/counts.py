@@ -31,6 +31,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self.in_flight = 0
         self.clear()
 
     def clear(self) -> None:
@@ -40,8 +41,7 @@ class Counts:
             self.answered: Counter[str] = Counter()
             self.errors: Counter[int] = Counter()
             self.lost = 0
-            self.in_flight = 0
-            self.most_in_flight = 0
+            self.most_in_flight = self.in_flight
 
     def came(self, request: Received) -> None:
         """A request came that this provider understands."""

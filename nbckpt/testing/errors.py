@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from http import HTTPStatus
 
-from nbckpt.testing.wire import Answer, Json, json_answer
+from nbckpt.testing.replies import Call
+from nbckpt.testing.wire import NDJSON, Answer, Json, json_answer, sse
 
 OPENAI = {
     400: "invalid_request_error",
@@ -38,6 +41,20 @@ def error_answer(provider: str, status: int, message: str, param: str | None = N
     if provider == "mistral" and param is not None and status == 400:
         status = 422
     return json_answer(_shape(provider, status, message, param), status)
+
+
+def broken_off(call: Call, answer: Answer, after: int) -> Answer:
+    """A stream that begins as `answer` and tells an error; its head has said 200 long ago."""
+    error = _shape(call.provider, 500, "Failed on request, in the middle of the answer.", None)
+    if answer.media_type == NDJSON:
+        last = json.dumps(error).encode() + b"\n"
+    elif call.provider == "anthropic":
+        last = sse("error", error)
+    elif call.path.endswith("/responses"):
+        last = sse("error", {**error["error"], "type": "error", "sequence_number": after})
+    else:
+        last = sse(None, error)
+    return replace(answer, chunks=(*answer.chunks[:after], last), is_broken=True)
 
 
 def _shape(provider: str, status: int, message: str, param: str | None) -> Json:

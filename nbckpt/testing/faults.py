@@ -2,7 +2,7 @@
 
 A marker is for a request that another process sends: ``[fail=2]`` in the text of a prompt makes
 the first two requests with exactly this body fail. The others are ``[status=429]`` (with `fail`,
-or always), ``[retry_after=0]``, ``[cut=3]``, ``[slow=0.1]``, ``[first=1.5]``,
+or always), ``[retry_after=0]``, ``[cut=3]``, ``[error_after=3]``, ``[slow=0.1]``, ``[first=1.5]``,
 ``[large=10000000]``, ``[malformed]``, ``[wrong_type]``, ``[never_close]`` and ``[gzip]``; with
 ``[times=1]`` beside them they hold for the first request with this body only.
 """
@@ -29,6 +29,8 @@ class Fault:
         Seconds that the error tells the client to wait; None = it tells nothing.
     cut
         The connection is lost after so many chunks of the answer.
+    error_after
+        A stream that has begun well tells an error after so many chunks, and ends.
     first_s, between_s
         Seconds before the answer's head, and between two chunks.
     malformed
@@ -50,6 +52,7 @@ class Fault:
     status: int = 0
     retry_after: float | None = None
     cut: int | None = None
+    error_after: int | None = None
     first_s: float = 0.0
     between_s: float = 0.0
     malformed: bool = False
@@ -118,7 +121,9 @@ def joined(faults: Iterable[Fault]) -> Fault:
     return replace(whole, times=None, path="")
 
 
-WITH_VALUE = ("fail", "status", "retry_after", "cut", "slow", "first", "large", "times")
+WITH_VALUE = (
+    "fail", "status", "retry_after", "cut", "error_after", "slow", "first", "large", "times",
+)  # fmt: skip
 ALONE = ("malformed", "wrong_type", "never_close", "gzip")
 
 
@@ -132,6 +137,8 @@ def _marker(name: str, value: str) -> Fault:
             return Fault(retry_after=float(value))
         case "cut":
             return Fault(cut=int(float(value)))
+        case "error_after":
+            return Fault(error_after=int(float(value)))
         case "slow":
             return Fault(between_s=float(value))
         case "first":

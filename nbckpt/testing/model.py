@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from nbckpt.testing.bodies import body_of
 from nbckpt.testing.counts import Counts, Received
-from nbckpt.testing.errors import error_answer
+from nbckpt.testing.errors import broken_off, error_answer
 from nbckpt.testing.faults import Fault, Faults
 from nbckpt.testing.replies import (
     BadRequestError,
@@ -82,7 +82,8 @@ class Model:
 
     async def _answer(self, request: Request, route: Route, provider: str) -> tuple[Answer, Fault]:
         body = body_of(request)
-        ask = route.ask(Call(provider, request.path, request.query, body))
+        call = Call(provider, request.path, request.query, body)
+        ask = route.ask(call)
         self._counts.came(Received(request.path, body))
         with self._lock:
             fault = self._faults.of(request.path, request.body.decode(errors="replace"))
@@ -94,6 +95,8 @@ class Model:
         if fault.size_bytes:
             reply = lengthened(reply, fault.size_bytes)
         answer = route.answer(ask, reply)
+        if fault.error_after is not None and answer.streamed:
+            answer = broken_off(call, answer, fault.error_after)
         return replace(answer, headers={**answer.headers, "x-request-id": f"req_{n:06d}"}), fault
 
     async def _said(self, body: Json) -> str | ToolCall | None:

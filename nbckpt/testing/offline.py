@@ -143,6 +143,10 @@ class Provider:
         """Lose the connection in the middle of the next answers."""
         self.fault(Fault(cut=after_chunks, times=times, path=path))
 
+    def error_midway(self, *, after_chunks: int, times: int | None = 1, path: str = "") -> None:
+        """Tell an error in the middle of the next streams, which have begun well."""
+        self.fault(Fault(error_after=after_chunks, times=times, path=path))
+
     def slow(
         self,
         *,
@@ -194,7 +198,8 @@ class Provider:
         self._counts.begun()
         try:
             answer, fault = await self._model.answer(request)
-            ending = self._counts.written(request.path, answer.status)
+            status = 500 if answer.is_broken else answer.status
+            ending = self._counts.written(request.path, status)
             await send(request, answer, fault, writer, ending)
         except (CutError, ConnectionError, asyncio.CancelledError):
             self._counts.lost_one()

@@ -55,6 +55,8 @@ class Answer:
         An answer that is not streamed has one.
     streamed
         Each of the chunks is sent as a chunk of its own, as soon as it may be.
+    is_broken
+        It tells an error after it began well, and so is none.
     """
 
     status: int
@@ -62,6 +64,7 @@ class Answer:
     media_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
     streamed: bool = False
+    is_broken: bool = False
 
 
 def json_answer(body: object, status: int = 200) -> Answer:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 import httpx
+import ollama
 import openai
 import pytest
 from anthropic import Anthropic, InternalServerError
@@ -100,6 +101,28 @@ def test_a_cut_answer_is_no_answer(provider: Provider, client: OpenAI) -> None:
         client.chat.completions.create(**asking())
 
     assert (provider.answered, provider.stats()["lost"]) == (0, 1)
+
+
+def test_an_error_comes_in_the_middle_of_a_stream(provider: Provider, client: OpenAI) -> None:
+    provider.error_midway(after_chunks=4, times=None)
+    ollamas = ollama.Client(provider.url)
+    with Anthropic(base_url=provider.url, api_key="none") as other, ollamas:
+        streams = [
+            lambda: client.chat.completions.create(**asking(), stream=True),
+            lambda: other.messages.create(**asking(), max_tokens=9, stream=True),
+            lambda: ollamas.chat(**asking(), stream=True),
+        ]
+        told = list(client.responses.create(model="m", input="Why?", stream=True))
+        came = []
+        for begin in streams:
+            events = iter(begin())
+            came.append(next(events))
+            with pytest.raises(Exception, match="in the middle of the answer"):
+                list(events)
+
+    assert [each.type for each in told[3:]] == ["response.content_part.added", "error"]
+    assert len(came) == 3
+    assert (provider.answered, provider.stats()["errors"]) == (0, {"500": 4})
 
 
 def test_chunks_come_as_late_as_they_should(provider: Provider, client: OpenAI) -> None:

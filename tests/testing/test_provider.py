@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 
 import httpx
 import pytest
+import requests
 from openai import AsyncOpenAI, OpenAI
 
 from nbckpt.errors import UsageError
@@ -88,6 +90,24 @@ def test_connections_are_kept_alive(provider: Provider) -> None:
         }
 
     assert len(ports) == 1
+
+
+def test_a_body_may_come_in_chunks(provider: Provider) -> None:
+    content = json.dumps(HELLO).encode()
+
+    sent = requests.post(provider.url + CHAT, data=iter([content[:20], content[20:]]), timeout=9)
+
+    assert sent.status_code == 200
+    assert provider.requests == [(CHAT, HELLO)]
+
+
+def test_it_needs_the_standard_library_alone() -> None:
+    # Without the site there are no packages of others.
+    command = [sys.executable, "-S", "-c", "import nbckpt.testing.provider"]
+
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_it_stops_and_starts_again_at_the_same_address() -> None:
