@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         wait,
     )
     from nbckpt.blocks import checkpoint
+    from nbckpt.durable import resolve, step
     from nbckpt.recovery import recover
     from nbckpt.session import Session
 
@@ -46,9 +47,11 @@ __all__ = [
     "recover",
     "reducer",
     "rerun",
+    "resolve",
     "resume",
     "rewind",
     "sql",
+    "step",
     "switch",
     "tag",
     "update",
@@ -59,6 +62,8 @@ _HOMES = {
     "Session": "nbckpt.session",
     "checkpoint": "nbckpt.blocks",
     "recover": "nbckpt.recovery",
+    "resolve": "nbckpt.durable",
+    "step": "nbckpt.durable",
 }
 
 

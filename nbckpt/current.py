@@ -22,6 +22,11 @@ def end() -> None:
     calls.end()
 
 
+def opened() -> Session | None:
+    """The session that is meant; None if none was opened."""
+    return next(iter(_sessions), None)
+
+
 def session() -> Session:
     """The session that is meant.
 

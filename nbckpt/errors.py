@@ -13,6 +13,7 @@
     ├── CaptureError                  no codec can keep this value
     ├── RestoreError                  a stored value cannot be read here
     ├── StoreError                    the disk refuses: full, read-only, not a folder
+    ├── UncertainError                what must not be repeated may have been done
     ├── NotebookError                 the notebook's own code failed, or its kernel died
     └── FormatError                   damaged, or written by a newer nbckpt
     BaseException
@@ -75,6 +76,10 @@ class RestoreError(NbckptError):
 
 class StoreError(NbckptError):
     """The disk refuses: it is full, read-only, or the path is not a folder."""
+
+
+class UncertainError(NbckptError):
+    """What must not be repeated may have been done; `nbckpt.resolve` says whether it was."""
 
 
 class NotebookError(NbckptError):

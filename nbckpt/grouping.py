@@ -171,6 +171,17 @@ def _mutual(
     return mutual({name: frozenset(needed) for name, needed in needs.items()})
 
 
+def encode_together(values: Mapping[str, object], scope: Scope) -> Encoded:
+    """`values` as one blob, whatever they share.
+
+    Raises
+    ------
+    EncodeError
+        If an object inside refuses.
+    """
+    return _encode_at_any_depth(values, scope, with_shares=False)
+
+
 def _encode_at_any_depth(
     values: Mapping[str, object], scope: Scope, *, with_shares: bool
 ) -> Encoded:

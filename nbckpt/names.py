@@ -24,3 +24,10 @@ def is_nbckpts_own(value: object) -> bool:
     if kind is FunctionType or kind is type:
         return str(value.__module__).startswith("nbckpt.")
     return False
+
+
+DECORATED = "__nbckpt_step__"
+"""Attribute of a function that `nbckpt.step` made of another, as ``(make, (other, options))``.
+
+Pickle makes it so again, and keys ask for the other one alone.
+"""

@@ -19,6 +19,7 @@ from cloudpickle import cloudpickle
 
 from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.digests import digest_of
+from nbckpt.names import DECORATED
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -68,7 +69,11 @@ def refer(pickler: NamespacePickler, obj: object) -> Any:
 
 def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     """A function by name if it can be imported, else by its code."""
-    if is_importable(function) or function.__globals__ is not pickler.scope.namespace:
+    if is_importable(function):
+        return pickler.default_reduce(function)
+    if (made := vars(function).get(DECORATED)) is not None:
+        return made
+    if function.__globals__ is not pickler.scope.namespace:
         return pickler.default_reduce(function)
     source = source_of(pickler, function.__code__.co_filename)
     closure = function.__closure__ or ()

@@ -9,6 +9,7 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodT
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code
+from nbckpt.names import DECORATED
 from nbckpt.values.definitions import content_of_cell, parts_of_class, parts_of_function
 from nbckpt.values.homes import home_of_method
 from nbckpt.values.walking import Step, Walk
@@ -20,6 +21,10 @@ def walk_function(walk: Walk, value: FunctionType) -> None:
         walk.put(b"named", home)
     elif not walk.is_known(value):
         walk.found.reached[id(value)] = value
+        if made := vars(value).get(DECORATED):
+            walk.put(b"decorated")
+            walk.push([made[1][0]])
+            return
         walk.found.is_user_module(str(value.__globals__.get("__name__")))
         walk.put_all(b"function", parts_of_function(value, walk.found.namespace))
 

@@ -60,3 +60,27 @@ def keep() -> int:
     print(str(difference), difference.as_record(), tagged.tags, noted.note)
     pruned: Pruned = nbckpt.prune(keep_last=5, keep_days=30, max_size="2GB", drop=["try-2"])
     return pruned.freed_bytes
+
+
+@nbckpt.step(retries=3, backoff=0.5, timeout_s=30, retry_on=(OSError, TimeoutError))
+def summarize(doc: str, *, words: int = 10) -> str:
+    return doc[:words]
+
+
+@nbckpt.step
+async def ask(question: str) -> int:
+    return len(question)
+
+
+@nbckpt.step(once=True, name="mail")
+def send(to: str) -> None:
+    print(to)
+
+
+async def call() -> int:
+    short: str = summarize("a", words=3)
+    summarize(3)  # type: ignore[arg-type]
+    answer: int = await ask(short)
+    nbckpt.resolve(send, result=None)
+    nbckpt.resolve("mail", retry=True, call="01234567")
+    return answer

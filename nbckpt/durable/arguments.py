@@ -1,0 +1,109 @@
+"""The arguments of a call, bound to the parameters' names, as one digest and as text."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from nbckpt.analysis.bytecode import NOTHING
+from nbckpt.describe import preview_of
+from nbckpt.digests import Digest, digest_of
+from nbckpt.durable.code import key_of_inputs
+from nbckpt.durable.plans import Plan
+from nbckpt.errors import CaptureError
+from nbckpt.keys.inputs import BUDGET, Inputs
+from nbckpt.values import Examined
+from nbckpt.values.kinds import step_for
+from nbckpt.values.plain import ATOMS, encoded_atoms
+from nbckpt.values.walking import Found, Walk
+
+SHOWN = 200
+"""Characters of arguments that a message shows."""
+
+
+class Arguments(NamedTuple):
+    """What a call was given.
+
+    Attributes
+    ----------
+    values
+        Parameter → value, defaults among them.
+    digest
+        Of the values, and of the user's code inside them.
+    """
+
+    values: dict[str, object]
+    digest: Digest
+
+    @property
+    def text(self) -> str:
+        """What people see of them."""
+        text = ", ".join(f"{name}={preview_of(value)}" for name, value in self.values.items())
+        return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+    @property
+    def are_atoms(self) -> bool:
+        """Whether none of them can be changed."""
+        return all(type(value) in ATOMS for value in self.values.values())
+
+
+def bound(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, object]:
+    """Parameter → value: ``f(1, k=2)`` and ``f(x=1, k=2)`` are one call.
+
+    Raises
+    ------
+    TypeError
+        If the function cannot be called so.
+    """
+    given = plan.signature.bind(*args, **kwargs)
+    given.apply_defaults()
+    return {
+        name: dict(sorted(value.items())) if _is_rest(plan, name) else value
+        for name, value in given.arguments.items()
+    }
+
+
+def _is_rest(plan: Plan, name: str) -> bool:
+    return plan.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+
+
+def digest_of_arguments(plan: Plan, values: dict[str, object]) -> Digest:
+    """What tells these arguments from others, the same in every process.
+
+    Raises
+    ------
+    CaptureError
+        If one of them cannot be told from others; the message names it.
+    """
+    given = list(values.values())
+    types = {type(value) for value in given}
+    if types <= ATOMS:
+        return digest_of(encoded_atoms([*values, *given], types | {str}))
+    digest = _walked([*values, given], plan.namespace)
+    if digest is None:
+        raise CaptureError(_named(plan, values))
+    return digest
+
+
+def _walked(value: object, namespace: Mapping[str, object]) -> Digest | None:
+    """The digest of `value` with the code inside it; None if not all of it can be told."""
+    found = Found(namespace, BUDGET)
+    digest = Walk(found, step_for).digest(value)
+    if found.exhausted or found.is_unknown:
+        return None
+    if not (found.reached or found.modules):
+        return digest
+    inputs = Inputs(namespace, NOTHING, None)
+    reached = tuple(found.reached.values())
+    inputs.reached(Examined(digest, reached, frozenset(found.modules), False), frozenset())
+    return digest_of(digest, key_of_inputs(inputs).digest)
+
+
+def _named(plan: Plan, values: dict[str, object]) -> str:
+    names = [name for name, value in values.items() if _walked(value, plan.namespace) is None]
+    which = ", ".join(map(repr, names)) or "something among them"
+    return (
+        f"step {plan.name!r} runs each time: of its arguments, {which} cannot be told from others;"
+        " give it what can (a path, a text, a client whose settings tell it)"
+    )

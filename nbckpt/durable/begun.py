@@ -1,0 +1,244 @@
+"""One call of a step: known by what it depends on, answered from the store, or kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from nbckpt import current
+from nbckpt.durable import intents, occurrences
+from nbckpt.durable.arguments import Arguments, bound, digest_of_arguments
+from nbckpt.durable.attempts import Attempts, error_text
+from nbckpt.durable.code import Code, Reached
+from nbckpt.durable.kept import KIND, CallId, Index, index_of
+from nbckpt.durable.occurrences import Occurrences
+from nbckpt.durable.plans import Plan
+from nbckpt.durable.results import decoded, encoded
+from nbckpt.durable.telling import tell
+from nbckpt.errors import CaptureError, NbckptError, StoreError, UsageError
+from nbckpt.model import Record
+from nbckpt.session import Session
+
+_NO_MEMBERS: Record = MappingProxyType({})
+
+
+class Answer(NamedTuple):
+    """What was kept of a call."""
+
+    value: object
+
+
+@dataclass
+class Known:
+    """A decorated function, and what was found out about it in this process."""
+
+    is_nbckpts_own: ClassVar[bool] = True
+
+    plan: Plan
+    reached: Reached
+    told: set[object] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tell_once(self, session: Session, what: object, text: str) -> None:
+        """Say something once for each `what`: fifty calls have one reason to run again."""
+        with self._lock:
+            if what in self.told:
+                return
+            self.told.add(what)
+        tell(session, text)
+
+
+@dataclass(eq=False)
+class Begun:
+    """A call that has its place among its equals.
+
+    Attributes
+    ----------
+    own
+        Where the calls are counted that it makes itself.
+    """
+
+    known: Known
+    session: Session
+    id: CallId
+    code: Code
+    arguments: Arguments
+    among: Occurrences
+    step: str | None
+    attempts: Attempts
+    own: Occurrences = field(default_factory=Occurrences)
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def index(self) -> Index:
+        """What the store has of calls."""
+        return index_of(self.session)
+
+    def answer(self) -> Answer | None:
+        """What was kept of this call, as a copy of the caller's own; None if it is to run.
+
+        Raises
+        ------
+        UncertainError
+            If it must not be repeated, and nobody knows whether it was done.
+        """
+        plan = self.known.plan
+        if plan.once:
+            record = intents.certain(self.session, self.id, self.code, self.arguments)
+        else:
+            record = None if self.session.reruns else self.index.done(self.id)
+        if record is None:
+            self._say_why()
+            return None
+        try:
+            parts = self.session.store.get_blob(record["blob"])
+            return Answer(decoded(parts, plan.namespace))
+        except Exception as error:  # a value's own code may raise anything
+            problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
+            if plan.once:
+                raise intents.not_back(plan.name, problem) from error
+            tell(self.session, f"{problem}; it runs again")
+            return None
+
+    def _say_why(self) -> None:
+        """Where there is an answer by other code, say what differs."""
+        if self.session.reruns:
+            return
+        if why := self.index.why_anew(self.id, self.code):
+            name = self.known.plan.name
+            self.known.tell_once(self.session, self.code.digest, f"step {name!r} runs again: {why}")
+
+    # -- what becomes of it
+
+    def intend(self) -> None:
+        """Have it durable that the function is about to run, if it must not run twice.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses: the function has not run.
+        """
+        if (future := self.intention()) is not None:
+            future.result()
+
+    def intention(self) -> Future[None] | None:
+        """The same, for who waits otherwise."""
+        return self._append("intent") if self.known.plan.once else None
+
+    def failed(self, error: BaseException) -> None:
+        """Note that there is no answer: the next equal call stands in its place."""
+        self.among.give_back(self.id.key, self.id.n)
+        try:
+            self._append("failed", {"error": error_text(error)}, durable=self.known.plan.once)
+        except NbckptError as problem:
+            tell(
+                self.session, f"step {self.known.plan.name!r}: its failure was NOT kept: {problem}"
+            )
+
+    def keep(self, value: object, **members: object) -> Future[None] | None:
+        """Put an answer into the store; the future is done when it is durable, None if it is not.
+
+        Why it is not kept is told: what the function made is there all the same.
+        """
+        plan = self.known.plan
+        try:
+            self._require_unchanged()
+            parts = encoded(value, plan.namespace)
+            with self.session.store.writing():
+                blob = self.session.store.put_blob(parts)
+                size = sum(memoryview(part).nbytes for part in parts)
+                kept = {"blob": blob, "size_bytes": size, **members}
+                return self._append("done", kept)
+        except (CaptureError, StoreError) as problem:
+            return self.keep_nothing(str(problem))
+
+    def wait(self, written: Future[None] | None) -> None:
+        """Return when the answer is durable; if the disk refuses, that is told."""
+        if written is None:
+            return
+        try:
+            written.result()
+        except StoreError as problem:
+            self.keep_nothing(str(problem))
+
+    def keep_nothing(self, why: str) -> Future[None] | None:
+        """Say that nothing is kept; of what must not be repeated, that it is done."""
+        name = self.known.plan.name
+        tell(self.session, f"the result of step {name!r} is NOT kept: {why}")
+        return self._append("done") if self.known.plan.once else None
+
+    def _require_unchanged(self) -> None:
+        arguments = self.arguments
+        if arguments.are_atoms:
+            return
+        if digest_of_arguments(self.known.plan, arguments.values) != arguments.digest:
+            message = (
+                "it changes what it is given, which a replay would not;"
+                " have it return what it makes of that"
+            )
+            raise CaptureError(message)
+
+    def _append(
+        self, state: str, members: Record = _NO_MEMBERS, *, durable: bool = True
+    ) -> Future[None]:
+        session, plan, made = self.session, self.known.plan, self.attempts.failed
+        record: Record = {
+            "kind": KIND,
+            "name": plan.name,
+            "state": state,
+            "code": self.id.code,
+            "arguments": self.id.arguments,
+            "occurrence": self.id.n,
+            "step": self.step,
+            "checkpoint": session.position,
+            "session": session.id,
+            "branch": session.branch,
+            "attempts": max(made, 1) if state == "failed" else made + 1,
+            "duration_s": round(time.perf_counter() - self.began, 6),
+            "created_at": time.time(),
+            **members,
+        }
+        if plan.once:
+            record = {**record, "once": True}
+        if not self.index.knows(self.code):
+            key = self.code.key
+            record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}
+        written = session.append([record], durable=durable)
+        self.index.note(record)
+        return written
+
+
+def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun | None:
+    """A call with its place among equals; None if it is one of a plain function.
+
+    So it is without an open session, and where it cannot be told from other calls.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be told, and must not be repeated.
+    """
+    session, plan = current.opened(), known.plan
+    if session is None or session.ended:
+        return None
+    try:
+        values = bound(plan, args, kwargs)
+    except TypeError:
+        return None  # the function itself says what is wrong
+    try:
+        arguments = Arguments(values, digest_of_arguments(plan, values))
+    except CaptureError as problem:
+        if plan.once:
+            raise UsageError(str(problem)) from problem
+        known.tell_once(session, "arguments", str(problem))
+        return None
+    code = known.reached.code()
+    among = occurrences.here(session)
+    key = CallId(plan.name, code.digest, arguments.digest, 0)
+    call = key._replace(n=among.reserve(key.key))
+    step = occurrences.running_name(session)
+    return Begun(known, session, call, code, arguments, among, step, Attempts(plan))

@@ -1,0 +1,148 @@
+"""The calls that a store keeps: found by function, arguments and place among equals."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from nbckpt.digests import Digest
+from nbckpt.durable.code import Code
+from nbckpt.keys.difference import difference
+from nbckpt.model import Key, Record
+from nbckpt.session import Session
+
+if TYPE_CHECKING:
+    from nbckpt.durable.intents import Asked
+
+KIND = "step"
+
+
+class CallId(NamedTuple):
+    """What tells a call from all others."""
+
+    name: str
+    code: Digest
+    arguments: Digest
+    n: int
+
+    @property
+    def key(self) -> str:
+        """Of the code and the arguments."""
+        return f"{self.code[:32]}{self.arguments[:32]}"
+
+    @property
+    def place(self) -> tuple[str, Digest, int]:
+        """What stays the same when the code is changed."""
+        return self.name, self.arguments, self.n
+
+
+class Index:
+    """What the journals of a store say of calls, whoever made them, on whatever branch.
+
+    Attributes
+    ----------
+    asked
+        Calls that stopped to ask in this process, by their places.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._store = session.store
+        self._lock = threading.Lock()
+        self.asked: dict[tuple[str, Digest, int], Asked] = {}
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._n_seen = 0
+        self._generation = self._store.generation
+        self._done: dict[tuple[str, str, int], Record] = {}
+        self._latest: dict[tuple[str, Digest, int], Record] = {}
+        self._codes: dict[Digest, Key] = {}
+
+    def look(self) -> None:
+        """Take in the records that the session has come to know since."""
+        with self._lock:
+            if self._generation != self._store.generation:
+                self._begin_anew()
+            records = self._store.records(KIND)
+            if len(records) == self._n_seen:
+                return
+            new = records[self._n_seen :]
+            self._n_seen += len(new)
+            for record in new:
+                self._take(record)
+
+    def note(self, record: Record) -> None:
+        """Take in a record of this session's own, before the journal gives it back."""
+        with self._lock:
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
+        try:
+            name, code, arguments = record["name"], record["code"], record["arguments"]
+            call = CallId(name, code, arguments, record["occurrence"])
+            at = record["created_at"]
+        except KeyError:  # of a later version
+            return
+        if "reads" in record:
+            reads = record["reads"]
+            self._codes[call.code] = Key("", reads["inputs"], reads["functions"])
+        if record["state"] == "done" and "blob" in record:
+            _keep_newest(self._done, (call.name, call.key, call.n), record, at)
+        _keep_newest(self._latest, call.place, record, at)
+
+    def done(self, call: CallId) -> Record | None:
+        """The newest answer to this call."""
+        self.look()
+        return self._done.get((call.name, call.key, call.n))
+
+    def latest(self, call: CallId) -> Record | None:
+        """What was last said of a call with this name and these arguments, by whatever code."""
+        self.look()
+        return self._latest.get(call.place)
+
+    def unresolved(self, name: str) -> list[Record]:
+        """What is known of calls that must not be repeated and have no result."""
+        self.look()
+        with self._lock:
+            records = list(self._latest.values())
+        return [r for r in records if r["name"] == name and r.get("once") and is_open(r)]
+
+    def knows(self, code: Code) -> bool:
+        """Whether some record says what this code was made of."""
+        return code.digest in self._codes
+
+    def why_anew(self, call: CallId, code: Code) -> str:
+        """What differs from the code that gave an answer before; empty if there is no answer."""
+        record = self.latest(call)
+        if record is None or record["code"] == call.code:
+            return ""
+        before = self._codes.get(record["code"])
+        lines = difference(before, code.key) if before else []
+        return "; ".join(lines[:3]) or "its code changed"
+
+
+def is_open(record: Record) -> bool:
+    """Whether a call that must not be repeated may have run, and has no result."""
+    return record["state"] in ("intent", "failed") or (
+        record["state"] == "done" and "blob" not in record
+    )
+
+
+def _keep_newest(records: dict[Any, Record], place: Any, record: Record, at: float) -> None:
+    known = records.get(place)
+    if known is None or known["created_at"] <= at:
+        records[place] = record
+
+
+_indexes: WeakKeyDictionary[Session, Index] = WeakKeyDictionary()
+_indexes_lock = threading.Lock()
+
+
+def index_of(session: Session) -> Index:
+    """What the session's store says of calls."""
+    with _indexes_lock:
+        index = _indexes.get(session)
+        if index is None:
+            index = _indexes[session] = Index(session)
+        return index

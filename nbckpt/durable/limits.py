@@ -1,0 +1,54 @@
+"""A limit to what one attempt of a function may take."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from nbckpt.durable.plans import Plan
+from nbckpt.errors import UsageError
+
+
+@contextmanager
+def limited(plan: Plan) -> Iterator[None]:
+    """Raise `TimeoutError` in the block when it has taken too long.
+
+    The code is interrupted as by the user's interrupt: in the main thread, wherever it is, and by
+    nothing in a call into C that lets no signal through. A thread cannot be stopped, and one that
+    was left behind would go on and may do its work twice, so there it is refused.
+
+    Raises
+    ------
+    UsageError
+        Outside of the main thread, and where there are no such timers (Windows).
+    """
+    if plan.timeout_s is None:
+        yield
+        return
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not hasattr(signal, "setitimer"):
+        message = (
+            f"step {plan.name!r} has a timeout_s, and a thread cannot be stopped: make it an"
+            " `async def`, or give what it calls a time limit"
+        )
+        raise UsageError(message)
+
+    def expire(_signal: int, _frame: FrameType | None) -> None:
+        message = f"step {plan.name!r} took longer than {plan.timeout_s} s"
+        raise TimeoutError(message)
+
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, expire)
+    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, plan.timeout_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+        if left_s:  # somebody else's timer goes on
+            rest_s = max(left_s - (time.monotonic() - began), 0.001)
+            signal.setitimer(signal.ITIMER_REAL, rest_s, interval_s)

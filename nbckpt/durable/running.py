@@ -1,0 +1,107 @@
+"""Calls of functions that return: answered from the store, or run, tried again, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from nbckpt.durable.attempts import Attempts
+from nbckpt.durable.begun import Begun, Known, begin
+from nbckpt.durable.limits import limited
+from nbckpt.durable.occurrences import inside
+from nbckpt.errors import StoreError
+
+
+def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function returns, or returned."""
+    begun = begin(known, args, kwargs)
+    if begun is None:
+        return _run(known, Attempts(known.plan), args, kwargs)
+    try:
+        if (answer := begun.answer()) is not None:
+            return answer.value
+        begun.intend()
+    except BaseException:
+        begun.among.give_back(begun.id.key, begun.id.n)
+        raise
+    try:
+        with inside(begun.own):
+            value = _run(known, begun.attempts, args, kwargs)
+    except BaseException as error:
+        begun.failed(error)
+        raise
+    begun.wait(begun.keep(value))
+    return value
+
+
+def _run(known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    while True:
+        try:
+            with limited(known.plan):
+                return known.plan.function(*args, **kwargs)
+        except Exception as error:
+            wait_s = attempts.wait_after(error)
+            if wait_s is None:
+                raise
+        time.sleep(wait_s)
+
+
+async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a coroutine function returns, or returned; the loop goes on while the disk writes."""
+    begun = begin(known, args, kwargs)
+    if begun is None:
+        return await _run_async(known, Attempts(known.plan), args, kwargs)
+    try:
+        if (answer := begun.answer()) is not None:
+            return answer.value
+        if (intention := begun.intention()) is not None:
+            await durable(intention)
+    except BaseException:
+        begun.among.give_back(begun.id.key, begun.id.n)
+        raise
+    try:
+        with inside(begun.own):
+            value = await _run_async(known, begun.attempts, args, kwargs)
+    except BaseException as error:
+        begun.failed(error)
+        raise
+    await kept(begun, begun.keep(value))
+    return value
+
+
+async def _run_async(
+    known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    plan = known.plan
+    while True:
+        try:
+            if plan.timeout_s is None:
+                return await plan.function(*args, **kwargs)
+            return await asyncio.wait_for(plan.function(*args, **kwargs), plan.timeout_s)
+        except Exception as error:
+            wait_s = attempts.wait_after(error)
+            if wait_s is None:
+                raise
+        await asyncio.sleep(wait_s)
+
+
+async def durable(written: Future[None]) -> None:
+    """Return when something is durable. Who cancels this does not take it back.
+
+    Raises
+    ------
+    StoreError
+        If the disk refuses.
+    """
+    await asyncio.shield(asyncio.wrap_future(written))
+
+
+async def kept(begun: Begun, written: Future[None] | None) -> None:
+    """Return when an answer is durable; if the disk refuses, that is told."""
+    if written is not None:
+        try:
+            await durable(written)
+        except StoreError:
+            begun.wait(written)

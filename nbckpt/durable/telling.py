@@ -1,0 +1,16 @@
+"""What a step has to say, to who looks at the notebook or runs the script."""
+
+from __future__ import annotations
+
+import warnings
+
+from nbckpt.session import Session
+
+
+def tell(session: Session, text: str) -> None:
+    """Say something under the cell, where a shell tells of cells, else as a warning."""
+    if session.guards_blocks:
+        if text not in session.writing.news:
+            session.writing.news.append(text)
+        return
+    warnings.warn_explicit(text, RuntimeWarning, "nbckpt", 0)
