@@ -31,7 +31,7 @@ def killed_at_least(times: int, folder: Path, cell: str, in_flight: int, seed: i
         run.mkdir()
         with ProviderProcess("--first", "0.02", "--between", "0.001") as provider:
             founding = Founding(run, provider, cell, in_flight=in_flight)
-            founding.killed(chance, times)
+            founding.killed(chance, times - kills)
             founding.check_end()
         kills += founding.kills
 
