@@ -111,6 +111,11 @@ class Branches:
         self._settle()
         return {**self._overtaken, **self._heads}
 
+    def is_overtaken(self, name: str) -> bool:
+        """Whether a name is one that the fold gave to an overtaken tip."""
+        self._settle()
+        return name in self._overtaken and name not in self._heads
+
     def is_taken(self, name: str) -> bool:
         """Whether a name is that of a branch, shown or not."""
         self._settle()

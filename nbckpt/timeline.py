@@ -34,6 +34,11 @@ class Timeline(Folding):
         return self._branches.named()
 
     @alone
+    def is_overtaken(self, name: str) -> bool:
+        """Whether a name is that of an overtaken tip: shown while no other branch contains it."""
+        return self._branches.is_overtaken(name)
+
+    @alone
     def is_branch(self, name: str) -> bool:
         """Whether a branch has this name, or had it and was overtaken."""
         return self._branches.is_taken(name)

@@ -111,11 +111,11 @@ def corrections(
     records: list[Record] = [
         {"kind": "drop", "branch": name, "at": at} for name in sorted({*drop, *gone})
     ]
-    records += [
-        {"kind": "head", "branch": name, "checkpoint": tip, "at": at + MICROSECOND}
-        for name, tip in wanted.items()
-        if found.get(name) != tip
-    ]
+    for name, tip in wanted.items():
+        if found.get(name) != tip:
+            moved = {"kind": "head", "branch": name, "checkpoint": tip, "at": at + MICROSECOND}
+            # As a branch of its own it would be shown beside one that contains it.
+            records.append({**moved, "overtaken": True} if before.is_overtaken(name) else moved)
     return records
 
 

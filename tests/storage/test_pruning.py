@@ -222,6 +222,24 @@ def test_overtaken_branches_keep_their_names(session: Session) -> None:
     assert open_again(session.store.path).timeline.branches == before
 
 
+def test_an_overtaken_name_goes_when_its_branch_is_there_again_also_after_a_prune(
+    session: Session,
+) -> None:
+    session.namespace["x"] = 0
+    session.checkpoint("start")
+    for n in range(2):
+        session.namespace["x"] = n + 1
+        session.checkpoint(f"try-{n}")
+        session.rewind("start")
+    assert set(session.timeline.branches) == {"main", "main.1", "main.2"}
+
+    prune(session.store, Retention(drop=("main.1",)))
+    session.rewind("-")
+
+    assert session.get("main").name == "try-1"
+    assert set(session.timeline.branches) == {"main"}
+
+
 def test_a_store_is_pruned_to_a_size(session: Session) -> None:
     make(session, 10)
     session.store.close()
