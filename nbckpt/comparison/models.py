@@ -152,21 +152,21 @@ def _of_estimators(before: Any, after: Any, limits: Limits) -> Detail:
 
 def _parts(model: Any) -> dict[str, Any]:
     """The estimator, and those among its parameters, by name; those of a pipeline too."""
+    params = _params_of(model, deep=True)
+    return {"": model, **{str(n): v for n, v in params.items() if _is_estimator(v)}}
+
+
+def _params_of(model: Any, *, deep: bool = False) -> dict[str, Any]:
     try:
-        params = model.get_params(deep=True)
+        params: dict[str, Any] = model.get_params(deep=deep)
     except Exception:  # an estimator of the user's, with a constructor of its own ways
-        params = {}
-    found = {"": model}
-    found |= {str(n): v for n, v in params.items() if _is_estimator(v)}
-    return found
+        return {}
+    return params
 
 
 def _params(model: Any, at: str) -> dict[str, Any]:
-    try:
-        params = model.get_params(deep=False)
-    except Exception:
-        params = {}
-    return {f"{at}.{n}": v for n, v in params.items() if not _holds_estimators(v)}
+    params = _params_of(model).items()
+    return {f"{at}.{n}": v for n, v in params if not _holds_estimators(v)}
 
 
 def _holds_estimators(value: Any) -> bool:
@@ -177,10 +177,7 @@ def _holds_estimators(value: Any) -> bool:
 
 def _fitted(model: Any) -> dict[str, Any]:
     """What fitting made: all that is no parameter."""
-    try:
-        params = model.get_params(deep=False)
-    except Exception:
-        params = {}
+    params = _params_of(model)
     return {n: v for n, v in vars(model).items() if n not in params}
 
 
