@@ -19,7 +19,9 @@ NOISE = random.Random(3).randbytes(70_000)
 BEGAN = 1_000.0
 
 
-def made(store: Store, n: int, name: str, branch: str, **members: object) -> list[dict[str, object]]:
+def made(
+    store: Store, n: int, name: str, branch: str, **members: object
+) -> list[dict[str, object]]:
     """Records of the n-th checkpoint, which changes `x`, and of the branch that it moves."""
     blob = store.put_blob([b"stream %d" % n, bytearray(NOISE[n * 1000 :])])
     at = BEGAN + n
@@ -48,7 +50,13 @@ def main(folder: Path) -> None:
         *made(live, 4, "fifth", "try", made_by="update"),
         {"kind": "tag", "checkpoint": f"id{3:018}", "tag": "best", "at": BEGAN + 5},
         {"kind": "tag", "checkpoint": f"id{3:018}", "tag": "worst", "at": BEGAN + 5},
-        {"kind": "tag", "checkpoint": f"id{3:018}", "tag": "worst", "at": BEGAN + 6, "delete": True},
+        {
+            "kind": "tag",
+            "checkpoint": f"id{3:018}",
+            "tag": "worst",
+            "at": BEGAN + 6,
+            "delete": True,
+        },
         {"kind": "note", "checkpoint": f"id{4:018}", "note": "given later", "at": BEGAN + 6},
         {"kind": "head", "branch": "gone", "checkpoint": f"id{2:018}", "at": BEGAN + 7},
     ]
