@@ -155,6 +155,8 @@ class Begun:
                 return self._append("done", kept)
         except (CaptureError, StoreError) as problem:
             return self.keep_nothing(str(problem))
+        except Exception as error:  # what the function made is there all the same
+            return self.keep_nothing(f"by a defect in nbckpt: {error_text(error)}")
 
     def wait(self, written: Future[None] | None) -> None:
         """Return when the answer is durable; if the disk refuses, that is told."""
@@ -222,9 +224,25 @@ def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun 
     UsageError
         If it cannot be told, and must not be repeated.
     """
-    session, plan = current.opened(), known.plan
+    session = current.opened()
     if session is None or session.ended:
         return None
+    try:
+        return _begun(session, known, args, kwargs)
+    except NbckptError:
+        raise
+    except Exception as error:  # a hook's error never breaks the user's cell
+        if known.plan.once:
+            raise
+        told = f"step {known.plan.name!r} runs without being kept, by a defect in nbckpt"
+        known.tell_once(session, "defect", f"{told}: {error_text(error)}")
+        return None
+
+
+def _begun(
+    session: Session, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Begun | None:
+    plan = known.plan
     try:
         values = bound(plan, args, kwargs)
     except TypeError:
