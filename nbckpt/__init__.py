@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     )
     from nbckpt.blocks import checkpoint
     from nbckpt.durable import resolve, step
+    from nbckpt.errors import ReplayError
+    from nbckpt.llm.scope import recording
     from nbckpt.recovery import recover
     from nbckpt.session import Session
 
 __all__ = [
+    "ReplayError",
     "Session",
     "__version__",
     "checkpoint",
@@ -44,6 +47,7 @@ __all__ = [
     "note",
     "open",
     "prune",
+    "recording",
     "recover",
     "reducer",
     "rerun",
@@ -61,6 +65,8 @@ __all__ = [
 _HOMES = {
     "Session": "nbckpt.session",
     "checkpoint": "nbckpt.blocks",
+    "ReplayError": "nbckpt.errors",
+    "recording": "nbckpt.llm.scope",
     "recover": "nbckpt.recovery",
     "resolve": "nbckpt.durable",
     "step": "nbckpt.durable",

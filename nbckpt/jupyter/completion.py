@@ -86,6 +86,7 @@ class Completion:
             "tag": lambda typed: [*self._tags(), "--delete"] if typed.before else refs(),
             "update": self._update,
             "auto": lambda _: _AUTO,
+            "record": lambda _: ("on", "off"),
             "config": lambda typed: self._first(typed, _settings()),
             "check": lambda _: ("--memory",),
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,

@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from nbckpt.errors import UsageError
 
 Mode: TypeAlias = Literal["replay", "record", "only", "off"]
+MODES = get_args(Mode)
 
 
 @dataclass(eq=False)
@@ -57,16 +60,6 @@ class Scope:
         """Note that a call was not answered: the next equal one, a retry, stands in its place."""
         with self._lock:
             heappush(self._given_back.setdefault(request, []), occurrence)
-
-    def begun(self) -> Counter[str]:
-        """How many calls of each request have begun, for `begin_again`."""
-        with self._lock:
-            return Counter(self._next)
-
-    def begin_again(self, begun: Counter[str]) -> None:
-        """Count on from where it was then: the same code runs again."""
-        with self._lock:
-            self._next, self._given_back = Counter(begun), {}
 
     def count(self, what: str, provider: str) -> None:
         """Note what became of a call."""
@@ -148,8 +141,24 @@ def entered(step: str, cell_id: str | None = None) -> Iterator[Scope]:
 
 
 @contextmanager
-def recording(mode: Mode) -> Iterator[None]:
-    """What becomes of model calls in the block, in tasks and threads that it begins, too."""
+def recording(mode: Mode = "replay") -> Iterator[None]:
+    """What becomes of model calls in the block, in tasks and threads that it begins, too.
+
+    Parameters
+    ----------
+    mode
+        ``replay``: answered from the store if they were recorded, else asked and recorded.
+        ``record``: asked and recorded in any case; what there is stays. ``only``: answered from
+        the store, and what was not recorded is a `ReplayError`. ``off``: asked, and not recorded.
+
+    Raises
+    ------
+    UsageError
+        If there is no such mode.
+    """
+    if mode not in MODES:
+        message = f"no mode {mode!r} of recording: it is one of {', '.join(MODES)}"
+        raise UsageError(message)
     outer = here()
     place = _enter(Place(outer.scope, mode, outer))
     try:

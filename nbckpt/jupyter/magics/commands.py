@@ -37,6 +37,7 @@ class Commands:
             "note": lambda line: changes.note(self._session, line),
             "update": lambda line: changes.update(self._session, line),
             "prune": lambda line: changes.prune(self._session, line),
+            "record": changes.record,
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
         }

@@ -91,6 +91,9 @@ def _sending(original: Any, made: _Made) -> Any:
         _start(call, response)
         if not call.is_over:
             response.stream = made.teed(response.stream, call)
+            if response.is_stream_consumed:  # a transport of the user's that had it all
+                for _ in response.stream:
+                    pass
         return response
 
     return _marked(send, original)
@@ -114,6 +117,9 @@ def _sending_async(original: Any, made: _Made) -> Any:
         _start(call, response)
         if not call.is_over:
             response.stream = made.teed_async(response.stream, call)
+            if response.is_stream_consumed:
+                async for _ in response.stream:
+                    pass
         return response
 
     return _marked(send, original)
