@@ -12,6 +12,7 @@ from nbckpt.version import __version__
 if TYPE_CHECKING:
     from nbckpt.api import (
         diff,
+        event,
         fork,
         get,
         history,
@@ -41,6 +42,7 @@ __all__ = [
     "__version__",
     "checkpoint",
     "diff",
+    "event",
     "fork",
     "get",
     "history",

@@ -23,12 +23,19 @@ def understood(
     values: Mapping[str, object], expressions: Mapping[str, str]
 ) -> dict[str, ast.Expression]:
     """The expressions, parsed; raises if one is none, or a name cannot be given."""
+    _require_mapping(values)
     for variable in (*values, *expressions):
         _require_variable(variable)
     if twice := next((n for n in expressions if n in values), None):
         message = f"{twice!r} is given twice: as a value and as {twice}={expressions[twice]}"
         raise UsageError(message)
     return {n: _parsed(n, text) for n, text in expressions.items()}
+
+
+def _require_mapping(values: object) -> None:
+    if not isinstance(values, Mapping):
+        message = f"{values!r} gives no variable a value: write {{'name': value}}"
+        raise UsageError(message)
 
 
 def _require_variable(name: str) -> None:

@@ -207,7 +207,7 @@ class Joining:
         """
         session = self._session
         if not name:
-            message = "an event needs a name: session.event('epoch')"
+            message = "an event needs a name: nbckpt.event('epoch')"
             raise UsageError(message)
         session.record_event("event", name=name)
         if session.policy.kind != "event" or session.policy.event not in ("", name):

@@ -6,12 +6,25 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import VariableNotFoundError
+from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.selection import missing
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
+
+
+def ref_of(ref: object) -> str:
+    """The reference that somebody gave: as text, or a look at the checkpoint itself."""
+    if isinstance(ref, str):
+        return ref
+    if isinstance(ref, Look):
+        return ref.id
+    message = (
+        f"{ref!r} is no checkpoint: give its name or the beginning of its id as text, a branch, "
+        "a tag, '~2' or '-'"
+    )
+    raise UsageError(message)
 
 
 class Look:

@@ -15,7 +15,7 @@ from nbckpt.records import note_record, tag_record
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
-_TAG = re.compile(r"[^\s,#]+")
+_TAG = re.compile(r"(?![~-])[^\s,#]+")
 
 
 def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Checkpoint:
@@ -25,7 +25,8 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
         message = f"tag {ref!r}: say which tag, as in `%nbckpt tag {ref} best`"
         raise UsageError(message)
     for one in tags:
-        require_tag(one)
+        if one not in checkpoint.tags:
+            require_tag(one)
         if delete and one not in checkpoint.tags:
             there = ", ".join(map(repr, checkpoint.tags)) or "none"
             message = f"{checkpoint.name!r} has no tag {one!r} to take away; it has {there}"
@@ -49,7 +50,8 @@ def note(session: Session, ref: str, text: str) -> Checkpoint:
 def require_tag(text: str) -> None:
     """Raise unless `text` can be a tag."""
     if not _TAG.fullmatch(text):
-        message = f"{text!r} is no tag: write one word without spaces, commas and '#'"
+        rule = "without spaces, commas and '#', and no '-' or '~' at its beginning"
+        message = f"{text!r} is no tag: write one word {rule}"
         raise UsageError(message)
 
 

@@ -59,7 +59,7 @@ class Policy:
     kind
         `on`: each; `skip`: each, and it is restored instead of run if that can be; `cost`: when
         it pays; `cells`, `seconds`: when enough of them have gone by; `event`: when the user's
-        code says so with `session.event(NAME)`.
+        code says so with `nbckpt.event(NAME)`.
     event
         The only event that counts; empty if all do.
     """

@@ -54,6 +54,17 @@ def test_a_switch_goes_to_a_head_and_a_rewind_back(space: Space) -> None:
     assert "y" not in space
 
 
+def test_a_look_at_a_checkpoint_is_a_reference_to_it(space: Space) -> None:
+    load = nbckpt.history()[-1]
+    nbckpt.tag(load, "best")
+    nbckpt.note(load, "a note")
+
+    assert (nbckpt.get(load).tags, nbckpt.get(load).note) == (("best",), "a note")
+    assert nbckpt.diff(load, nbckpt.get("use")).variables[-1].name == "y"
+    assert nbckpt.fork(load, "wide").checkpoint.id == load.id
+    assert nbckpt.rewind(load).checkpoint.id == load.id
+
+
 def test_the_history_is_that_of_a_branch_or_of_all(space: Space) -> None:
     nbckpt.fork("load", "wide", k=5)
 
@@ -117,6 +128,9 @@ def test_everything_public_is_documented_and_typed() -> None:
         (lambda: nbckpt.fork("load", "a b"), UsageError, "'a b' is no name for a branch"),
         (lambda: nbckpt.switch("mian"), BranchNotFoundError, "did you mean 'main'"),
         (lambda: nbckpt.rerun("use"), UsageError, "nothing was recorded after 'use'"),
+        (lambda: nbckpt.rewind(3), UsageError, "3 is no checkpoint"),  # type: ignore[arg-type]
+        (lambda: nbckpt.diff("load", 3), UsageError, "3 is no checkpoint"),  # type: ignore[arg-type]
+        (lambda: nbckpt.update("load", [1]), UsageError, "write {'name': value}"),  # type: ignore[arg-type]
         (lambda: nbckpt.update("load", {}), UsageError, "give the values"),
         (lambda: nbckpt.update("load", {"k": 1}, "nothing"), UsageError, "no step 'nothing'"),
         (lambda: nbckpt.update("load", {"2k": 1}), UsageError, "'2k' is no name of a variable"),

@@ -568,7 +568,7 @@ def test_a_tag_of_a_checkpoints_own_can_be_taken_away(session: Session) -> None:
     assert (later.tags, later.note) == (("b",), "own")
 
 
-@pytest.mark.parametrize("tag", ["", "two words", "a,b", "#1", "a\tb"])
+@pytest.mark.parametrize("tag", ["", "two words", "a,b", "#1", "a\tb", "-", "~1"])
 def test_what_is_no_tag_is_refused(line: Session, tag: str) -> None:
     with pytest.raises(UsageError, match="is no tag: write one word"):
         line.tag("one", tag)

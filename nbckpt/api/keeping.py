@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nbckpt import current
-from nbckpt.looks import Look
+from nbckpt.looks import Look, ref_of
 
 if TYPE_CHECKING:
     from nbckpt.storage.pruning import Pruned
 
 
-def tag(ref: str, *tags: str, delete: bool = False) -> Look:
+def tag(ref: str | Look, *tags: str, delete: bool = False) -> Look:
     """The checkpoint `ref` with these tags, or with `delete` without them.
 
     Raises
@@ -23,10 +23,10 @@ def tag(ref: str, *tags: str, delete: bool = False) -> Look:
         If a tag is none, or one to delete is not there.
     """
     session = current.session()
-    return Look(session, session.tag(ref, *tags, delete=delete))
+    return Look(session, session.tag(ref_of(ref), *tags, delete=delete))
 
 
-def note(ref: str, text: str) -> Look:
+def note(ref: str | Look, text: str) -> Look:
     """The checkpoint `ref` with another note; an empty text takes it away.
 
     Raises
@@ -35,7 +35,25 @@ def note(ref: str, text: str) -> Look:
         If there is none.
     """
     session = current.session()
-    return Look(session, session.note(ref, text))
+    return Look(session, session.note(ref_of(ref), text))
+
+
+def event(name: str) -> Look | None:
+    """The checkpoint that this event made; None unless ``%nbckpt auto event`` waits for it.
+
+    Parameters
+    ----------
+    name
+        What happened; the checkpoint gets this name.
+
+    Raises
+    ------
+    UsageError
+        If it is empty.
+    """
+    session = current.session()
+    made = session.event(name)
+    return None if made is None else Look(session, made)
 
 
 def prune(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt import current
-from nbckpt.looks import Look
+from nbckpt.looks import Look, ref_of
 from nbckpt.session import Session, open_session
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def history(
     return [Look(session, checkpoint) for checkpoint in session.timeline.ancestry(head.id)]
 
 
-def get(ref: str) -> Look:
+def get(ref: str | Look) -> Look:
     """The checkpoint that `ref` names; its `.values` are loaded when they are asked for.
 
     Raises
@@ -86,10 +86,10 @@ def get(ref: str) -> Look:
         If there is none.
     """
     session = current.session()
-    return Look(session, session.get(ref))
+    return Look(session, session.get(ref_of(ref)))
 
 
-def diff(a: str, b: str | None = None) -> Difference:
+def diff(a: str | Look, b: str | Look | None = None) -> Difference:
     """How two checkpoints differ: variables, code, outputs, time and money.
 
     Parameters
@@ -104,7 +104,7 @@ def diff(a: str, b: str | None = None) -> Difference:
     """
     from nbckpt.comparison import compare
 
-    return compare(current.session(), a, b)
+    return compare(current.session(), ref_of(a), None if b is None else ref_of(b))
 
 
 def sql(query: str) -> duckdb.DuckDBPyRelation:

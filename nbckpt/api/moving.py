@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import current
 from nbckpt.errors import UsageError
-from nbckpt.looks import Look
+from nbckpt.looks import Look, ref_of
 from nbckpt.moves import Moved
 from nbckpt.reducers import Reducer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nbckpt.reruns import Rerun
 
 
-def rewind(ref: str) -> Moved:
+def rewind(ref: str | Look) -> Moved:
     """Make the namespace that of `ref`; what was there is checkpointed first, for ``rewind("-")``.
 
     Raises
@@ -23,10 +23,10 @@ def rewind(ref: str) -> Moved:
     CheckpointNotFoundError
         If `ref` names no checkpoint.
     """
-    return current.session().rewind(ref)
+    return current.session().rewind(ref_of(ref))
 
 
-def fork(ref: str, branch: str | None = None, /, **values: object) -> Moved:
+def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Moved:
     """Branch off at `ref`, with other values if some are given; the session is on the new branch.
 
     What was there is checkpointed first, for ``rewind("-")``.
@@ -49,7 +49,7 @@ def fork(ref: str, branch: str | None = None, /, **values: object) -> Moved:
     --------
     ``nbckpt.fork("embed", "try-2", k=5)``
     """
-    return current.session().fork(ref, branch, values=values)
+    return current.session().fork(ref_of(ref), branch, values=values)
 
 
 def switch(branch: str) -> Moved:
@@ -64,7 +64,7 @@ def switch(branch: str) -> Moved:
 
 
 def rerun(
-    ref: str | None = None,
+    ref: str | Look | None = None,
     *,
     fresh: bool = False,
     all: bool = False,  # noqa: A002  # the option's name everywhere else
@@ -91,7 +91,8 @@ def rerun(
     """
     from nbckpt import reruns
 
-    return reruns.rerun(current.session(), ref, fresh=fresh, everything=all)
+    at = None if ref is None else ref_of(ref)
+    return reruns.rerun(current.session(), at, fresh=fresh, everything=all)
 
 
 def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
@@ -114,7 +115,7 @@ def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
     return current.session().resume(branch, fallback=fallback)
 
 
-def update(ref: str, values: Mapping[str, object], as_step: str | None = None) -> Look:
+def update(ref: str | Look, values: Mapping[str, object], as_step: str | None = None) -> Look:
     """The checkpoint after `ref` in which variables have values that were given by hand.
 
     Each value goes through the reducer of its variable (`reducer`); what follows, and ``.next``,
@@ -138,7 +139,7 @@ def update(ref: str, values: Mapping[str, object], as_step: str | None = None) -
     ``nbckpt.update("search", {"sources": ["a.pdf"]}, as_step="search")``
     """
     session = current.session()
-    return Look(session, session.update(ref, values, as_step))
+    return Look(session, session.update(ref_of(ref), values, as_step))
 
 
 def reducer(name: str, function: Reducer | None) -> None:

@@ -254,8 +254,8 @@ def test_an_event_is_a_checkpoint_where_the_policy_waits_for_it(
     shell: Any, policy: str, names: list[str]
 ) -> None:
     run(shell, f"%nbckpt auto {policy}")
-    run(shell, "import nbckpt\nfrom nbckpt import current\nsession = current.session(); seen = []")
-    run(shell, "def note(name):\n    seen.append(name)\n    session.event(name)")
+    run(shell, "import nbckpt\nseen = []")
+    run(shell, "def note(name):\n    seen.append(name)\n    nbckpt.event(name)")
 
     run(shell, "for name in ('epoch', 'other', 'epoch'):\n    note(name)")
 

@@ -230,6 +230,8 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%timeline wide", "write `%timeline`"),
         ("%nbckpt", "%nbckpt takes one of log · show · status"),
         ("%nbckpt lgo", "did you mean 'log'?"),
+        ("%nbckpt every 5", "write `%nbckpt auto every`"),
+        ("%nbckpt sql", "what query? write `%nbckpt sql"),
         ("%nbckpt log mian", "no branch 'mian'"),
         ("%nbckpt log -n none", "-n none: give the number"),
         ("%nbckpt show", "write `%nbckpt show REF`"),

@@ -119,7 +119,7 @@ class Commands:
     def _sql(self, line: str) -> Any:
         query = line[1:-1] if line[:1] in "\"'" and line[-1:] == line[:1] else line
         if not query:
-            message = '%nbckpt sql "select name, duration_s from checkpoints"'
+            message = 'what query? write `%nbckpt sql "select name, duration_s from checkpoints"`'
             raise UsageError(message)
         return self._session.sql(query)
 

@@ -10,6 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import UsageError
 
+_OF_AUTO = frozenset({"on", "off", "skip", "cost", "every", "event"})
+
 _NO_FRAME = 1_000_000
 """A depth at which there is no caller: its local variables are none of the user's."""
 
@@ -89,6 +91,8 @@ def unknown(word: str, known: Collection[str]) -> UsageError:
     there = " · ".join(known)
     if not word:
         return UsageError(f"%nbckpt takes one of {there}")
+    if word in _OF_AUTO:
+        return UsageError(f"%nbckpt {word}: there is no such command; write `%nbckpt auto {word}`")
     close = difflib.get_close_matches(word, known, n=1)
     hint = f"did you mean {close[0]!r}? there are" if close else "there are"
     return UsageError(f"%nbckpt {word}: there is no such command; {hint} {there}")
