@@ -177,7 +177,11 @@ def _bind(
     loaded._replace(values=values).bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
+    kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)
+    # What stays and shared an object with what was replaced shares it no more: its blob still
+    # holds the old value of that, too.
+    stays = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
     # An alias is looked at with its mate: alone it would seem to share nothing.
-    session.capturer.touched({*aliases, *aliases.values(), *(values.keys() - whole)})
+    session.capturer.touched({*stays, *aliases, *aliases.values(), *(values.keys() - whole)})
     moves.note_seeds(session, checkpoint, loaded)

@@ -115,6 +115,22 @@ def test_what_was_not_kept_yet_is_kept_before_the_rerun_goes_elsewhere(shell: An
     assert shell.user_ns["extra"] == 1
 
 
+def test_a_value_that_a_restored_cell_bound_anew_is_kept_without_the_old_one(shell: Any) -> None:
+    one = "%%checkpoint one\nz = [1]\nheld = {'z': z}"
+    two = "%%checkpoint two\nheld = {'z': [2]}"
+    run_all(shell, START, one, two, "%%checkpoint three\nn = k")
+    current.session().fork("start", values={"k": 5})
+
+    done = rerun(shell)
+    restart(shell)
+    current.session().rewind("two")
+
+    assert states(done) == {"one": "restored", "two": "restored", "three": "run"}
+    assert (shell.user_ns["held"], shell.user_ns["z"]) == ({"z": [2]}, [1])
+    kept = current.session().timeline.manifest(current.session().position)
+    assert (kept["held"].group, kept["z"].group) == (("held",), ("z",))
+
+
 def test_all_runs_everything_and_so_does_fresh(shell: Any) -> None:
     run_all(
         shell,
