@@ -141,7 +141,7 @@ class Timeline(Folding):
         """Ids of the checkpoints that a log of `branch` shows, newest first; None: of all.
 
         With the finished ones stand those that failed or did not finish, as long as they are the
-        newest of their name.
+        newest of their name there.
         """
         places = self._places
         if branch is None:
@@ -149,7 +149,10 @@ class Timeline(Folding):
         else:
             shown = {i: places.placed[i] for i in self._lineage.line(self.tip(branch))}
         undone = [p for p in places.undone.values() if branch in (None, p.branch)]
-        newest = (max(places.by_name[name]) for name in {p.name for p in undone})
+        newest = [
+            max(p for p in places.by_name[name] if branch in (None, p.branch) or p.id in shown)
+            for name in {p.name for p in undone}
+        ]
         shown.update((p.id, p) for p in newest if p.state != "done")
         return [p.id for p in sorted(shown.values(), reverse=True)]
 

@@ -480,6 +480,18 @@ def test_a_log_shows_finished_checkpoints_and_the_newest_that_did_not_finish() -
     assert timeline.count_ancestry("d3") == 3
 
 
+def test_the_log_of_a_branch_has_its_own_failures() -> None:
+    failed = [
+        {**record(f"{branch}-fails", "0000a", "fit", at=at, state="failed"), "branch": branch}
+        for branch, at in (("main", 5.0), ("other", 6.0))
+    ]
+    timeline = timeline_of(*line("a"), head("other", "0000a"), *failed)
+
+    assert timeline.log("main") == ["main-fails", "0000a"]
+    assert timeline.log("other") == ["other-fails", "0000a"]
+    assert timeline.log(None) == ["other-fails", "0000a"]
+
+
 def test_many_overtaken_tips_are_told_quickly() -> None:
     timeline = timeline_of(*line(*(f"c{i}" for i in range(200))))
     began = time.perf_counter()
