@@ -6,7 +6,8 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
@@ -20,8 +21,26 @@ from nbckpt.llm.usage import Usage, usage_of
 if TYPE_CHECKING:
     from nbckpt.llm.recorder import Recorder
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _TAIL = 64
 """Bytes of what came before that a mark of a stream may begin in."""
+
+
+def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
+    """`method`, whose defects are told and do not become the user's."""
+
+    @wraps(method)
+    def guarded(*args: _P.args, **named: _P.kwargs) -> _R | None:
+        try:
+            return method(*args, **named)
+        except Exception as problem:  # whatever it is, the caller has an answer to get
+            call = args[0]
+            assert isinstance(call, Call)
+            call.defect(problem)
+            return None
+
+    return guarded
 
 
 class Question(NamedTuple):
@@ -81,6 +100,7 @@ class Call:
 
     # -- a seam calls these -------------------------------------------------------------------
 
+    @_harmless
     def started(self, status: int, headers: Headers, *, is_framed: bool = True) -> None:
         """The head of the answer is there.
 
@@ -100,6 +120,7 @@ class Call:
         ):
             self.failed(f"an answer of type {media_type or 'unknown'}")
 
+    @_harmless
     def chunk(self, data: bytes) -> Future[None] | None:
         """A piece of the body is there; what to wait for before the caller gets it.
 
@@ -115,6 +136,7 @@ class Call:
         is_last = self._look_at(data)
         return self._keep("done") if is_last and not self._has_failed else None
 
+    @_harmless
     def ended(self) -> Future[None] | None:
         """The body is complete; what to wait for before the caller learns that."""
         if self.is_over:
@@ -125,6 +147,7 @@ class Call:
         self.is_over = True
         return self._keep("done")
 
+    @_harmless
     def failed(self, error: BaseException | str) -> None:
         """There is no answer, or not all of it: an SDK's retry stands in its place."""
         if self.is_over:
@@ -136,6 +159,7 @@ class Call:
             self._keep("partial")
         self._recorder.failed(self, error)
 
+    @_harmless
     def left(self) -> None:
         """The caller does not want more."""
         if self.is_over:
@@ -146,6 +170,11 @@ class Call:
         self.is_over = True
         if self.is_streamed and not self._written:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
+
+    def defect(self, problem: Exception) -> None:
+        """Follow this call no more: something is wrong here, and not with the call."""
+        self.is_over = True
+        self._recorder.defect(problem)
 
     # -- within -------------------------------------------------------------------------------
 

@@ -58,6 +58,13 @@ class Recorder:
         ReplayError
             In mode ``only``, if it was not recorded.
         """
+        try:
+            return self._begin(asked)
+        except Exception as problem:  # whatever it is, the user's request has to be sent
+            self.defect(problem)
+            return None
+
+    def _begin(self, asked: Asked) -> Call | None:
         endpoint = providers.endpoint_of(asked.method, asked.url)
         if endpoint is None:
             return None
@@ -194,6 +201,11 @@ class Recorder:
             )
         except StoreError as problem:
             self._tell(str(problem))
+
+    def defect(self, problem: Exception) -> None:
+        """Say that a call was not recorded though it should have been."""
+        what = f"{type(problem).__name__}: {problem}"
+        self._tell(f"a model call was NOT recorded, by a defect in nbckpt: {what}")
 
     def _tell(self, text: str) -> None:
         """Have the user hear something at the next prompt, once."""
