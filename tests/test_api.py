@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
+from nbckpt import current, policy
 from nbckpt.errors import (
     BranchExistsError,
     BranchNotFoundError,
@@ -52,6 +52,14 @@ def test_a_switch_goes_to_a_head_and_a_rewind_back(space: Space) -> None:
     nbckpt.rewind("-")
 
     assert "y" not in space
+
+
+def test_an_event_may_be_a_number(space: Space) -> None:
+    current.session().policy = policy.parse("event")
+
+    nbckpt.event(3)
+
+    assert nbckpt.get("3").id == nbckpt.history()[0].id
 
 
 def test_a_look_at_a_checkpoint_is_a_reference_to_it(space: Space) -> None:

@@ -38,13 +38,13 @@ def note(ref: str | Look, text: str) -> Look:
     return Look(session, session.note(ref_of(ref), text))
 
 
-def event(name: str) -> Look | None:
+def event(name: object) -> Look | None:
     """The checkpoint that this event made; None unless ``%nbckpt auto event`` waits for it.
 
     Parameters
     ----------
     name
-        What happened; the checkpoint gets this name.
+        What happened, as text or what has one, as a number of an epoch; the checkpoint's name.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def event(name: str) -> Look | None:
         If it is empty.
     """
     session = current.session()
-    made = session.event(name)
+    made = session.event(str(name))
     return None if made is None else Look(session, made)
 
 
