@@ -30,11 +30,6 @@ def head_record(
     return {**moved, "notebook": notebook, "at": at or time.time()}
 
 
-def drop_record(branch: str, at: float) -> Record:
-    """The record that takes a branch's name away."""
-    return {"kind": "drop", "branch": branch, "at": at}
-
-
 def tag_record(checkpoint: str, tag: str, *, delete: bool, at: float) -> Record:
     """The record that gives a checkpoint a tag, or takes it away."""
     tagged: Record = {"kind": "tag", "checkpoint": checkpoint, "tag": tag}

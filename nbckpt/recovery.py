@@ -187,7 +187,7 @@ class _Block:
 
     def _restore(self) -> None:
         session = self._session
-        _look(session)
+        session.look_around()
         moves.restore_all(session, self._start)
         for name, begun in self._loops.items():
             session.steps[name].track_again(begun)
@@ -207,19 +207,12 @@ class _Block:
 
 def _kept(session: Session) -> Checkpoint:
     """The checkpoint of what is there now, made if there is none."""
-    _look(session)
+    session.look_around()
     session.joining.keep_aside()
     moves.keep_unsaved(session, NAME)
     if session.position is None:  # there is nothing to keep, and that is what it begins with
         return session.checkpoint(NAME, tags=(AUTOMATIC,), sync=True)
     return session.timeline.checkpoints[session.position]
-
-
-def _look(session: Session) -> None:
-    """Take note of what may have changed: by the cell that runs, and by whatever else."""
-    session.ran(session.running)
-    if session.running is not None:
-        session.capturer.touched(session.capturer.quick_to_look_at())
 
 
 def _brief(error: BaseException) -> str:

@@ -225,7 +225,7 @@ class Session(Keeping):
             If what is there now cannot be written: nothing was changed.
         """
         if target.id == self.position:
-            self._look_around()
+            self.look_around()
             return
         self._before_moving()
         moves.keep_unsaved(self, "before-rerun")
@@ -233,10 +233,10 @@ class Session(Keeping):
 
     def _before_moving(self) -> None:
         """Take note of what may have changed, and keep what is joined."""
-        self._look_around()
+        self.look_around()
         self.joining.keep_aside()
 
-    def _look_around(self) -> None:
+    def look_around(self) -> None:
         """Take note of what may have changed: by the cell that asks, and by whatever else."""
         self.ran(self.running)
         if self.running is not None:
