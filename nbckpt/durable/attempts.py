@@ -11,6 +11,8 @@ from typing import Any
 
 from nbckpt import current
 from nbckpt.durable.plans import Plan
+from nbckpt.llm.asked import Asked
+from nbckpt.llm.secrets import redacted_text, secrets_of
 
 LONGEST_S = 60.0
 """No wait of one's own is longer."""
@@ -94,5 +96,6 @@ def _seconds(text: str) -> float:
 
 
 def error_text(error: BaseException) -> str:
-    """An error as a record holds it."""
-    return f"{type(error).__name__}: {error}"[:_SHOWN]
+    """An error as a record holds it: without what the environment calls a secret."""
+    text = f"{type(error).__name__}: {error}"
+    return redacted_text(text, secrets_of(Asked("", "", (), b"")))[:_SHOWN]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
-from nbckpt import current
 from nbckpt.durable import intents, occurrences
-from nbckpt.durable.arguments import Arguments, bound, digest_of_arguments
+from nbckpt.durable.arguments import Arguments, digest_of_arguments
 from nbckpt.durable.attempts import Attempts, error_text
-from nbckpt.durable.code import Code, Reached
+from nbckpt.durable.code import Code
 from nbckpt.durable.kept import KIND, CallId, Index, index_of
+from nbckpt.durable.known import Known
 from nbckpt.durable.occurrences import Occurrences
-from nbckpt.durable.plans import Plan
 from nbckpt.durable.results import decoded, encoded
 from nbckpt.durable.telling import tell
-from nbckpt.errors import CaptureError, NbckptError, StoreError, UsageError
+from nbckpt.errors import CaptureError, NbckptError, StoreError
+from nbckpt.llm import scope
 from nbckpt.model import Record
 from nbckpt.session import Session
 
@@ -30,26 +31,6 @@ class Answer(NamedTuple):
     """What was kept of a call."""
 
     value: object
-
-
-@dataclass
-class Known:
-    """A decorated function, and what was found out about it in this process."""
-
-    is_nbckpts_own: ClassVar[bool] = True
-
-    plan: Plan
-    reached: Reached
-    told: set[object] = field(default_factory=set)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def tell_once(self, session: Session, what: object, text: str) -> None:
-        """Say something once for each `what`: fifty calls have one reason to run again."""
-        with self._lock:
-            if what in self.told:
-                return
-            self.told.add(what)
-        tell(session, text)
 
 
 @dataclass(eq=False)
@@ -73,6 +54,25 @@ class Begun:
     own: Occurrences = field(default_factory=Occurrences)
     began: float = field(default_factory=time.perf_counter)
 
+    def __post_init__(self) -> None:
+        name, _, arguments, n = self.id
+        self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Have what is called in the block belong to this call: other steps, and models.
+
+        So nothing shifts for what comes after it when it is answered, and each of several equal
+        calls that has no answer asks a model anew.
+        """
+        with scope.inside(self._calls), occurrences.inside(self.own):
+            yield
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether it is to run though there may be an answer: by ``--fresh``, or when recording."""
+        return self.session.pays_anew or scope.here().mode == "record"
+
     @property
     def index(self) -> Index:
         """What the store has of calls."""
@@ -90,7 +90,7 @@ class Begun:
         if plan.once:
             record = intents.certain(self.session, self.id, self.code, self.arguments)
         else:
-            record = None if self.session.reruns else self.index.done(self.id)
+            record = None if self.is_anew else self.index.done(self.id)
         if record is None:
             self._say_why()
             return None
@@ -106,7 +106,7 @@ class Begun:
 
     def _say_why(self) -> None:
         """Where there is an answer by other code, say what differs."""
-        if self.session.reruns:
+        if self.is_anew:
             return
         if why := self.index.why_anew(self.id, self.code):
             name = self.known.plan.name
@@ -212,51 +212,3 @@ class Begun:
         written = session.append([record], durable=durable)
         self.index.note(record)
         return written
-
-
-def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun | None:
-    """A call with its place among equals; None if it is one of a plain function.
-
-    So it is without an open session, and where it cannot be told from other calls.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be told, and must not be repeated.
-    """
-    session = current.opened()
-    if session is None or session.ended:
-        return None
-    try:
-        return _begun(session, known, args, kwargs)
-    except NbckptError:
-        raise
-    except Exception as error:  # a hook's error never breaks the user's cell
-        if known.plan.once:
-            raise
-        told = f"step {known.plan.name!r} runs without being kept, by a defect in nbckpt"
-        known.tell_once(session, "defect", f"{told}: {error_text(error)}")
-        return None
-
-
-def _begun(
-    session: Session, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Begun | None:
-    plan = known.plan
-    try:
-        values = bound(plan, args, kwargs)
-    except TypeError:
-        return None  # the function itself says what is wrong
-    try:
-        arguments = Arguments(values, digest_of_arguments(plan, values))
-    except CaptureError as problem:
-        if plan.once:
-            raise UsageError(str(problem)) from problem
-        known.tell_once(session, "arguments", str(problem))
-        return None
-    code = known.reached.code()
-    among = occurrences.here(session)
-    key = CallId(plan.name, code.digest, arguments.digest, 0)
-    call = key._replace(n=among.reserve(key.key))
-    step = occurrences.running_name(session)
-    return Begun(known, session, call, code, arguments, among, step, Attempts(plan))

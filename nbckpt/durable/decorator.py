@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from nbckpt.durable.begun import Known
 from nbckpt.durable.code import Reached
 from nbckpt.durable.items import stream, stream_async
+from nbckpt.durable.known import Known
 from nbckpt.durable.plans import Plan
 from nbckpt.durable.running import call, call_async
 from nbckpt.names import DECORATED

@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.durable.attempts import Attempts
-from nbckpt.durable.begun import Begun, Known, begin
-from nbckpt.durable.occurrences import Occurrences, inside
+from nbckpt.durable.beginning import begin
+from nbckpt.durable.begun import Begun
+from nbckpt.durable.known import Known
 from nbckpt.durable.results import decoded, encoded
 from nbckpt.durable.running import kept
 from nbckpt.errors import CaptureError
@@ -26,22 +28,19 @@ if TYPE_CHECKING:
 
 
 class Tape:
-    """What a generator yields, as bytes.
-
-    Attributes
-    ----------
-    own
-        Where the calls are counted that the generator makes itself.
-    """
+    """What a generator yields, as bytes."""
 
     def __init__(self, known: Known, begun: Begun | None) -> None:
         self.attempts = begun.attempts if begun else Attempts(known.plan)
-        self.own = begun.own if begun else Occurrences()
         self._begun = begun
         self._namespace = known.plan.namespace
         self._items: list[list[bytes | bytearray]] = []
         self._why_not = "" if begun else "it is a plain function's"
         self._has_yielded = False
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Have what the generator calls in the block belong to its call."""
+        return nullcontext() if self._begun is None else self._begun.inside()
 
     def take(self, item: object) -> None:
         """Capture what is about to be yielded."""
@@ -117,7 +116,7 @@ def _taped(inner: Generator[Any, Any, Any], tape: Tape) -> Generator[Any, Any, A
     thrown: BaseException | None = None
     while True:
         try:
-            with inside(tape.own):
+            with tape.inside():
                 item = inner.send(sent) if thrown is None else inner.throw(thrown)
         except StopIteration as end:
             return end.value
@@ -183,7 +182,7 @@ async def _next(
 ) -> _Came | None:
     """The next item, captured; None at the end."""
     try:
-        with inside(tape.own):
+        with tape.inside():
             item = await (inner.asend(sent) if thrown is None else inner.athrow(thrown))
     except StopAsyncIteration:
         return None

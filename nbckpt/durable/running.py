@@ -8,9 +8,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from nbckpt.durable.attempts import Attempts
-from nbckpt.durable.begun import Begun, Known, begin
+from nbckpt.durable.beginning import begin
+from nbckpt.durable.begun import Begun
+from nbckpt.durable.known import Known
 from nbckpt.durable.limits import limited
-from nbckpt.durable.occurrences import inside
 from nbckpt.errors import StoreError
 
 
@@ -27,7 +28,7 @@ def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         begun.among.give_back(begun.id.key, begun.id.n)
         raise
     try:
-        with inside(begun.own):
+        with begun.inside():
             value = _run(known, begun.attempts, args, kwargs)
     except BaseException as error:
         begun.failed(error)
@@ -62,7 +63,7 @@ async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
         begun.among.give_back(begun.id.key, begun.id.n)
         raise
     try:
-        with inside(begun.own):
+        with begun.inside():
             value = await _run_async(known, begun.attempts, args, kwargs)
     except BaseException as error:
         begun.failed(error)

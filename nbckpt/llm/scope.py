@@ -80,6 +80,15 @@ class Scope:
             for name, figure in figures.items():
                 self.saved[name] += figure or 0  # type: ignore[assignment]
 
+    def absorb(self, inner: Scope) -> None:
+        """Take over what a step within this one has counted."""
+        with inner._lock:
+            counts, inner.counts = inner.counts, Counter()
+            saved, inner.saved = inner.saved, Counter()
+        with self._lock:
+            self.counts.update(counts)
+            self.saved.update(saved)
+
 
 @dataclass(frozen=True, eq=False)
 class Place:
@@ -138,6 +147,27 @@ def entered(step: str, cell_id: str | None = None) -> Iterator[Scope]:
         yield place.scope
     finally:
         leave(place)
+
+
+def within(step: str) -> Scope | None:
+    """A step of its own within the one that runs; None outside of steps."""
+    outer = here().scope
+    return None if outer is None else Scope(step, outer.cell_id, outer.is_fresh)
+
+
+@contextmanager
+def inside(inner: Scope | None) -> Iterator[None]:
+    """Have the calls of this thread or task belong to `inner`, and be counted further out, too."""
+    outer = here()
+    if inner is None or outer.scope is None:
+        yield
+        return
+    token = _here.set(Place(inner, outer.mode, outer))
+    try:
+        yield
+    finally:
+        _here.reset(token)
+        outer.scope.absorb(inner)
 
 
 @contextmanager

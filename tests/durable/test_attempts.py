@@ -180,3 +180,19 @@ def test_a_cancelled_call_is_not_kept_and_runs_again(notebook: Notebook) -> None
 
     assert asyncio.run(notebook.value("wait(0.2)")) == 0.2
     assert len(notebook.ran) == 2
+
+
+def test_a_secret_in_an_error_is_not_written(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-planted-0123456789")
+    error = OSError("wrong key sk-planted-0123456789")
+    flaky(notebook, "retries=1, backoff=0", error, error)
+
+    with pytest.raises(OSError, match="wrong key"):
+        notebook.value("flaky(7)")
+
+    notebook.session.wait()
+    written = b"".join(p.read_bytes() for p in notebook.store.path.rglob("*") if p.is_file())
+    assert b"wrong key" in written
+    assert b"sk-planted" not in written

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import threading
+import types
 
 import pytest
 
@@ -339,14 +341,14 @@ def test_an_answer_is_found_from_another_branch(notebook: Notebook) -> None:
     assert notebook.ran == []
 
 
-def test_a_rerun_that_restores_nothing_runs_anew_and_the_newest_answer_counts(
+def test_a_fresh_run_asks_anew_and_the_newest_answer_counts(
     notebook: Notebook,
 ) -> None:
     source = "import random\n@nbckpt.step\ndef draw():\n    return random.random()\nout = draw()"
     notebook.cell(source)
     first = notebook.namespace["out"]
     notebook.restart()
-    notebook.session.reruns = True
+    notebook.session.pays_anew = True
     notebook.cell(source)
     second = notebook.namespace["out"]
     notebook.restart()
@@ -468,3 +470,44 @@ def test_many_threads_share_the_disks_syncs(
 
     assert len(notebook.ran) == 40
     assert len(syncs) < 15
+
+
+def test_recording_asks_anew_in_the_block(notebook: Notebook) -> None:
+    from nbckpt.llm import scope
+
+    notebook.cell(SQUARE)
+    notebook.value("square(3)")
+    notebook.restart()
+    notebook.cell(SQUARE)
+    with scope.recording("record"):
+        notebook.value("square(3)")
+
+    assert len(notebook.ran) == 2
+
+
+def test_model_calls_belong_to_the_call_of_the_step(notebook: Notebook) -> None:
+    from nbckpt.llm import scope
+
+    seen: list[tuple[str, int]] = []
+    module = types.ModuleType("a_library_of_the_test")
+    sys.modules["a_library_of_the_test"] = module
+
+    def ask() -> None:
+        within = scope.here().scope
+        assert within is not None
+        within.count("recorded", "test")
+        seen.append((within.step.partition("(")[0], within.reserve("request")))
+
+    module.ask = ask  # type: ignore[attr-defined]
+    notebook.cell(
+        "@nbckpt.step\ndef sample():\n    import a_library_of_the_test\n"
+        "    a_library_of_the_test.ask()\n    a_library_of_the_test.ask()"
+    )
+    with scope.entered("cell") as cell:
+        notebook.value("[sample(), sample()]")
+        ask()
+
+    # Each call begins at the first of its equals, and shifts nothing for what follows it.
+    assert [n for _, n in seen] == [0, 1, 0, 1, 0]
+    assert [name for name, _ in seen] == ["sample"] * 4 + ["cell"]
+    assert cell.counts == {("recorded", "test"): 5}

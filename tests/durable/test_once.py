@@ -101,7 +101,7 @@ def test_a_result_is_found_again_also_by_a_fresh_run(notebook: Notebook) -> None
     notebook.cell(SEND)
     assert notebook.value("send('a')") == "sent to a"
     notebook.restart()
-    notebook.session.reruns = True
+    notebook.session.pays_anew = True
     notebook.ran
 
     notebook.cell(SEND)

@@ -1,0 +1,63 @@
+"""Where a call begins: which one it is, and its place among equals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbckpt import current
+from nbckpt.durable import occurrences
+from nbckpt.durable.arguments import Arguments, bound, digest_of_arguments
+from nbckpt.durable.attempts import Attempts, error_text
+from nbckpt.durable.begun import Begun
+from nbckpt.durable.kept import CallId
+from nbckpt.durable.known import Known
+from nbckpt.errors import CaptureError, NbckptError, UsageError
+from nbckpt.session import Session
+
+
+def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun | None:
+    """A call with its place among equals; None if it is one of a plain function.
+
+    So it is without an open session, and where it cannot be told from other calls.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be told, and must not be repeated.
+    """
+    session = current.opened()
+    if session is None or session.ended:
+        return None
+    try:
+        return _begun(session, known, args, kwargs)
+    except NbckptError:
+        raise
+    except Exception as error:  # a hook's error never breaks the user's cell
+        if known.plan.once:
+            raise
+        told = f"step {known.plan.name!r} runs without being kept, by a defect in nbckpt"
+        known.tell_once(session, "defect", f"{told}: {error_text(error)}")
+        return None
+
+
+def _begun(
+    session: Session, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Begun | None:
+    plan = known.plan
+    try:
+        values = bound(plan, args, kwargs)
+    except TypeError:
+        return None  # the function itself says what is wrong
+    try:
+        arguments = Arguments(values, digest_of_arguments(plan, values))
+    except CaptureError as problem:
+        if plan.once:
+            raise UsageError(str(problem)) from problem
+        known.tell_once(session, "arguments", str(problem))
+        return None
+    code = known.reached.code()
+    among = occurrences.here(session)
+    key = CallId(plan.name, code.digest, arguments.digest, 0)
+    call = key._replace(n=among.reserve(key.key))
+    step = occurrences.running_name(session)
+    return Begun(known, session, call, code, arguments, among, step, Attempts(plan))

@@ -1,0 +1,32 @@
+"""A decorated function, and what was found out about it in this process."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from nbckpt.durable.code import Reached
+from nbckpt.durable.plans import Plan
+from nbckpt.durable.telling import tell
+from nbckpt.session import Session
+
+
+@dataclass
+class Known:
+    """A decorated function, and what was found out about it in this process."""
+
+    is_nbckpts_own: ClassVar[bool] = True
+
+    plan: Plan
+    reached: Reached
+    told: set[object] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def tell_once(self, session: Session, what: object, text: str) -> None:
+        """Say something once for each `what`: fifty calls have one reason to run again."""
+        with self._lock:
+            if what in self.told:
+                return
+            self.told.add(what)
+        tell(session, text)
