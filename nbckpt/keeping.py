@@ -81,6 +81,18 @@ class Keeping(Standing):
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
 
+    def reach(self, tree: ast.Module) -> frozenset[str] | None:
+        """What code that is about to run can touch; None if that may be anything.
+
+        Once it ran, `ran` no longer finds what it touched by a function that it then defined anew.
+        """
+        from nbckpt import analysis, keys
+
+        try:
+            return keys.touched(analysis.names_of_tree(tree), self.namespace)
+        except Exception:  # whatever a value's own code raises when it is looked at
+            return None
+
     def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
         """What a step with this code depends on, here and now."""
         from nbckpt import keys

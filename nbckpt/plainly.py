@@ -31,7 +31,10 @@ class Plainly:
         try:
             tree, code = _compiled(recorded)
             if request is None:
+                reach = session.reach(tree)
+                session.capturer.touched(reach)  # for blocks in it
                 self._execute(code)
+                session.capturer.touched(reach)
                 session.ran(tree)
                 if recorded.kind == "joined":
                     session.joining.ran(recorded.name, recorded.cell, 0.0)

@@ -70,6 +70,7 @@ class Cells:
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
         self._began = 0.0
+        self._reach: frozenset[str] | None = frozenset()
         self._claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
@@ -115,6 +116,8 @@ class Cells:
 
             self._recorder = Recorder(self.shell)
             self._recorder.start()
+        self._reach = self.session.reach(self._tree) if step is None else frozenset()
+        self.session.capturer.touched(self._reach)  # for blocks in it
         self._began = time.perf_counter()
         return tree
 
@@ -133,6 +136,7 @@ class Cells:
             if step is not None and step.todo and not self.session.moved:
                 self._end(step, error, shown)
             elif tree is not None and (step is None or step.todo):
+                self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
                 if not self.session.moved and not marking.is_our_own(tree):
                     self._join(Ended(self._cell(info), run_s, error, shown), tree)
@@ -259,6 +263,7 @@ class Cells:
         """Follow a cell that runs inside another, and then the other again."""
         session = self.session
         outer = (self._info, self._step, self._tree, self._recorder, self._began, self._asked)
+        reach = self._reach
         running, session.running = session.running, None
         self._info = self._step = self._tree = self._recorder = None
         self._asked = asked
@@ -266,4 +271,4 @@ class Cells:
             yield
         finally:
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
-            session.running = running
+            session.running, self._reach = running, reach

@@ -371,6 +371,28 @@ def test_what_a_cell_got_from_a_function_that_it_defined_anew_is_the_same_object
     assert shell.user_ns["d"] is shell.user_ns["c"]
 
 
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "d = f(); f = lambda: d",
+        "import nbckpt\nd = f(); f = lambda: d\nwith nbckpt.checkpoint('block'):\n    n = 1",
+        "import nbckpt\nwith nbckpt.checkpoint('block'):\n    n = 1\nd = f(); f = lambda: d",
+    ],
+)
+def test_what_a_joined_cell_did_by_a_function_that_it_defined_anew_is_kept(
+    shell: Any, capsys: Any, plain: str
+) -> None:
+    one = "%%checkpoint one\nc = [1]\ndef f():\n    c.append(2)\n    return c"
+    run_all(shell, one, plain, "%%checkpoint two\nm = 2")
+    restart(shell)
+
+    current.session().resume()
+
+    assert shell.user_ns["c"] == [1, 2]
+    assert shell.user_ns["d"] is shell.user_ns["c"]
+    assert "something other than a cell" not in "".join(capsys.readouterr())
+
+
 def test_a_cell_that_only_changes_who_shares_what_does_so_when_it_is_restored(shell: Any) -> None:
     cells = (
         "%%checkpoint one\na = [1]\nheld = {'h': [1]}",
