@@ -14,6 +14,7 @@ from nbckpt.digests import Digest
 from nbckpt.model import Record
 
 RECORDING = "recording"
+BEGUN = "begun"
 Headers: TypeAlias = Sequence[tuple[str, str]]
 Outcome: TypeAlias = Literal["done", "partial"]
 
@@ -95,6 +96,11 @@ PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "positi
 """The members that say which request a recording answers; a record begins with them."""
 
 _OTHERS = tuple(name for name in Recording._fields if name not in PLACING)
+
+
+def begun_record(checkpoint: str, begun: Mapping[Digest, int], at: float) -> Record:
+    """The record of how often equal requests had begun when progress was kept."""
+    return {"kind": BEGUN, "checkpoint": checkpoint, "begun": begun, "at": at}
 
 
 def recording_record(recording: Recording) -> Record:

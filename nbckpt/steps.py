@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
 from nbckpt import analysis, effects, loops, randomness
+from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError
 from nbckpt.keeping import new_id
@@ -390,6 +391,10 @@ class Step:
         _, done, total = partial.progress
         self._spent_s = partial.duration_s
         saved = partial.duration_s
+        if self._calls is not None and self._calls.scope is not None:
+            for record in self.session.store.records(BEGUN):
+                if record["checkpoint"] == partial.id:
+                    self._calls.scope.go_on(record["begun"])
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
@@ -398,7 +403,13 @@ class Step:
         duration = time.perf_counter() - self._began
         with self.session.holding():
             draft = self._draft(self._spent_s + duration, "partial")
+            if begun := self._repeated_calls():
+                self.session.append([begun_record(draft.id, begun, time.time())], durable=False)
             self.session.commit(replace(draft, progress=progress, finished=finished))
+
+    def _repeated_calls(self) -> dict[str, int]:
+        place = self._calls
+        return {} if place is None or place.scope is None else place.scope.repeated()
 
     def _event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
         self.session.record_event(

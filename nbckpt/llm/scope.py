@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from nbckpt.errors import UsageError
 
 Mode: TypeAlias = Literal["replay", "record", "only", "off"]
 MODES = get_args(Mode)
+MOST_REPEATED = 200
 
 
 @dataclass(eq=False)
@@ -30,7 +31,8 @@ class Scope:
     counts
         How many were ``recorded``, ``replayed``, ``failed`` and ``partial``, per provider.
     saved
-        Sums of what replays would have taken: ``duration_s``, ``tokens_in``, ``tokens_out``.
+        Sums of what replays would have taken: ``duration_s``, ``tokens_in``, ``tokens_out``,
+        ``cost_usd``.
     """
 
     step: str
@@ -61,6 +63,16 @@ class Scope:
         with self._lock:
             heappush(self._given_back.setdefault(request, []), occurrence)
 
+    def repeated(self) -> dict[str, int]:
+        """How often the requests that were asked most and more than once have begun."""
+        with self._lock:
+            return {request: n for request, n in self._next.most_common(MOST_REPEATED) if n > 1}
+
+    def go_on(self, begun: Mapping[str, int]) -> None:
+        """Count on where an earlier run was, whose first items are not run again."""
+        with self._lock:
+            self._next |= Counter(begun)
+
     def count(self, what: str, provider: str) -> None:
         """Note what became of a call."""
         with self._lock:
@@ -72,7 +84,7 @@ class Scope:
             told: Counter[str] = Counter()
             for (what, _), number in self.counts.items():
                 told[what] += number
-            return {**told, **{f"saved_{name}": round(n, 3) for name, n in self.saved.items() if n}}
+            return {**told, **{f"saved_{name}": round(n, 9) for name, n in self.saved.items() if n}}
 
     def save(self, figures: dict[str, float | None]) -> None:
         """Note what a replay has saved."""

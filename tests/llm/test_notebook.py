@@ -171,3 +171,23 @@ def test_clients_made_before_the_extension_and_libraries_imported_later_are_seen
         assert kernel.run(body).ok
 
     assert provider.answered == 2
+
+
+def test_samples_of_a_tracked_loop_go_on_with_the_next_one(asking: Any, provider: Provider) -> None:
+    cell = (
+        "import nbckpt\nwith nbckpt.checkpoint('samples') as step:\n    samples = []\n"
+        "    for n in step.track(range(10)):\n"
+        "        if n == 6 and {}: raise ValueError(n)\n"
+        "        samples.append(ask('the same'))\n        import time; time.sleep(0.05)"
+    )
+    asking.user_ns["dies"] = True
+    assert not run(asking, cell.format("dies")).success
+    assert provider.answered == 6
+    restart(asking)
+    run(asking, SETUP)
+    asking.user_ns["dies"] = False
+
+    assert run(asking, cell.format("dies")).success
+
+    assert len(set(asking.user_ns["samples"])) == 10
+    assert provider.answered == 10
