@@ -175,19 +175,21 @@ def test_clients_made_before_the_extension_and_libraries_imported_later_are_seen
 
 def test_samples_of_a_tracked_loop_go_on_with_the_next_one(asking: Any, provider: Provider) -> None:
     cell = (
-        "import nbckpt\nwith nbckpt.checkpoint('samples') as step:\n    samples = []\n"
+        "import nbckpt, os, time\nwith nbckpt.checkpoint('samples') as step:\n    samples = []\n"
         "    for n in step.track(range(10)):\n"
-        "        if n == 6 and {}: raise ValueError(n)\n"
-        "        samples.append(ask('the same'))\n        import time; time.sleep(0.05)"
+        "        if n == 6 and not os.path.exists('well'): raise ValueError(n)\n"
+        "        samples.append(ask('the same'))\n        time.sleep(0.05)"
     )
-    asking.user_ns["dies"] = True
-    assert not run(asking, cell.format("dies")).success
+    assert not run(asking, cell).success
     assert provider.answered == 6
     restart(asking)
     run(asking, SETUP)
-    asking.user_ns["dies"] = False
+    Path("well").touch()
 
-    assert run(asking, cell.format("dies")).success
+    assert run(asking, cell).success
 
+    went_on = "select count(*) from events where event = 'continued'"
+    rows = asking.run_line_magic("nbckpt", f"sql {went_on}").fetchall()
+    assert rows == [(1,)]
     assert len(set(asking.user_ns["samples"])) == 10
     assert provider.answered == 10
