@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from nbckpt.errors import StoreError
@@ -30,6 +30,10 @@ TURN_S = 0.03
 """How long writers that come wait at most while a prune waits for those that are there."""
 PAUSE_S = 0.02
 PIECE_S = 0.0005
+
+
+TEMPORARY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
+"""Refusals of a lock that say nothing of whether the store can be written."""
 
 
 class Holds:
@@ -61,8 +65,7 @@ class Holds:
         """
         with self._mutex:
             if not self._is_shared:
-                with suppress(OSError):
-                    self._share()
+                self._share_if_writable()
             self._count += 1
 
     def exit(self) -> None:
@@ -97,6 +100,15 @@ class Holds:
         self._is_shared = False
         for fd in fds.values():
             os.close(fd)
+
+    def _share_if_writable(self) -> None:
+        try:
+            self._share()
+        except OSError as error:
+            # Others refuse the writing, too, or every prune: here one could write beside a prune.
+            if error.errno in TEMPORARY:
+                message = f"{self._folder} cannot be locked: {error.strerror}"
+                raise StoreError(message) from error
 
     def _share(self) -> None:
         turn, writing = self._open(TURN), self._open(WRITING)

@@ -19,7 +19,7 @@ import pytest
 from nbckpt.errors import StoreError
 from nbckpt.retention import Retention
 from nbckpt.session import Session
-from nbckpt.storage import pruning
+from nbckpt.storage import locks, pruning
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
@@ -277,3 +277,16 @@ def test_a_store_that_is_forgotten_ends_its_threads_and_holds(tmp_path: Path) ->
         time.sleep(0.01)  # the thread that wrote may not have let go of it yet
 
     assert forgotten() is None
+
+
+def test_a_lock_that_is_refused_for_a_moment_is_an_error_and_not_writing_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(tmp_path / ".nbckpt")
+
+    def no_more_files(_: Path) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(locks, "open_lock", no_more_files)
+    with pytest.raises(StoreError, match="cannot be locked: Too many open files"), store.writing():
+        pass
