@@ -414,6 +414,7 @@ class History(RuleBasedStateMachine):
 
         self.position = nearest(self.position)
         self.before = (nearest(self.before[0]), self.before[1])
+        self.loose -= gone
         kept = self.parents.keys() - gone
         self.parents = {i: nearest(self.parents[i]) for i in kept}
         for table in (self.states, self.tags, self.notes):
