@@ -106,7 +106,8 @@ class Begun:
 
     def _say_why(self) -> None:
         """Where there is an answer by other code, say what differs."""
-        if self.is_anew:
+        # Functions that differ by what they close over have one name and are all there at once.
+        if self.is_anew or self.known.plan.function.__closure__:
             return
         if why := self.index.why_anew(self.id, self.code):
             name = self.known.plan.name

@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from nbckpt.durable.code import Reached
 from nbckpt.durable.items import stream, stream_async
-from nbckpt.durable.known import Known
+from nbckpt.durable.known import Known, known_of
 from nbckpt.durable.plans import Plan
 from nbckpt.durable.running import call, call_async
+from nbckpt.errors import UsageError
 from nbckpt.names import DECORATED
 
 P = ParamSpec("P")
@@ -69,7 +69,8 @@ def step(
     retry_on
         The errors after which it runs again.
     name
-        Under which calls are kept; by default the function's qualified name.
+        Under which calls are kept; by default the function's qualified name. With `once`, functions
+        that one function makes need a name each.
     once
         Never run it twice for one call: its intent is durable before it runs, and where there is
         an intent and no result, the next run stops and asks for `nbckpt.resolve`. It is not run
@@ -89,9 +90,15 @@ def step(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not isinstance(function, FunctionType):
+            message = (
+                f"step {name or function!r} is no function: decorate the `def` itself,"
+                " below @staticmethod and the like"
+            )
+            raise UsageError(message)
         plan = Plan(
             function,
-            name or str(getattr(function, "__qualname__", function)),
+            name or function.__qualname__,
             retries,
             backoff,
             timeout_s,
@@ -103,7 +110,7 @@ def step(
     return decorate if function is None else decorate(function)
 
 
-def again(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def again(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
     """A step that was taken apart by pickle."""
     return _decorated(Plan(function, **options))
 
@@ -111,8 +118,7 @@ def again(function: Callable[..., Any], options: dict[str, Any]) -> Callable[...
 def _decorated(plan: Plan) -> Callable[..., Any]:
     """The function of a plan, of the same kind: with `async`, with `yield`, or without."""
     function = plan.function
-    assert isinstance(function, FunctionType)
-    known = Known(plan, Reached(function))
+    known = known_of(plan)
     wrapper = _wrapper_of(known, function)
     functools.update_wrapper(wrapper, function)
     setattr(wrapper, DECORATED, (again, (function, plan.options())))

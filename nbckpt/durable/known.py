@@ -23,6 +23,9 @@ class Known:
     told: set[object] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return known_of, (self.plan,)
+
     def tell_once(self, session: Session, what: object, text: str) -> None:
         """Say something once for each `what`: fifty calls have one reason to run again."""
         with self._lock:
@@ -30,3 +33,8 @@ class Known:
                 return
             self.told.add(what)
         tell(session, text)
+
+
+def known_of(plan: Plan) -> Known:
+    """A plan of whose function nothing was found out yet."""
+    return Known(plan, Reached(plan.function))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -34,7 +33,7 @@ class Plan:
         Whether it must not be repeated: a call of which only the intent is known asks.
     """
 
-    function: Callable[..., Any]
+    function: FunctionType
     name: str
     retries: int = 0
     backoff: float = 1.0
@@ -44,9 +43,6 @@ class Plan:
 
     def __post_init__(self) -> None:
         what = f"step {self.name!r}"
-        if not isinstance(self.function, FunctionType):
-            message = f"{what} is no function: decorate the `def`, below @staticmethod and the like"
-            raise UsageError(message)
         has_no_time = self.timeout_s is not None and self.timeout_s <= 0
         if self.retries < 0 or self.backoff < 0 or has_no_time:
             message = f"{what}: retries and backoff are 0 or more, timeout_s is more than 0"
@@ -72,7 +68,6 @@ class Plan:
     @property
     def namespace(self) -> dict[str, object]:
         """The globals of the function."""
-        assert isinstance(self.function, FunctionType)
         return self.function.__globals__
 
     def options(self) -> dict[str, object]:
@@ -90,6 +85,6 @@ class Plan:
         return plan_of, (self.function, self.options())
 
 
-def plan_of(function: Callable[..., Any], options: dict[str, Any]) -> Plan:
+def plan_of(function: FunctionType, options: dict[str, Any]) -> Plan:
     """The plan that was taken apart."""
     return Plan(function, **options)

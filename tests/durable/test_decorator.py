@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import pickle
 import sys
 import threading
 import types
 
+import cloudpickle
 import pytest
 
 import nbckpt
@@ -511,3 +513,46 @@ def test_model_calls_belong_to_the_call_of_the_step(notebook: Notebook) -> None:
     assert [n for _, n in seen] == [0, 1, 0, 1, 0]
     assert [name for name, _ in seen] == ["sample"] * 4 + ["cell"]
     assert cell.counts == {("recorded", "test"): 5}
+
+
+def test_other_processes_get_a_step_by_cloudpickle(notebook: Notebook) -> None:
+    notebook.cell(
+        "def make(k):\n    @nbckpt.step\n    def times(x):\n        return x * k\n    return times"
+    )
+    times = notebook.value("make(5)")
+
+    again = pickle.loads(cloudpickle.dumps(times))
+
+    assert (again(2), again.__qualname__) == (10, "make.<locals>.times")
+
+
+def test_steps_in_closures_count_with_what_they_close_over(notebook: Notebook) -> None:
+    source = (
+        "def make(k):\n    @nbckpt.step\n    def times(x):\n        ran(f'{k} {x}')\n"
+        "        return x * k\n    return times\n"
+        "out = [make(2)(3), make(5)(3)]"
+    )
+    notebook.cell(source)
+    notebook.restart()
+    assert notebook.ran == ["2 3", "5 3"]
+
+    notebook.cell(source)
+
+    assert notebook.namespace["out"] == [6, 15]
+    assert notebook.ran == []
+
+
+def test_a_client_may_be_given_and_may_be_read(notebook: Notebook) -> None:
+    source = (
+        "import openai\nclient = openai.OpenAI(api_key='sk-0123456789')\n"
+        "@nbckpt.step\ndef ask(c, q):\n    ran(q)\n    return f'{q} {client.max_retries}'\n"
+        "out = ask(client, 'a')"
+    )
+    notebook.cell(source)
+    notebook.restart()
+    assert notebook.ran == ["a"]
+
+    notebook.cell(source)
+
+    assert notebook.namespace["out"] == "a 2"
+    assert notebook.ran == []
