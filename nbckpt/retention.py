@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from nbckpt.timeline import Timeline
 
 DAY_S = 86_400
+BOOKKEEPING = 4096
+"""Bytes that any checkpoint costs, whatever it holds: one that costs no more goes for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Retention:
         What has a tag.
     max_size
         Bytes that the store may have: the oldest checkpoints go until it fits, except heads of
-        branches and tagged ones.
+        branches and tagged ones. If these alone are larger, only what frees room goes.
     drop
         Branches to forget, so that what only they reach goes.
     """
@@ -169,10 +171,18 @@ def _fitting(
             i for i in left if checkpoints[i].state == "done" or checkpoints[i].parent not in gone
         }
 
+    least = size_of(without(len(oldest)))
+
+    def is_enough(count: int) -> bool:
+        room = max_size
+        if least > max_size:  # out of reach: then only what holds something is worth to go
+            room = least + BOOKKEEPING * (len(oldest) - count)
+        return size_of(without(count)) <= room
+
     fewest, most = 0, len(oldest)
     while fewest < most:
         middle = (fewest + most) // 2
-        if size_of(without(middle)) <= max_size:
+        if is_enough(middle):
             most = middle
         else:
             fewest = middle + 1

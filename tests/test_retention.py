@@ -19,6 +19,7 @@ from nbckpt.storage.rewriting import compacted, corrections, folded, require_sam
 from nbckpt.timeline import Timeline
 
 NOW = 1_000.0 * DAY_S
+MB = 1_000_000
 NAMES = ("a", "b", "c", "d")
 
 
@@ -99,11 +100,20 @@ def test_the_oldest_go_until_it_fits_and_heads_stay_even_if_it_never_does() -> N
     timeline.apply({"kind": "tag", "checkpoint": "id992", "tag": "best", "at": NOW})
 
     def size_of(ids: set[str]) -> int:
-        return 10 * len(ids)
+        return MB * len(ids)
 
-    assert kept(timeline, Retention(max_size=40), NOW, size_of) == ids(992, 997, 998, 999)
+    assert kept(timeline, Retention(max_size=4 * MB), NOW, size_of) == ids(992, 997, 998, 999)
     assert kept(timeline, Retention(max_size=1), NOW, size_of) == ids(992, 999)
-    assert len(kept(timeline, Retention(max_size=90), NOW, size_of)) == 9
+    assert len(kept(timeline, Retention(max_size=9 * MB), NOW, size_of)) == 9
+
+
+def test_for_a_size_out_of_reach_only_what_frees_room_goes() -> None:
+    def size_of(ids: set[str]) -> int:
+        return 1000 * len(ids) + MB * (("id993" in ids) + ("id999" in ids))
+
+    left = kept(line(9), Retention(max_size=1), NOW, size_of)
+
+    assert left == ids(994, 995, 996, 997, 998, 999)
 
 
 def test_a_branch_to_drop_must_be_there() -> None:
@@ -255,10 +265,10 @@ def test_heads_are_always_kept_and_a_size_only_takes_more(
     timeline = folded([entry.record for entry in entries])
     whole = kept(timeline, retention, NOW)
     sized = Retention(
-        retention.keep_last, retention.keep_days, retention.keep_tagged, max_size=most
+        retention.keep_last, retention.keep_days, retention.keep_tagged, max_size=MB * most
     )
 
-    fitting = kept(timeline, sized, NOW, len)
+    fitting = kept(timeline, sized, NOW, lambda ids: MB * len(ids))
 
     assert set(timeline.branches.values()) <= fitting <= whole
     assert (

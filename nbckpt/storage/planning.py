@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.figures import bytes_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
 from nbckpt.storage.counting import BATCH, CHECKPOINT, TABLE, blobs_named, counting, values_of
@@ -58,6 +59,7 @@ class Plan:
         self._path = path
         self._now = now
         self._drop = retention.drop
+        self._max_size = retention.max_size
         self.journals = Journals(path / "journal")
         entries = [*self.journals.read({}), *unwritten]
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
@@ -136,6 +138,18 @@ class Plan:
         """Whether there is nothing to do."""
         has_work = self.removed or self.packs or self.tables or self._drop
         return not has_work and len(self.dead) < MANY_JOURNALS
+
+    @cached_property
+    def too_large(self) -> str:
+        """Why the store will be larger than was asked for; empty if it will not."""
+        asked = self._max_size
+        if asked is None or (size := self._size_of(self.kept)) <= asked:
+            return ""
+        return (
+            f"about {bytes_text(size)} are left, more than {bytes_text(asked)}: heads of branches,"
+            " tagged checkpoints and where sessions stand are kept; drop a branch, or take a tag"
+            " away"
+        )
 
     def batches(self) -> list[Record]:
         """Of each pack that dead journals name and that is there, the record of the last batch."""

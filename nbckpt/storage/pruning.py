@@ -48,7 +48,7 @@ class Pruned:
     checkpoints
         Id and name of each that is gone.
     left
-        Why something was left for later; empty if nothing was.
+        Why something was left that was to go, and the next move; empty if nothing was.
     dry_run
         Whether nothing was removed: so it would be.
     """
@@ -77,7 +77,8 @@ def prune(
     now = time.time() if now is None else now
     if dry_run:
         plan = Plan(store.path, retention, now)
-        return Pruned(tuple(plan.removed), len(plan.kept), plan.freed_bytes(), dry_run=True)
+        freed = plan.freed_bytes()
+        return Pruned(tuple(plan.removed), len(plan.kept), freed, plan.too_large, dry_run=True)
     with refused(store.path), one_at_a_time(store.path):
         store.settle()
         for _ in range(TRIES):
@@ -266,7 +267,7 @@ class _Work:
     def _told(self) -> str:
         if self._plan.reach.damaged:
             return "no pack was touched: what is needed is damaged; `nbckpt check` lists it"
-        return self._left
+        return self._left or self._plan.too_large
 
 
 def hidden(path: Path) -> Path:

@@ -256,6 +256,18 @@ def test_a_store_is_pruned_to_a_size(session: Session) -> None:
     store.close()
 
 
+def test_a_size_that_cannot_be_reached_costs_no_history_and_is_told(session: Session) -> None:
+    session.namespace["held"] = noise(MB, 9)
+    make(session, 5, 10)
+
+    dry = prune(session.store, Retention(max_size=1000), dry_run=True)
+    pruned = prune(session.store, Retention(max_size=1000))
+
+    assert pruned.kept_checkpoints == 5
+    for told in (pruned.left, dry.left):
+        assert "MB are left, more than 1 kB: heads of branches, tagged checkpoints" in told
+
+
 def test_too_few_checkpoints_too_many_are_not_worth_a_prune(session: Session) -> None:
     make(session, 12, 1000)
 
