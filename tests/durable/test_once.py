@@ -60,7 +60,8 @@ def killed(folder: Path) -> None:
     command = [sys.executable, str(folder / "script.py"), str(folder)]
     process = subprocess.Popen(command, env=environment(), stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (folder / "log").exists():
+    log = folder / "log"
+    while not (log.exists() and log.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
