@@ -13,6 +13,7 @@ from types import FrameType, TracebackType
 from nbckpt import current
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell
+from nbckpt.references import require_name
 from nbckpt.selection import Selection
 from nbckpt.steps import Request, Step
 
@@ -45,7 +46,8 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
     Raises
     ------
     UsageError
-        On entering: no session is open, or this is inside a function.
+        If `name` is none that a reference can mean. On entering: no session is open, or this is
+        inside a function.
     VariableNotFoundError
         On entering: `vars` names what neither exists nor is bound by the body.
     StoreError
@@ -71,7 +73,13 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             raise UsageError(message)
         selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
         self._request = Request(
-            name, selection, tuple(deps), tuple(tags), note, rerun=rerun, sync=sync
+            require_name(name),
+            selection,
+            tuple(deps),
+            tuple(tags),
+            note,
+            rerun=rerun,
+            sync=sync,
         )
         self._step: Step | None = None
 

@@ -18,9 +18,9 @@ from nbckpt.capture import Captured
 from nbckpt.costs import Costs
 from nbckpt.digests import Json
 from nbckpt.endings import end_at_exit
-from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.policy import Decision, Measured, Spent
+from nbckpt.references import require_name
 from nbckpt.selection import Selection
 
 if TYPE_CHECKING:
@@ -201,14 +201,12 @@ class Joining:
         Raises
         ------
         UsageError
-            If `name` is empty.
+            If `name` is none that a reference can mean.
         StoreError
             If the disk refuses.
         """
         session = self._session
-        if not name:
-            message = "an event needs a name: nbckpt.event('epoch')"
-            raise UsageError(message)
+        name = require_name(name)
         session.record_event("event", name=name)
         if session.policy.kind != "event" or session.policy.event not in ("", name):
             return None

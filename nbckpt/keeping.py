@@ -16,6 +16,7 @@ from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
+from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing
 from nbckpt.storage.store import Store
@@ -128,11 +129,14 @@ class Keeping(Standing):
 
         Raises
         ------
+        UsageError
+            If `name` is none that a reference can mean.
         VariableNotFoundError
             If `vars` names a variable that does not exist.
         StoreError
             If the disk refuses.
         """
+        name = require_name(name)
         selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
         self.require_names(selection)
         self.ran(self.running)

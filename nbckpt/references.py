@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,33 @@ if TYPE_CHECKING:
     from nbckpt.timeline import Timeline
 
 SHORTEST_PREFIX = 4
+NAME = re.compile(r"\w[\w.+-]*")
 NTH = re.compile(r"(?P<name>.+)@(?P<nth>[1-9][0-9]*)")
 BACK = re.compile(r"~(?P<steps>[0-9]*)")
+
+
+def require_name(name: object) -> str:
+    """`name` as a checkpoint has it, if a reference can mean it.
+
+    Examples
+    --------
+    >>> require_name("try-2.1")
+    'try-2.1'
+
+    Raises
+    ------
+    UsageError
+        If it is none: ``~1``, ``-`` and ``a@2`` mean something else.
+    """
+    if isinstance(name, str):
+        name = unicodedata.normalize("NFC", name)  # one sign, however it was typed
+        if NAME.fullmatch(name):
+            return name
+    message = (
+        f"{name!r} is no name of a checkpoint: use letters, digits, '_', '-' and '.',"
+        " and begin with a letter or digit"
+    )
+    raise UsageError(message)
 
 
 def resolve(

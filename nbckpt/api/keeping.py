@@ -49,7 +49,7 @@ def event(name: object) -> Look | None:
     Raises
     ------
     UsageError
-        If it is empty.
+        If no reference can mean it: it has a space in it, say.
     """
     session = current.session()
     made = session.event(str(name))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-import unicodedata
 from typing import NoReturn
 
 from nbckpt.errors import UsageError
+from nbckpt.references import require_name
 from nbckpt.selection import Selection
 from nbckpt.steps import Request
-
-_NAME = re.compile(r"\w[\w.+-]*")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -53,19 +51,16 @@ def parse(line: str, *, default_name: str | None) -> Request:
         message = f"{line!r} cannot be read: {error}"
         raise UsageError(message) from error
     options = _parser().parse_args(words)
-    name = unicodedata.normalize("NFC", options.name) if options.name else default_name
+    name = options.name or default_name
     if name is None:
         message = "%checkpoint needs a name: `%checkpoint before-training`"
-        raise UsageError(message)
-    if not _NAME.fullmatch(name):
-        message = f"{name!r} is no name of a checkpoint: use letters, digits, '_', '-' and '.'"
         raise UsageError(message)
     selection = Selection(
         None if options.vars is None else frozenset(_split(options.vars)),
         frozenset(_split(options.exclude)),
     )
     return Request(
-        name=name,
+        name=require_name(name),
         selection=selection,
         deps=tuple(_split(options.deps)),
         tags=tuple(options.tag),

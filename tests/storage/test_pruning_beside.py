@@ -209,7 +209,7 @@ def test_where_locks_are_not_known_nothing_is_pruned(
         prune(session.store, Retention(keep_last=1))
     session.namespace["x"] = 1
 
-    assert session.checkpoint("goes on", sync=True).changed.keys() == {"x"}
+    assert session.checkpoint("goes-on", sync=True).changed.keys() == {"x"}
 
 
 def test_a_child_lets_its_parent_hold_on(store: Store, tmp_path: Path) -> None:
