@@ -31,15 +31,18 @@ if TYPE_CHECKING:
     )
     from nbckpt.blocks import checkpoint
     from nbckpt.durable import resolve, step
-    from nbckpt.errors import ReplayError
+    from nbckpt.errors import BudgetError, ReplayError
+    from nbckpt.llm.budget import budget
     from nbckpt.llm.scope import recording
     from nbckpt.recovery import recover
     from nbckpt.session import Session
 
 __all__ = [
+    "BudgetError",
     "ReplayError",
     "Session",
     "__version__",
+    "budget",
     "checkpoint",
     "diff",
     "event",
@@ -67,7 +70,9 @@ __all__ = [
 _HOMES = {
     "Session": "nbckpt.session",
     "checkpoint": "nbckpt.blocks",
+    "BudgetError": "nbckpt.errors",
     "ReplayError": "nbckpt.errors",
+    "budget": "nbckpt.llm.budget",
     "recording": "nbckpt.llm.scope",
     "recover": "nbckpt.recovery",
     "resolve": "nbckpt.durable",

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING
 
 from nbckpt import report
 from nbckpt.model import Checkpoint
+from nbckpt.spending import Book, Spent
 from nbckpt.timeline import Timeline
 
 if TYPE_CHECKING:
     from nbckpt.runner import Run
 
 
-def of_checkpoint(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, object]:
-    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes."""
+def of_checkpoint(
+    timeline: Timeline, checkpoint: Checkpoint, book: Book | None = None
+) -> dict[str, object]:
+    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes.
+
+    Parameters
+    ----------
+    book
+        What model calls took.
+    """
+    spent = Spent() if book is None else book.of(checkpoint.id)
     names = report.user_names(checkpoint.changed)
     made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
     return {
@@ -28,6 +38,10 @@ def of_checkpoint(timeline: Timeline, checkpoint: Checkpoint) -> dict[str, objec
         "created_at": made.isoformat(),
         "duration_s": checkpoint.duration_s,
         "size_bytes": report.size_of(checkpoint),
+        "calls": spent.calls,
+        "calls_replayed": spent.replayed,
+        "cost_usd": spent.paid_usd,
+        "saved_usd": spent.saved_usd,
         "changed": names,
         "removed": list(checkpoint.removed),
         "refused": [str(refusal) for refusal in checkpoint.refused],

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from nbckpt import policy
 from nbckpt.amounts import bytes_of, seconds_of
 from nbckpt.errors import StoreError, UsageError
+from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
 FILE = "config.json"
@@ -42,6 +43,8 @@ class Settings:
         store larger than so many bytes. None: nothing for that reason.
     auto
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
+    prices
+        Prices of models, as `rates_of` reads them.
     origins
         Name of each setting that is not the default → where it comes from.
     problems
@@ -56,6 +59,7 @@ class Settings:
     retention_days: float | None = None
     max_size: int | None = None
     auto: str = ""
+    prices: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -120,6 +124,11 @@ def _policy(text: str) -> str:
     return str(policy.parse(text))
 
 
+def _prices(text: str) -> str:
+    rates_of(text)
+    return text
+
+
 def _at_least(least: float, number: float) -> float:
     if not least <= number < float("inf"):
         raise ValueError
@@ -146,6 +155,9 @@ _KINDS = {
         bytes_of, "a size, such as 2GB", "how large the store may become, in bytes"
     ),
     "auto": _Kind(_policy, f"a policy: {policy.USAGE}", "what `%load_ext nbckpt` begins with"),
+    "prices": _Kind(
+        _prices, "MODEL=IN/OUT, …", "prices of models in US dollars per million tokens in/out"
+    ),
 }  # fmt: skip
 
 NAMES = tuple(_KINDS)

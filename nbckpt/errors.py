@@ -17,9 +17,10 @@
     ├── NotebookError                 the notebook's own code failed, or its kernel died
     └── FormatError                   damaged, or written by a newer nbckpt
     BaseException
-    └── ReplayError                   a model call that was to be replayed was never recorded
+    ├── ReplayError                   a model call that was to be replayed was never recorded
+    └── BudgetError                   a model call would have passed the budget
 
-`ReplayError` is no `Exception`: the SDKs catch those, wait, and try again.
+The last two are no `Exception`: the SDKs catch those, wait, and try again.
 
 A message is one sentence with the name that the user knows and the next move.
 """
@@ -92,6 +93,17 @@ class FormatError(NbckptError):
 
 class ReplayError(BaseException):
     """A model call that was to be replayed was never recorded; nothing was sent."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    def _render_traceback_(self) -> list[str]:
+        """The one line that IPython shows instead of a traceback through an SDK's insides."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class BudgetError(BaseException):
+    """A model call would have passed the budget; nothing was sent."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""

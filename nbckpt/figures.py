@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -75,3 +77,16 @@ def count_text(count: int, one: str, many: str = "") -> str:
     ('1 branch', '12 checkpoints')
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def usd_text(usd: float) -> str:
+    """An amount in US dollars: in cents, and with two digits where it is less than one.
+
+    Examples
+    --------
+    >>> [usd_text(n) for n in (0, 0.42, 1234.5, 0.0021, 0.00000012)]
+    ['$0.00', '$0.42', '$1,234.50', '$0.0021', '$0.00000012']
+    """
+    if usd == 0 or abs(usd) >= 0.0995:
+        return f"${usd:,.2f}"
+    return f"${Decimal(f'{usd:.1e}').normalize():f}"

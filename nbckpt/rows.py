@@ -14,6 +14,7 @@ from nbckpt import as_json
 from nbckpt.errors import NbckptError
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
+from nbckpt.spending import NOTHING, Spent, book_of, call_as_json
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -25,6 +26,8 @@ Output: TypeAlias = dict[str, Any]
 
 MOST = 2000
 """Checkpoints that a view is given; the older ones are counted."""
+MOST_CALLS = 500
+"""Model calls that are listed of one checkpoint."""
 MOST_CHARACTERS = 20_000
 """Of one output's text."""
 MOST_OF_IMAGE = 4_000_000
@@ -62,15 +65,22 @@ class Listing:
         heads: dict[str, list[str]] = {}
         for branch, head in timeline.branches.items():
             heads.setdefault(head, []).append(branch)
+        book = book_of(self._session.store, timeline)
         known = self._known
         found: dict[str, Row] = {}
         for i in reversed(ids[:limit]):
             checkpoint = timeline.checkpoints[i]
             at, row = known.get(i, (None, None))
-            if at is not checkpoint or row is None or row["heads"] != heads.get(i, []):
+            spent = book.of(i)
+            if (
+                at is not checkpoint
+                or row is None
+                or row["heads"] != heads.get(i, [])
+                or (row["calls"], row["cost_usd"]) != (spent.calls, spent.paid_usd)
+            ):
                 parent = checkpoint.parent
                 row = {
-                    **row_of(checkpoint, heads.get(i, ())),
+                    **row_of(checkpoint, heads.get(i, ()), spent),
                     "parent": parent if parent in timeline.checkpoints else None,
                 }
             found[i] = row
@@ -96,13 +106,15 @@ def _parents_first(rows: Mapping[str, Row]) -> list[Row]:
     return list(placed.values())
 
 
-def row_of(checkpoint: Checkpoint, heads: Iterable[str] = ()) -> Row:
+def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOTHING) -> Row:
     """What the list shows of a checkpoint.
 
     Parameters
     ----------
     heads
         The branches that point at it.
+    spent
+        What its model calls took.
     """
     changed = user_names(checkpoint.changed)
     progress = checkpoint.progress
@@ -116,8 +128,8 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = ()) -> Row:
         "created_at": checkpoint.created_at,
         "duration_s": checkpoint.duration_s,
         "size_bytes": size_of(checkpoint),
-        "cost_usd": None,
-        "calls": 0,
+        "cost_usd": spent.paid_usd,
+        "calls": spent.calls,
         "tags": [tag for tag in checkpoint.tags if tag != AUTOMATIC],
         "note": checkpoint.note,
         "changed": changed,
@@ -155,8 +167,12 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
     timeline = session.timeline
     heads = [b for b, head in timeline.branches.items() if head == checkpoint.id]
     parent = timeline.checkpoints.get(checkpoint.parent or "")
+    book = book_of(session.store, timeline)
     return {
-        "row": {**row_of(checkpoint, heads), "parent": parent and parent.id},
+        "row": {
+            **row_of(checkpoint, heads, book.of(checkpoint.id)),
+            "parent": parent and parent.id,
+        },
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,
         "cell_id": checkpoint.cell.cell_id,
@@ -165,7 +181,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
         "outputs": outputs_of(session.store, checkpoint),
-        "calls": [],
+        "calls": [call_as_json(call) for call in book.calls_of(checkpoint.id)[:MOST_CALLS]],
         "next": list(timeline.next_names(checkpoint.id)),
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},

@@ -57,34 +57,39 @@ def add(verbs: Any) -> None:
 def _log(arguments: argparse.Namespace) -> int:
     from nbckpt import as_json, report
     from nbckpt.references import unknown_branch
+    from nbckpt.spending import book_of
 
     session = looking_session(arguments)
+    book = book_of(session.store, session.timeline)
     branch = None if arguments.all else arguments.branch or session.branch
     if branch is not None and arguments.branch and session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     if arguments.json:
         shown = report.listed(session.timeline, branch, arguments.limit)
-        print_json([as_json.of_checkpoint(session.timeline, c) for c in shown])
+        print_json([as_json.of_checkpoint(session.timeline, c, book) for c in shown])
         return DONE
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
-    print(report.log_text(session.timeline, branch, here, limit=limit, width=width()))
+    print(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
     return DONE
 
 
 def _show(arguments: argparse.Namespace) -> int:
     from nbckpt import as_json, report
+    from nbckpt.spending import book_of, call_as_json
 
     session = looking_session(arguments)
+    book = book_of(session.store, session.timeline)
     checkpoint = session.get(arguments.ref)
     digest = checkpoint.outputs
     outputs = json.loads(bytes(session.store.get_blob(digest)[0])) if digest else []
     if arguments.json:
-        found = as_json.of_checkpoint(session.timeline, checkpoint)
+        found = as_json.of_checkpoint(session.timeline, checkpoint, book)
+        calls = [call_as_json(call) for call in book.calls_of(checkpoint.id)]
         variables = as_json.of_variables(session.timeline, checkpoint)
-        print_json({**found, "variables": variables, "outputs": outputs})
+        print_json({**found, "variables": variables, "model_calls": calls, "outputs": outputs})
         return DONE
-    print(report.show_text(session.timeline, checkpoint, outputs=outputs, width=width()))
+    print(report.show_text(session.timeline, checkpoint, outputs=outputs, book=book, width=width()))
     return DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbckpt import report
 from nbckpt.session import Session
+from nbckpt.spending import book_of
 
 WIDTH = 110
 """Characters that an output area has room for."""
@@ -21,6 +22,7 @@ def timeline_text(session: Session) -> dict[str, str]:
         session.position,
         limit=NEWEST,
         writing=session.writing.unfinished,
+        book=book_of(session.store, session.timeline),
         width=WIDTH,
     )
     return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}

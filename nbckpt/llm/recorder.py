@@ -10,9 +10,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
-from nbckpt.errors import NbckptError, ReplayError, StoreError
+from nbckpt.errors import BudgetError, NbckptError, ReplayError, StoreError
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.budget import Purse
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.making import kept_of, recording_of
@@ -34,11 +35,14 @@ class Recorder:
         What is done where no `recording` block says anything else.
     seen
         Model calls by provider, those outside of steps, too.
+    purse
+        What they cost, and the budget.
     """
 
     def __init__(self, session: Session, mode: scope.Mode = "replay") -> None:
         self.mode = mode
         self.seen: Counter[str] = Counter()
+        self.purse = Purse(session)
         self._session = session
         self._index = Index()
         self._taken = 0
@@ -57,6 +61,8 @@ class Recorder:
         ------
         ReplayError
             In mode ``only``, if it was not recorded.
+        BudgetError
+            If it would have to be paid, and pass the budget.
         """
         try:
             return self._begin(asked)
@@ -76,16 +82,26 @@ class Recorder:
         with self._lock:
             self.seen[endpoint.provider] += 1
         if within is None or mode == "off":
+            self.purse.unseen(endpoint, body.members, len(asked.body))
             return None
         request = keys.key_of(asked, endpoint, body)
         question = Question(asked, endpoint, body, request, within, within.reserve(request))
         if mode == "record" or (within.is_fresh and mode != "only"):
-            return Call(self, question)
+            return self._paid(question)
         kept = self._kept(question)
         if kept is None and mode == "only":
             within.give_back(request, question.occurrence)
             raise ReplayError(self._told(question))
-        return Call(self, question, kept)
+        return self._paid(question) if kept is None else Call(self, question, kept)
+
+    def _paid(self, question: Question) -> Call:
+        call = Call(self, question)
+        try:
+            self.purse.begin(call)
+        except BudgetError:
+            question.scope.give_back(question.request, question.occurrence)
+            raise
+        return call
 
     # -- replay -------------------------------------------------------------------------------
 
@@ -107,6 +123,7 @@ class Recorder:
                 "duration_s": recording.duration_s,
                 "tokens_in": recording.tokens_in,
                 "tokens_out": recording.tokens_out,
+                "cost_usd": recording.cost_usd,
             }
         )
         return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
@@ -167,7 +184,8 @@ class Recorder:
         try:
             with getattr(store, "writing", nullcontext)():
                 blob = store.put_blob(kept.parts)
-                return self._append(recording_of(call, kept, blob, state, self._session))
+                recording = recording_of(call, kept, blob, state, self._session)
+                return self._append(self.purse.ended(call, recording))
         except StoreError as problem:
             self._tell(f"an answer of {question.endpoint.provider} is NOT recorded: {problem}")
             return None
@@ -184,6 +202,7 @@ class Recorder:
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
         question = call.question
+        self.purse.failed(call)
         scope_, endpoint = question.scope, question.endpoint
         scope_.give_back(question.request, question.occurrence)
         scope_.count("failed", endpoint.provider)

@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbckpt.figures import age_text, bytes_text, duration_text
-from nbckpt.model import Checkpoint, Variable
+from nbckpt.figures import age_text, bytes_text, duration_text, usd_text
+from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.report.words import ID_LENGTH, origin_text, state_text, user_names
+from nbckpt.spending import Book
 from nbckpt.tabular import Column, facts_text, indented, table_text
 from nbckpt.timeline import Timeline
 
@@ -21,7 +22,16 @@ VARIABLES = (
     Column("size", right=True),
     Column("preview"),
 )
+CALLS = (
+    Column("model"),
+    Column("tokens", right=True),
+    Column("cost", right=True),
+    Column("took", right=True),
+    Column("asked"),
+)
 INDENT = 4
+MOST = 50
+"""Model calls that are listed."""
 
 
 def show_text(
@@ -29,6 +39,7 @@ def show_text(
     checkpoint: Checkpoint,
     *,
     outputs: Sequence[Mapping[str, Any]] = (),
+    book: Book | None = None,
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -38,6 +49,8 @@ def show_text(
     ----------
     outputs
         What its cell printed and showed, as it was recorded.
+    book
+        What model calls took.
     now
         Seconds since the epoch; by default those of the clock.
     width
@@ -58,11 +71,35 @@ def show_text(
         "gone": indented(", ".join(checkpoint.removed)),
         "not kept": indented("\n".join(map(str, checkpoint.refused))),
         "left out by choice": indented(", ".join(checkpoint.omitted)),
+        "model calls": indented(_calls_text(book, checkpoint.id, width)),
         "outputs": indented(outputs_text(outputs)),
     }
     at = time.time() if now is None else now
     facts = facts_text(_facts(timeline, checkpoint, at))
     return "\n\n".join([facts, *(f"{title}\n{text}" for title, text in sections.items() if text)])
+
+
+def _calls_text(book: Book | None, checkpoint_id: str, width: int | None) -> str:
+    """What the calls of its run took, and each that was paid for."""
+    if book is None or not (spent := book.of(checkpoint_id)).calls:
+        return ""
+    calls = book.calls_of(checkpoint_id)
+    rows = [_call_row(recording) for recording in calls[:MOST]]
+    table = [table_text(CALLS, rows, width=width and width - INDENT)] if rows else []
+    more = [f"… and {len(calls) - MOST:,} more"] if len(calls) > MOST else []
+    return "\n".join([spent.text(), *table, *more])
+
+
+def _call_row(recording: Record) -> tuple[str, ...]:
+    tokens = [recording.get(name) for name in ("tokens_in", "tokens_out")]
+    cost = recording.get("cost_usd")
+    return (
+        recording["model"],
+        " + ".join("?" if number is None else f"{number:,}" for number in tokens),
+        "?" if cost is None else usd_text(cost),
+        duration_text(recording["duration_s"]),
+        recording.get("summary", ""),
+    )
 
 
 def _facts(timeline: Timeline, checkpoint: Checkpoint, now: float) -> list[tuple[str, str]]:

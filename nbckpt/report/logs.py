@@ -9,6 +9,7 @@ from nbckpt import lanes
 from nbckpt.figures import age_text, bytes_text, count_text, duration_text
 from nbckpt.model import Checkpoint
 from nbckpt.report.words import ID_LENGTH, origin_text, size_of, state_text, user_names
+from nbckpt.spending import Book, Spent
 from nbckpt.tabular import Column, table_text
 from nbckpt.timeline import Timeline
 
@@ -20,6 +21,8 @@ COLUMNS = (
     Column("made", right=True),
     Column("took", right=True),
     Column("size", right=True),
+    Column("calls", right=True),
+    Column("paid", right=True),
     Column("changed"),
     Column("remarks"),
 )
@@ -48,6 +51,7 @@ def log_text(
     *,
     limit: int | None = None,
     writing: Container[str] = frozenset(),
+    book: Book | None = None,
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -61,6 +65,8 @@ def log_text(
         Show no more than this many, and say how many there are beside; None: all.
     writing
         Ids of those that are not durable yet, which is remarked.
+    book
+        What the model calls of each took.
     now
         Seconds since the epoch; by default those of the clock.
     width
@@ -75,8 +81,12 @@ def log_text(
     here = position or next(iter(heads), None)
     graph = lanes.drawn(shown, [_mark(c, here) for c in shown], trunk=here)
     at = time.time() if now is None else now
+    book = Book() if book is None else book
     rows = [
-        (drawn, *_row(c, heads.get(c.id, ""), at, is_written=c.id not in writing))
+        (
+            drawn,
+            *_row(c, heads.get(c.id, ""), at, book.of(c.id), is_written=c.id not in writing),
+        )
         for drawn, c in zip(graph, shown, strict=True)
     ]
     older = len(ids) - len(shown)
@@ -99,7 +109,9 @@ def _mark(checkpoint: Checkpoint, here: str | None) -> str:
     return HERE if checkpoint.id == here else DONE
 
 
-def _row(checkpoint: Checkpoint, branches: str, now: float, *, is_written: bool) -> tuple[str, ...]:
+def _row(
+    checkpoint: Checkpoint, branches: str, now: float, spent: Spent, *, is_written: bool
+) -> tuple[str, ...]:
     return (
         checkpoint.name,
         checkpoint.id[:ID_LENGTH],
@@ -107,9 +119,16 @@ def _row(checkpoint: Checkpoint, branches: str, now: float, *, is_written: bool)
         age_text(now - checkpoint.created_at),
         duration_text(checkpoint.duration_s),
         bytes_text(size_of(checkpoint)) if user_names(checkpoint.changed) else "",
+        _calls(spent),
+        spent.paid_text(),
         _changes(checkpoint),
         _remarks(checkpoint, is_written=is_written),
     )
+
+
+def _calls(spent: Spent) -> str:
+    replayed = f" ({spent.replayed:,} replayed)" if spent.replayed else ""
+    return f"{spent.calls:,}{replayed}" if spent.calls else ""
 
 
 def _changes(checkpoint: Checkpoint) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.figures import age_text, bytes_text, count_text
 from nbckpt.report.words import ID_LENGTH, state_text
+from nbckpt.spending import book_of
 from nbckpt.tabular import facts_text
 from nbckpt.timeline import Timeline
 
@@ -43,6 +44,7 @@ def status_text(
         [
             ("store", _short_path(str(store.path))),
             ("holds", _holds(timeline)),
+            ("models", book_of(store, timeline).total.text()),
             ("branch", branch),
             ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),

@@ -11,8 +11,9 @@ from nbckpt.jupyter import autos
 from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
-from nbckpt.jupyter.magics import changes, lines
+from nbckpt.jupyter.magics import budgets, changes, lines
 from nbckpt.references import unknown_branch
+from nbckpt.spending import book_of
 
 if TYPE_CHECKING:
     from nbckpt.comparison import Difference
@@ -38,6 +39,7 @@ class Commands:
             "update": lambda line: changes.update(self._session, line),
             "prune": lambda line: changes.prune(self._session, line),
             "record": changes.record,
+            "budget": budgets.budget,
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
         }
@@ -78,14 +80,17 @@ class Commands:
         if branches and session.timeline.head(branches[0]) is None:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
         here, writing = session.position, session.writing.unfinished
+        book = book_of(session.store, session.timeline)
         text = report.log_text(
-            session.timeline, branch, here, limit=limit, writing=writing, width=WIDTH
+            session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
         )
         print(text)
 
     def _show(self, line: str) -> None:
         checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
-        print(report.show_text(self._session.timeline, checkpoint))
+        session = self._session
+        book = book_of(session.store, session.timeline)
+        print(report.show_text(session.timeline, checkpoint, book=book))
 
     def _diff(self, line: str) -> Difference:
         words, _ = lines.parted(line, "%nbckpt diff REF [REF]", 1, 2)

@@ -1,0 +1,208 @@
+"""What model calls have cost and what replays have saved, by the checkpoint of their step's run.
+
+A recording and the event that tells of a run's calls name their step and their session; they
+belong to the first checkpoint of that name that the session made after them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from nbckpt.calls import RECORDING
+from nbckpt.figures import count_text, usd_text
+from nbckpt.model import Record
+
+if TYPE_CHECKING:
+    from nbckpt.storage.store import Store
+    from nbckpt.timeline import Timeline
+
+EVENT = "model_calls"
+
+
+class Spent(NamedTuple):
+    """What some model calls took.
+
+    Attributes
+    ----------
+    paid
+        Calls that were paid for.
+    replayed
+        Calls that were answered from the store.
+    tokens
+        In and out, of those that were paid for.
+    paid_usd
+        Of the calls whose price is known; None if it is of none.
+    unpriced
+        Paid calls whose price is not known.
+    saved_usd
+        What the replays had cost, as far as it is known.
+    """
+
+    paid: int = 0
+    replayed: int = 0
+    tokens: int = 0
+    paid_usd: float | None = None
+    unpriced: int = 0
+    saved_usd: float | None = None
+
+    @property
+    def calls(self) -> int:
+        """All of them."""
+        return self.paid + self.replayed
+
+    def of_call(self, recording: Record) -> Spent:
+        """With one more that was paid for."""
+        cost = recording.get("cost_usd")
+        return self._replace(
+            paid=self.paid + 1,
+            tokens=self.tokens
+            + (recording.get("tokens_in") or 0)
+            + (recording.get("tokens_out") or 0),
+            paid_usd=_sum(self.paid_usd, cost),
+            unpriced=self.unpriced + (cost is None),
+        )
+
+    def of_event(self, event: Record) -> Spent:
+        """With the replays of a run."""
+        return self._replace(
+            replayed=self.replayed + int(event.get("replayed", 0)),
+            saved_usd=_sum(self.saved_usd, event.get("saved_cost_usd")),
+        )
+
+    def paid_text(self) -> str:
+        """What was paid; a question mark stands for what is not known."""
+        known = [] if self.paid_usd is None else [usd_text(self.paid_usd)]
+        return " + ".join([*known, *["?"] * bool(self.unpriced)])
+
+    def text(self) -> str:
+        """All of it in one line; empty if there were no calls."""
+        if not self.calls:
+            return ""
+        parts = [count_text(self.calls, "call")]
+        if self.replayed:
+            parts.append(f"{self.replayed:,} of them replayed")
+        if self.tokens:
+            parts.append(count_text(self.tokens, "token"))
+        if self.paid_usd is not None:
+            parts.append(f"{usd_text(self.paid_usd)} paid")
+        if self.unpriced:
+            parts.append(f"{count_text(self.unpriced, 'call')} of unknown price")
+        if self.saved_usd is not None:
+            parts.append(f"{usd_text(self.saved_usd)} saved")
+        return ", ".join(parts)
+
+
+class Book:
+    """What the calls of a store's steps took.
+
+    Attributes
+    ----------
+    total
+        Of all calls, those of runs that never ended, too.
+    """
+
+    def __init__(self) -> None:
+        self._reset(0)
+
+    def _reset(self, generation: int) -> None:
+        self.total = Spent()
+        self._generation = generation
+        self._taken = {RECORDING: 0, "event": 0}
+        self._waiting: list[Record] = []
+        self._spent: dict[str, Spent] = {}
+        self._calls: dict[str, list[Record]] = defaultdict(list)
+
+    def take(self, store: Store, timeline: Timeline) -> None:
+        """Know what has been recorded since."""
+        if store.generation != self._generation:
+            self._reset(store.generation)
+        for kind, taken in self._taken.items():
+            records = store.records(kind)
+            self._taken[kind] = len(records)
+            for record in records[taken:]:
+                if kind == RECORDING:
+                    self.total = self.total.of_call(record)
+                elif record.get("event") == EVENT:
+                    self.total = self.total.of_event(record)
+                else:
+                    continue
+                self._waiting.append(record)
+        if self._waiting:
+            self._settle(timeline)
+
+    def of(self, checkpoint_id: str) -> Spent:
+        """What the calls of the run that made a checkpoint took."""
+        return self._spent.get(checkpoint_id, NOTHING)
+
+    def calls_of(self, checkpoint_id: str) -> Sequence[Record]:
+        """The recordings of the run that made a checkpoint, oldest first."""
+        return sorted(self._calls.get(checkpoint_id, ()), key=lambda r: float(r["created_at"]))
+
+    def _settle(self, timeline: Timeline) -> None:
+        made: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+        for c in list(timeline.checkpoints.values()):
+            if c.state != "partial":
+                made[c.session, c.name].append((c.created_at, c.id))
+        for each in made.values():
+            each.sort()
+        waiting = []
+        for record in self._waiting:
+            is_call = record["kind"] == RECORDING
+            step, at = (
+                (record["step"], record["created_at"])
+                if is_call
+                else (record.get("name", ""), record["at"])
+            )
+            ends = made.get((record["session"], step), [])
+            place = bisect_left(ends, (float(at), ""))
+            if place == len(ends):
+                waiting.append(record)
+                continue
+            i = ends[place][1]
+            so_far = self.of(i)
+            self._spent[i] = so_far.of_call(record) if is_call else so_far.of_event(record)
+            if is_call:
+                self._calls[i].append(record)
+        self._waiting = waiting
+
+
+NOTHING = Spent()
+_books: WeakKeyDictionary[Store, Book] = WeakKeyDictionary()
+
+
+def book_of(store: Store, timeline: Timeline) -> Book:
+    """What the calls of a store's steps took, as far as the store has been read."""
+    book = _books.get(store)
+    if book is None:
+        book = _books[store] = Book()
+    book.take(store, timeline)
+    return book
+
+
+def call_as_json(recording: Record) -> Mapping[str, object]:
+    """What is told of one call, for programs."""
+    return {
+        "id": recording["id"],
+        "provider": recording["provider"],
+        "model": recording["model"],
+        "endpoint": recording["endpoint"],
+        "state": recording["state"],
+        "created_at": recording["created_at"],
+        "duration_s": recording["duration_s"],
+        "tokens_in": recording.get("tokens_in"),
+        "tokens_out": recording.get("tokens_out"),
+        "cost_usd": recording.get("cost_usd"),
+        "price": recording.get("price", ""),
+        "summary": recording.get("summary", ""),
+        "replayed": False,
+    }
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b

@@ -1,0 +1,151 @@
+"""What was paid and what was saved, in the log, the status, the details and for programs."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import openai
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt import as_json, cli, report
+from nbckpt.errors import UsageError
+from nbckpt.model import Cell
+from nbckpt.rows import Listing, details_of
+from nbckpt.session import Session
+from nbckpt.spending import book_of
+from nbckpt.steps import Request, Step
+from nbckpt.testing import Provider
+from tests.llm.asking import ask, records_of
+
+
+def run(session: Session, name: str, questions: Sequence[str]) -> None:
+    """Run a step that asks."""
+    step = Step.begin(session, Request(name, rerun=True), Cell("ask()"), ast.parse("ask()"))
+    with openai.OpenAI() as client:
+        for question in questions:
+            ask(client, question)
+    step.finish()
+
+
+@pytest.fixture
+def asked(provider: Provider, recorded: Session) -> Session:
+    """Three calls in one step and one of no known price in another; the three are replayed."""
+    recorded.settings = replace(recorded.settings, prices="m=0/100000")
+    questions = [f"question {n}" for n in range(3)]
+    run(recorded, "three", questions)
+    recorded.settings = replace(recorded.settings, prices="")
+    run(recorded, "one", ["unknown"])
+    run(recorded, "three", questions)
+    assert provider.answered == 4
+    records_of(recorded)
+    return recorded
+
+
+def test_a_run_has_its_own_calls_and_a_replay_saves(asked: Session) -> None:
+    first, one, again = asked.timeline.checkpoints
+    book = book_of(asked.store, asked.timeline)
+    cost = sum(call.get("cost_usd", 0) for call in records_of(asked))
+
+    assert (book.of(first).paid, book.of(first).replayed) == (3, 0)
+    assert book.of(first).paid_usd == pytest.approx(cost)
+    assert book.of(one).paid_usd is None
+    assert book.of(one).paid_text() == "?"
+    assert (book.of(again).paid, book.of(again).replayed) == (0, 3)
+    assert book.of(again).saved_usd == pytest.approx(cost)
+    assert len(book.calls_of(first)) == 3
+    assert book.total.calls == 7
+    assert book.total.unpriced == 1
+
+
+def test_a_book_that_is_read_on_says_what_a_new_one_says(
+    asked: Session, provider: Provider
+) -> None:
+    book = book_of(asked.store, asked.timeline)
+    run(asked, "later", ["later"])
+    records_of(asked)
+    later = asked.timeline.branches["main"]
+
+    assert book_of(asked.store, asked.timeline) is book
+    assert book.of(later).calls == 1
+
+
+def test_the_log_and_the_status_tell(asked: Session) -> None:
+    book = book_of(asked.store, asked.timeline)
+    log = report.log_text(asked.timeline, "main", None, book=book).splitlines()
+    status = report.status_text(asked.store, asked.timeline, "main", None)
+
+    assert "calls" in log[0]
+    assert "paid" in log[0]
+    assert "3 (3 replayed)" in log[1]
+    assert "?" in log[2]
+    assert "$" in log[3]
+    line = next(text for text in status.splitlines() if text.startswith("models"))
+    assert "7 calls, 3 of them replayed" in line
+    assert "$" in line.partition(" paid")[0]
+    assert line.endswith(" saved")
+
+
+def test_a_log_without_calls_has_no_such_columns(recorded: Session) -> None:
+    recorded.checkpoint("a")
+
+    text = report.log_text(recorded.timeline, "main", None)
+
+    assert "calls" not in text
+    assert "models" not in report.status_text(recorded.store, recorded.timeline, "main", None)
+
+
+def test_a_checkpoint_tells_its_calls(asked: Session) -> None:
+    first, one, _ = asked.timeline.checkpoints.values()
+    book = book_of(asked.store, asked.timeline)
+
+    text = report.show_text(asked.timeline, first, book=book)
+    other = report.show_text(asked.timeline, one, book=book)
+
+    assert "model calls" in text
+    assert "question 2" in text
+    assert "1 call of unknown price" in other
+
+
+def test_rows_and_json_have_it(asked: Session) -> None:
+    first = next(iter(asked.timeline.checkpoints.values()))
+    rows = Listing(asked).list().rows
+    book = book_of(asked.store, asked.timeline)
+    details = details_of(asked, first)
+
+    assert [row["calls"] for row in rows] == [3, 1, 3]
+    assert rows[0]["cost_usd"] > 0
+    assert rows[1]["cost_usd"] is None
+    assert [call["summary"] for call in details["calls"]] == [f"question {n}" for n in range(3)]
+    assert json.loads(json.dumps(details))["row"]["calls"] == 3
+    found = as_json.of_checkpoint(asked.timeline, first, book)
+    assert (found["calls"], found["cost_usd"]) == (3, rows[0]["cost_usd"])
+
+
+def test_the_command_line_tells(
+    asked: Session, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked.wait()
+    cli.main(["log", "--store", str(folder), "--json"])
+    shown = json.loads(capsys.readouterr().out)
+
+    assert [each["calls"] for each in shown] == [3, 1, 3]
+
+
+def test_the_magic_sets_shows_and_ends_a_budget(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_line_magic("load_ext", "nbckpt")
+    capsys.readouterr()
+    for line in ("budget 5.00", "budget", "budget off"):
+        shell.run_line_magic("nbckpt", line)
+
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == out[1] == "budget $5.00: $0.00 paid in this session, $5.00 left"
+    assert out[2] == "no budget; $0.00 paid in this session"
+    with pytest.raises(UsageError, match=r"budget 'five': write `%nbckpt budget \[USD"):
+        shell.run_line_magic("nbckpt", "budget five")
