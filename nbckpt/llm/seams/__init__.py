@@ -19,6 +19,8 @@ from nbckpt.llm.seams import importing
 SEAMS = {
     "httpx": "nbckpt.llm.seams.httpx",
     "httpx2": "nbckpt.llm.seams.httpx",
+    "aiohttp": "nbckpt.llm.seams.aiohttp",
+    "urllib3": "nbckpt.llm.seams.urllib3",
 }
 """Library → the module whose `patch` takes it."""
 
@@ -69,11 +71,16 @@ def _patch(module: ModuleType) -> None:
     try:
         import_module(seam).patch(module)
     except AttributeError as problem:
-        version = getattr(module, "__version__", "of unknown version")
-        told = (
-            f"model calls through {library} {version} are NOT recorded: {problem}; "
-            "use a version that nbckpt knows, or `%nbckpt record off`"
-        )
-        if told not in missed:
-            missed.append(told)
-            warnings.warn(told, stacklevel=2)
+        tell(module, problem)
+
+
+def tell(module: ModuleType, problem: Exception | str) -> None:
+    """Say, once, by its name that calls of a library are not seen."""
+    version = getattr(module, "__version__", "of unknown version")
+    told = (
+        f"model calls through {module.__name__} {version} are NOT recorded: {problem}; "
+        "use a version that nbckpt knows, or `%nbckpt record off`"
+    )
+    if told not in missed:
+        missed.append(told)
+        warnings.warn(told, stacklevel=2)

@@ -1,0 +1,255 @@
+"""The seam in aiohttp: `ClientSession._request`, through which all of its requests go.
+
+The library has no place for an answer that comes from elsewhere: it is built by hand. Bodies are
+seen with their content encoding undone, so that no header of it is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from nbckpt.llm import bodies, current, providers, seams
+from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.call import Call
+from nbckpt.llm.seams.waiting import wait_async
+
+NAME = "_request"
+
+
+def patch(module: ModuleType) -> None:
+    """Have every session of the library ask the recorder first; once.
+
+    Raises
+    ------
+    AttributeError
+        If the library is not as it is known here: nothing was changed.
+    """
+    original = module.ClientSession.__dict__.get(NAME)
+    if original is None or not hasattr(module.StreamReader, "_wait"):
+        message = f"ClientSession has no {NAME}, or StreamReader no _wait"
+        raise AttributeError(message)
+    if not hasattr(original, "is_nbckpts_own"):
+        setattr(module.ClientSession, NAME, _requesting(original, module))
+
+
+def unpatch(module: ModuleType) -> None:
+    """Have the library be as it was, unless somebody else has patched it since."""
+    if original := getattr(module.ClientSession.__dict__.get(NAME), "original", None):
+        setattr(module.ClientSession, NAME, original)
+
+
+def _requesting(original: Any, module: ModuleType) -> Any:
+    reader = _reader_of(module)
+
+    async def request(self: Any, method: str, str_or_url: Any, **options: Any) -> Any:
+        if not providers.may_be_call(method.upper(), str(str_or_url)) or seams.is_inside():
+            return await original(self, method, str_or_url, **options)
+        call, is_decoded = None, _is_decoded(self, options)
+        try:
+            if (asked := _asked(self, module, method.upper(), str_or_url, options)) is not None:
+                call = _begin(asked)
+            if asked is not None and call is not None and call.kept is not None:
+                return _answer(self, module, reader, asked, call.kept, options)
+        except (AttributeError, TypeError) as problem:
+            seams.tell(module, problem)
+            call = None
+        if call is None:
+            return await original(self, method, str_or_url, **options)
+        try:
+            with seams.inside():
+                response = await original(self, method, str_or_url, **options)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        try:
+            _start(call, response, is_decoded=is_decoded)
+            if not call.is_over:
+                await _tee(call, response, module, reader)
+        except (AttributeError, TypeError) as problem:
+            call.failed(problem)
+            seams.tell(module, problem)
+        return response
+
+    setattr(request, "is_nbckpts_own", True)  # noqa: B010 - functions have no such attributes
+    setattr(request, "original", original)  # noqa: B010
+    request.__name__ = NAME
+    return request
+
+
+def _is_decoded(session: Any, options: dict[str, Any]) -> bool:
+    mine = options.get("auto_decompress")
+    return bool(getattr(session, "_auto_decompress", True) if mine is None else mine)
+
+
+def _begin(asked: Asked) -> Call | None:
+    recorder = current.recorder()
+    return None if recorder is None else recorder.begin(asked)
+
+
+def _asked(
+    session: Any, module: ModuleType, method: str, str_or_url: Any, options: dict[str, Any]
+) -> Asked | None:
+    """The request as it will be sent; None if its body can be read once only."""
+    url = session._build_url(str_or_url)  # noqa: SLF001 - as the original does
+    if params := options.get("params"):
+        more = url.with_query(params).query
+        url = url.with_query([*url.query.items(), *more.items()])
+    given = session._prepare_headers(options.get("headers"))  # noqa: SLF001
+    headers = {name.lower(): value for name, value in given.items()}
+    data = options.get("data")
+    if options.get("json") is not None:
+        serialized = session._json_serialize(options["json"])  # noqa: SLF001
+        body = serialized if isinstance(serialized, bytes) else serialized.encode()
+        headers.setdefault("content-type", "application/json")
+    elif data is None or isinstance(data, str | bytes | bytearray | memoryview):
+        body = data.encode() if isinstance(data, str) else bytes(data or b"")
+    elif isinstance(data, dict | list | tuple | module.FormData):
+        form = data if isinstance(data, module.FormData) else module.FormData(data)
+        payload = options["data"] = form()
+        if not isinstance(value := getattr(payload, "_value", None), bytes):
+            seams.tell(module, "the parts of a form cannot be read before they are sent")
+            return None
+        headers["content-type"] = payload.headers.get("content-type", "")
+        body = value
+    else:
+        seams.tell(module, f"a body of type {type(data).__name__} can be read only once")
+        return None
+    return Asked(method, str(url), list(headers.items()), body)
+
+
+def _start(call: Call, response: Any, *, is_decoded: bool) -> None:
+    headers, version = response.headers, response.version
+    is_framed = "content-length" in headers or "transfer-encoding" in headers
+    gone = ("content-encoding", "content-length") if is_decoded else ()
+    told = [(name, value) for name, value in headers.items() if name.lower() not in gone]
+    call.started(response.status, told, is_framed=is_framed or version is None)
+
+
+async def _tee(call: Call, response: Any, module: ModuleType, reader: Any) -> None:
+    content = response.content
+    if response._body is not None:  # noqa: SLF001 - somebody has read it all
+        await wait_async(call.chunk(response._body))  # noqa: SLF001
+        await wait_async(call.ended())
+    elif isinstance(content, module.StreamReader):
+        limit = content.get_read_buffer_limits()[0]
+        response.content = reader(_chunks(content), limit, inner=content, call=call)
+
+
+async def _chunks(content: Any) -> AsyncIterator[bytes]:
+    while data := await content.readany():
+        yield data
+
+
+def _reader_of(module: ModuleType) -> Any:
+    """Reads from elsewhere when its own reader wants more: what is not asked for stays there."""
+
+    class Pulled(module.StreamReader):  # type: ignore[misc, name-defined]
+        def __init__(
+            self, chunks: AsyncIterator[bytes], limit: int, *, inner: Any = None, call: Any = None
+        ) -> None:
+            loop = asyncio.get_running_loop()
+            super().__init__(_protocol(), limit, loop=loop)
+            self._chunks, self._inner, self._call = chunks, inner, call
+
+        async def _wait(self, func_name: str) -> None:  # noqa: ARG002 - as the original has it
+            call = self._call
+            try:
+                data = await self._next()
+            except BaseException as error:
+                if call is not None:
+                    call.failed(error)
+                raise
+            if call is not None:
+                await wait_async(call.chunk(data) if data else call.ended())
+            if self._exception is not None:  # closed in between
+                raise self._exception
+            if data:
+                self.feed_data(data)
+            else:
+                self.feed_eof()
+
+        async def _next(self) -> bytes:
+            if self._inner is not None:
+                return bytes(await self._inner.readany())
+            return await anext(self._chunks, b"")
+
+        async def wait_eof(self) -> None:
+            if self._inner is not None:
+                await self._inner.wait_eof()
+
+        def set_read_chunk_size(self, n: int) -> None:
+            """How much the caller wants at once: newer versions pause by that."""
+            super().set_read_chunk_size(n)
+            if self._inner is not None:
+                self._inner.set_read_chunk_size(n)
+
+        def set_exception(self, exc: Any, *cause: Any) -> None:
+            if self._call is not None:
+                self._call.left()
+            super().set_exception(exc, *cause)
+            if self._inner is not None and self._inner.exception() is None:
+                self._inner.set_exception(exc, *cause)
+
+    return Pulled
+
+
+def _protocol() -> Any:
+    """What a reader tells to pause and to go on: nothing runs ahead of it here."""
+    return SimpleNamespace(
+        connected=True,
+        _reading_paused=False,
+        pause_reading=lambda **_: None,
+        resume_reading=lambda **_: None,
+    )
+
+
+async def _given(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
+    for data in chunks:
+        if data:
+            yield data
+
+
+def _answer(
+    session: Any, module: ModuleType, reader: Any, asked: Asked, kept: Kept, options: dict[str, Any]
+) -> Any:
+    """What the session had answered."""
+    from aiohttp.helpers import TimerNoop
+    from multidict import CIMultiDict, CIMultiDictProxy
+    from yarl import URL
+
+    headers, chunks = CIMultiDict(kept.headers), list(kept.chunks)
+    encoding = headers.get("content-encoding", "")
+    if encoding and _is_decoded(session, options):  # it was recorded through another library
+        decode = bodies.decoder(encoding)
+        if decode is None:
+            message = f"an answer of encoding {encoding} cannot be read"
+            raise TypeError(message)
+        chunks = [decode(data) for data in chunks]
+        headers.popall("content-encoding")
+        headers.popall("content-length", None)
+    url, loop = URL(asked.url), asyncio.get_running_loop()
+    sent = CIMultiDictProxy(CIMultiDict(asked.headers))
+    known = {
+        "writer": None,
+        "continue100": None,
+        "timer": TimerNoop(),
+        "request_info": module.RequestInfo(url, asked.method, sent, url),
+        "traces": [],
+        "loop": loop,
+        "session": session,
+        "stream_writer": SimpleNamespace(output_size=len(asked.body)),
+    }
+    made = session._response_class  # noqa: SLF001 - as the original does
+    taken = inspect.signature(made.__init__).parameters
+    response = made(asked.method, url, **{k: v for k, v in known.items() if k in taken})
+    response.status, response.reason = kept.status, "OK"
+    response.version = module.HttpVersion11
+    response._headers = CIMultiDictProxy(headers)  # noqa: SLF001 - as its `start` does
+    response._raw_headers = tuple((k.encode(), v.encode()) for k, v in headers.items())  # noqa: SLF001
+    limit = options.get("read_bufsize") or getattr(session, "_read_bufsize", 2**16)
+    response.content = reader(_given(chunks), limit)
+    return response
