@@ -17,6 +17,7 @@ from nbckpt import given, moves, references
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
+from nbckpt.typed import require_text
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -73,6 +74,7 @@ def branch_off(session: Session) -> str:
 
 def switch(session: Session, branch: str) -> Moved:
     """Go to the head of a branch; what was there is checkpointed first."""
+    require_text(branch, "the name of a branch")
     session.refresh()
     if session.timeline.head(branch) is None:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
@@ -166,6 +168,7 @@ def new_branch(session: Session, name: str | None) -> str:
         while taken(f"{stem}-{n}") or f"{stem}-{n}" in names:
             n += 1
         return f"{stem}-{n}"
+    require_text(name, "the name of a branch")
     if not _BRANCH.fullmatch(name):
         message = (
             f"{name!r} is no name for a branch: use letters, digits, '_', '-' and '.',"
@@ -182,6 +185,7 @@ def new_branch(session: Session, name: str | None) -> str:
 
 
 def _step(session: Session, name: str) -> str:
+    require_text(name, "the name of a step")
     known = session.timeline.names("done")
     if name in known:
         return name

@@ -11,6 +11,7 @@ from nbckpt import reducers
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
 from nbckpt.names import is_user_name
+from nbckpt.typed import require_mapping, require_text
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -23,7 +24,7 @@ def understood(
     values: Mapping[str, object], expressions: Mapping[str, str]
 ) -> dict[str, ast.Expression]:
     """The expressions, parsed; raises if one is none, or a name cannot be given."""
-    _require_mapping(values)
+    require_mapping(values)
     for variable in (*values, *expressions):
         _require_variable(variable)
     if twice := next((n for n in expressions if n in values), None):
@@ -32,13 +33,8 @@ def understood(
     return {n: _parsed(n, text) for n, text in expressions.items()}
 
 
-def _require_mapping(values: object) -> None:
-    if not isinstance(values, Mapping):
-        message = f"{values!r} gives no variable a value: write {{'name': value}}"
-        raise UsageError(message)
-
-
 def _require_variable(name: str) -> None:
+    require_text(name, "the name of a variable")
     if not name.isidentifier() or keyword.iskeyword(name):
         message = f"{name!r} is no name of a variable: write name=value"
         raise UsageError(message)

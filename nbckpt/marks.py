@@ -11,6 +11,7 @@ from nbckpt.errors import UsageError
 from nbckpt.folding import MICROSECOND
 from nbckpt.model import Checkpoint, Record
 from nbckpt.records import note_record, tag_record
+from nbckpt.typed import require_text, require_texts
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -24,6 +25,7 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
     if not tags:
         message = f"tag {ref!r}: say which tag, as in `%nbckpt tag {ref} best`"
         raise UsageError(message)
+    require_texts(tags, "a tag")
     for one in tags:
         if one not in checkpoint.tags:
             require_tag(one)
@@ -42,6 +44,7 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
 
 def note(session: Session, ref: str, text: str) -> Checkpoint:
     """Give a checkpoint another note."""
+    require_text(text, "a note")
     checkpoint = session.get(ref)
     at = session.timeline.later_than_all(time.time())
     return _mark(session, checkpoint, [note_record(checkpoint.id, text.strip(), at)])

@@ -13,6 +13,7 @@ from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreErr
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
+from nbckpt.typed import require_text
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     fallback
         If the head is damaged, take the newest checkpoint that is whole.
     """
+    if branch is not None:
+        require_text(branch, "the name of a branch")
     session.refresh()
     branch = branch or session.branch
     head = session.timeline.head(branch)

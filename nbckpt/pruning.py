@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.amounts import bytes_of
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.figures import bytes_text, count_text
+from nbckpt.typed import require_number, require_texts
 
 if TYPE_CHECKING:
     from nbckpt.config import Settings
@@ -88,6 +89,11 @@ def asked(
     if keep_last is None and keep_days is None and max_size is None and not drop:
         keep_last, keep_days = settings.retention_count, settings.retention_days
         max_size = settings.max_size
+    if keep_last is not None:
+        require_number(keep_last, "keep_last", whole=True)
+    if keep_days is not None:
+        require_number(keep_days, "keep_days")
+    require_texts(drop, "a branch to drop")
     if keep_last is not None and keep_last < 1:
         message = f"keep_last is {keep_last}: keep 1 checkpoint or more"
         raise UsageError(message)
@@ -95,8 +101,9 @@ def asked(
         message = f"keep_days is {keep_days}: give a number of days, 0 or more"
         raise UsageError(message)
     size = bytes_of(max_size) if isinstance(max_size, str) else max_size
-    if size is not None and size < 0:
-        message = f"max_size is {size}: give a number of bytes, or a size such as '2GB'"
+    is_number = isinstance(size, (int, float)) and not isinstance(size, bool)
+    if size is not None and (not is_number or not size >= 0):
+        message = f"max_size is {size!r}: give a number of bytes, or a size such as '2GB'"
         raise UsageError(message)
     return Retention(
         keep_last=keep_last, keep_days=keep_days, keep_tagged=keep_tagged, max_size=size, drop=drop

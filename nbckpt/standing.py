@@ -16,6 +16,7 @@ from nbckpt.records import event_record, head_record, session_record
 from nbckpt.storage.store import Store
 from nbckpt.tables import TableKeeper
 from nbckpt.timeline import Timeline
+from nbckpt.typed import require_text
 from nbckpt.writing import Writing
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ class Standing:
         """The answer of DuckDB to `query`, over `checkpoints`, `variables` and so on."""
         from nbckpt.storage.query import Place, relation
 
+        require_text(query, "a query")
         with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
             self.wait()
         self.refresh()

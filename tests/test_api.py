@@ -152,6 +152,20 @@ def test_everything_public_is_documented_and_typed() -> None:
         (lambda: nbckpt.checkpoint("a@2"), UsageError, "'a@2' is no name of a checkpoint"),
         (lambda: nbckpt.checkpoint("-"), UsageError, "'-' is no name of a checkpoint"),
         (lambda: current.session().checkpoint("a b"), UsageError, "'a b' is no name of"),
+        (lambda: nbckpt.tag("load", 3), UsageError, "a tag is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.note("load", 3), UsageError, "a note is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.fork("load", 3), UsageError, "of a branch is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.switch(3), UsageError, "of a branch is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.resume(3), UsageError, "of a branch is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.history(3), UsageError, "3 is no checkpoint"),  # type: ignore[arg-type]
+        (lambda: nbckpt.sql(3), UsageError, "a query is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.update("load", {3: 1}), UsageError, "variable is given as text"),  # type: ignore[dict-item]
+        (lambda: nbckpt.update("load", {"k": 1}, 3), UsageError, "step is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.reducer(3, max), UsageError, "variable is given as text"),  # type: ignore[arg-type]
+        (lambda: nbckpt.prune(keep_last="x"), UsageError, "keep_last is 'x'"),  # type: ignore[arg-type]
+        (lambda: nbckpt.prune(keep_days="x"), UsageError, "keep_days is 'x'"),  # type: ignore[arg-type]
+        (lambda: nbckpt.prune(max_size=[1]), UsageError, "max_size is [1]"),  # type: ignore[arg-type]
+        (lambda: nbckpt.prune(drop=3), UsageError, "to drop is given as text"),  # type: ignore[arg-type]
         (lambda: nbckpt.prune(keep_last=0), UsageError, "keep_last is 0"),
         (lambda: nbckpt.prune(keep_days=-1), UsageError, "keep_days is -1"),
         (lambda: nbckpt.prune(max_size="much"), UsageError, "'much' is no size"),

@@ -97,7 +97,7 @@ def prune(
         keep_days=keep_days,
         keep_tagged=keep_tagged,
         max_size=max_size,
-        drop=(drop,) if isinstance(drop, str) else tuple(drop),
+        drop=(drop,) if isinstance(drop, str) or not isinstance(drop, Iterable) else tuple(drop),
     )
     return pruning.prune(session, retention, dry_run=dry_run)
 

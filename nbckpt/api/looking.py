@@ -73,7 +73,7 @@ def history(
         return [Look(session, timeline.checkpoints[i]) for i in timeline.log(None)]
     if branch is None:
         return [Look(session, checkpoint) for checkpoint in session.history()]
-    head = session.get(branch)
+    head = session.get(ref_of(branch))
     return [Look(session, checkpoint) for checkpoint in session.timeline.ancestry(head.id)]
 
 

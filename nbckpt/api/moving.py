@@ -10,6 +10,7 @@ from nbckpt.errors import UsageError
 from nbckpt.looks import Look, ref_of
 from nbckpt.moves import Moved
 from nbckpt.reducers import Reducer
+from nbckpt.typed import require_text
 
 if TYPE_CHECKING:
     from nbckpt.reruns import Rerun
@@ -158,13 +159,14 @@ def reducer(name: str, function: Reducer | None) -> None:
     Raises
     ------
     UsageError
-        If `function` cannot be called.
+        If `name` is no text, or `function` cannot be called.
 
     Examples
     --------
     ``nbckpt.reducer("messages", operator.add)``
     """
     session = current.session()
+    require_text(name, "the name of a variable")
     if function is None:
         session.reducers.pop(name, None)
         return
