@@ -56,6 +56,7 @@ class Listing:
 
     def list(self, limit: int = MOST) -> Listed:
         """The newest checkpoints of all branches, and how many older ones there are."""
+        self._session.refresh()  # its own recordings are among the store's when they are durable
         with self._session.timeline.lock:  # of one moment: another thread may be at work
             return self._list(limit)
 

@@ -87,6 +87,7 @@ class Completion:
             "update": self._update,
             "auto": lambda _: _AUTO,
             "record": lambda _: ("on", "off"),
+            "budget": lambda _: ("off",),
             "config": lambda typed: self._first(typed, _settings()),
             "check": lambda _: ("--memory",),
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,

@@ -149,3 +149,12 @@ def test_the_magic_sets_shows_and_ends_a_budget(
     assert out[2] == "no budget; $0.00 paid in this session"
     with pytest.raises(UsageError, match=r"budget 'five': write `%nbckpt budget \[USD"):
         shell.run_line_magic("nbckpt", "budget five")
+
+
+def test_a_list_has_the_calls_of_the_step_that_just_ended(
+    provider: Provider, recorded: Session
+) -> None:
+    run(recorded, "one", ["hi"])
+    recorded.wait()
+
+    assert [row["calls"] for row in Listing(recorded).list().rows] == [1]
