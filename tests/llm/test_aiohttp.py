@@ -68,7 +68,26 @@ async def _raw_stream(provider: Provider) -> Any:
         return [line async for line in answer.content]
 
 
-CASES = [_google, _google_stream, _openai, _openai_stream, _raw, _raw_data, _raw_stream]
+async def _raw_chunks(provider: Provider) -> Any:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(provider.url + PATH, json=body(stream=True)) as answer,
+    ):
+        chunks = [pair async for pair in answer.content.iter_chunks()]
+        assert all(is_end for _, is_end in chunks[:3])
+        return chunks
+
+
+CASES = [
+    _raw_chunks,
+    _google,
+    _google_stream,
+    _openai,
+    _openai_stream,
+    _raw,
+    _raw_data,
+    _raw_stream,
+]
 
 
 def ask(

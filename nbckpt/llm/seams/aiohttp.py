@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -136,12 +136,8 @@ async def _tee(call: Call, response: Any, module: ModuleType, reader: Any) -> No
         await wait_async(call.ended())
     elif isinstance(content, module.StreamReader):
         limit = content.get_read_buffer_limits()[0]
-        response.content = reader(_chunks(content), limit, inner=content, call=call)
-
-
-async def _chunks(content: Any) -> AsyncIterator[bytes]:
-    while data := await content.readany():
-        yield data
+        is_split = "transfer-encoding" in response.headers
+        response.content = reader(limit, inner=content, call=call, is_split=is_split)
 
 
 def _reader_of(module: ModuleType) -> Any:
@@ -149,33 +145,48 @@ def _reader_of(module: ModuleType) -> Any:
 
     class Pulled(module.StreamReader):  # type: ignore[misc, name-defined]
         def __init__(
-            self, chunks: AsyncIterator[bytes], limit: int, *, inner: Any = None, call: Any = None
+            self,
+            limit: int,
+            *,
+            chunks: Iterable[bytes] = (),
+            inner: Any = None,
+            call: Any = None,
+            is_split: bool = False,
         ) -> None:
-            loop = asyncio.get_running_loop()
-            super().__init__(_protocol(), limit, loop=loop)
-            self._chunks, self._inner, self._call = chunks, inner, call
+            super().__init__(_protocol(), limit, loop=asyncio.get_running_loop())
+            self._chunks, self._inner, self._call = iter(chunks), inner, call
+            if is_split:  # a reader may ask where the transport's chunks end
+                self.begin_http_chunk_receiving()
+            self._is_split = is_split
 
         async def _wait(self, func_name: str) -> None:  # noqa: ARG002 - as the original has it
             call = self._call
             try:
-                data = await self._next()
+                data, is_end = await self._next()
             except BaseException as error:
                 if call is not None:
                     call.failed(error)
                 raise
             if call is not None:
-                await wait_async(call.chunk(data) if data else call.ended())
+                await wait_async(
+                    call.ended() if not (data or is_end) else call.chunk(data) if data else None
+                )
             if self._exception is not None:  # closed in between
                 raise self._exception
             if data:
                 self.feed_data(data)
-            else:
+            elif not is_end:
                 self.feed_eof()
+            if is_end:
+                self.end_http_chunk_receiving()
 
-        async def _next(self) -> bytes:
+        async def _next(self) -> tuple[bytes, bool]:
+            """Some bytes, and whether a chunk ends there; neither at the end."""
             if self._inner is not None:
-                return bytes(await self._inner.readany())
-            return await anext(self._chunks, b"")
+                data, is_end = await self._inner.readchunk()
+                return bytes(data), is_end
+            data = next(filter(None, self._chunks), b"")
+            return data, bool(data) and self._is_split
 
         async def wait_eof(self) -> None:
             if self._inner is not None:
@@ -205,12 +216,6 @@ def _protocol() -> Any:
         pause_reading=lambda **_: None,
         resume_reading=lambda **_: None,
     )
-
-
-async def _given(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for data in chunks:
-        if data:
-            yield data
 
 
 def _answer(
@@ -251,5 +256,5 @@ def _answer(
     response._headers = CIMultiDictProxy(headers)  # noqa: SLF001 - as its `start` does
     response._raw_headers = tuple((k.encode(), v.encode()) for k, v in headers.items())  # noqa: SLF001
     limit = options.get("read_bufsize") or getattr(session, "_read_bufsize", 2**16)
-    response.content = reader(_given(chunks), limit)
+    response.content = reader(limit, chunks=chunks, is_split="transfer-encoding" in headers)
     return response
