@@ -117,6 +117,9 @@ def test_a_prune_tells_what_went(space: Space) -> None:
 
     assert [name for _, name in pruned.checkpoints] == ["load"]
     assert dry.checkpoints == pruned.checkpoints
+    assert repr(dry).startswith("<would prune 1 checkpoint, would free ")
+    assert repr(pruned).startswith("<pruned 1 checkpoint, freed ")
+    assert repr(pruned).endswith("; 1 kept>")
     assert [look.name for look in nbckpt.history()] == ["use"]
     space.clear()
     nbckpt.rewind("use")

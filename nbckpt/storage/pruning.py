@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nbckpt.figures import bytes_text, count_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
 from nbckpt.storage import lines
@@ -58,6 +59,13 @@ class Pruned:
     freed_bytes: int
     left: str = ""
     dry_run: bool = False
+
+    def __repr__(self) -> str:
+        would, freed = ("would prune", "would free") if self.dry_run else ("pruned", "freed")
+        gone = count_text(len(self.checkpoints), "checkpoint")
+        left = f"; {self.left}" if self.left else ""
+        room = bytes_text(self.freed_bytes)
+        return f"<{would} {gone}, {freed} {room}; {self.kept_checkpoints:,} kept{left}>"
 
 
 def prune(
