@@ -12,6 +12,8 @@ from nbckpt.tabular import Column, table_text
 
 DEFAULT = "default"
 """The value that forgets a setting."""
+NONE = "none"
+"""How a setting is shown that has no value."""
 
 _COLUMNS = (Column("setting"), Column("value"), Column("from"), Column("meaning"))
 
@@ -24,7 +26,8 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
     name
         Of the only setting that is asked for or set; empty for all.
     value
-        As typed; empty changes nothing, and ``default`` forgets what was set.
+        As typed; empty changes nothing, and ``default`` forgets what was set, as does ``none``
+        where that is the default.
 
     Raises
     ------
@@ -34,7 +37,7 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
         If the disk refuses.
     """
     if name and value:
-        config.write_setting(store, name, "" if value == DEFAULT else value)
+        config.write_setting(store, name, "" if value in _forgetting(name) else value)
     rows = config.table(config.settings_of(store))
     if not name:
         return rows
@@ -43,6 +46,12 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
         message = f"{name}: there is no such setting; there are {', '.join(r.name for r in rows)}"
         raise UsageError(message)
     return found
+
+
+def _forgetting(name: str) -> set[str]:
+    """What may be typed to have the default of a setting."""
+    defaults = {row.name: row.value for row in config.table(config.Settings())}
+    return {DEFAULT, NONE} if defaults.get(name) == NONE else {DEFAULT}
 
 
 def text_of(rows: Sequence[Row], *, width: int | None = None) -> str:

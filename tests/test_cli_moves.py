@@ -207,6 +207,13 @@ def test_settings_are_remembered_by_the_store_and_forgotten(nbckpt: Nbckpt) -> N
     assert "none   default" in nbckpt("config", "max_size").stdout
 
 
+def test_a_setting_that_is_none_by_default_can_be_set_to_none(nbckpt: Nbckpt, folder: Path) -> None:
+    nbckpt("config", "max_size", "2GB")
+
+    assert "none   default" in nbckpt("config", "max_size", "none").stdout
+    assert "patience_s is 'none'" in command(folder, "config", "patience_s", "none").stderr
+
+
 def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
     shutil.move(folder / ".nbckpt", folder / "elsewhere")
 
