@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Literal, NamedTuple
+from weakref import ReferenceType, WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+from nbckpt.comparison.drawings import facts_of, is_drawing
 from nbckpt.comparison.telling import attributes_of, is_member, is_scalar, told
 from nbckpt.describe import type_name_of
 
@@ -15,6 +17,7 @@ NOT_A_NUMBER = "not a number"
 KEY_DEPTH = 4
 KEY_CHARACTERS = 40
 KEY_PARTS = 200
+_WEAK = (ReferenceType, WeakKeyDictionary, WeakValueDictionary, WeakSet)
 
 
 class Missing:
@@ -52,6 +55,10 @@ def parts_of(value: Any) -> Parts | None:
     """What `value` is made of; None if it cannot be looked into."""
     if is_scalar(value) or isinstance(value, type | FunctionType | MethodType | ModuleType):
         return None
+    if isinstance(value, _WEAK):  # it tells of addresses, and leads anywhere
+        return None
+    if is_drawing(value):
+        return Parts(_named(facts_of(value)))
     own = _named(attributes_of(value))
     if isinstance(value, tuple) and (fields := getattr(type(value), "_fields", None)):
         return Parts(_named(dict(zip(map(str, fields), tuple.__iter__(value), strict=False))))

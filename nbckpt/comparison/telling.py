@@ -8,7 +8,9 @@ from __future__ import annotations
 import sys
 from collections import deque
 from typing import Any
+from weakref import ReferenceType
 
+from nbckpt.comparison.drawings import is_drawing, told_drawing
 from nbckpt.describe import preview_of, shape_of, type_name_of
 from nbckpt.values.plain import ATOMS
 
@@ -84,6 +86,8 @@ def _told(value: Any, depth: int) -> str:
         return _told_scalar(value)
     if isinstance(value, type) or kind.__module__ in _BUILTINS or isinstance(value, _CONTAINERS):
         return _told_container(value)
+    if is_drawing(value):
+        return told_drawing(value)
     if (shape := shape_of(value)) is not None:
         return f"{type_name_of(value)} {shape}: {preview_of(value)}"
     members = attributes_of(value)
@@ -136,6 +140,8 @@ def is_scalar(value: object) -> bool:
     kind = type(value)
     if kind in ATOMS or is_member(value):
         return True
+    if issubclass(kind, ReferenceType):
+        return False
     top = _top(kind)
     if top == "pandas":
         return kind.__name__ in _SCALARS_OF_PANDAS

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from nbckpt.comparison import arrays, frames, texts
 from nbckpt.comparison.aligning import Stretch, ends, stretches
 from nbckpt.comparison.details import Detail, Limits, Row, same
+from nbckpt.comparison.drawings import is_drawing
 from nbckpt.comparison.parts import Missing, Parts, Step, keyed, parts_of
 from nbckpt.comparison.telling import ELLIPSIS, is_equal, is_scalar, told, told_apart
 from nbckpt.describe import type_name_of
@@ -82,7 +83,7 @@ class Walk:
         self.n_unknown = 0
         self.seen = 0
         self.is_cut = False
-        self.is_by_place = False
+        self.is_by_place = self.is_drawn = False
         self._met: set[tuple[int, int]] = set()
         self._alive: list[object] = []  # so that no id is given to another object meanwhile
 
@@ -118,6 +119,8 @@ class Walk:
             return Detail("tree", f"no difference found; {inside} cannot be looked into")
         if self.is_cut:
             return Detail("tree", f"no difference in {looked}; the rest was not compared")
+        if self.is_drawn:
+            return Detail("tree", "no difference found in titles, labels, limits, colors and data")
         return same("tree")
 
     def _compare(self, place: Place) -> Iterator[Place]:
@@ -159,6 +162,7 @@ class Walk:
         if type(before) is dict and type(after) is dict and _are_flat_dicts(before, after):
             yield from _of_flat_dicts(place, before, after)
             return
+        self.is_drawn |= is_drawing(before)
         old, new = parts_of(before), parts_of(after)
         if old is None or new is None:
             self.n_unknown += 1
