@@ -154,3 +154,21 @@ test('ten thousand checkpoints on many branches are placed within a frame', () =
   console.log(`10,000 checkpoints: ${fastest.toFixed(1)} ms`);
   assert.ok(fastest < 30, `${fastest} ms`);
 });
+
+test('what failed at one place has one lane together', () => {
+  const nodes: INode[] = [
+    { id: 'a', parent: null, state: 'done' },
+    { id: 'b', parent: 'a', state: 'done' }
+  ];
+  for (let n = 0; n < 20; n++) {
+    nodes.push({ id: `try-${n}`, parent: 'a', state: n % 2 ? 'failed' : 'partial' });
+  }
+
+  const placed = layout(nodes, 'b');
+
+  assert.equal(placed.width, 2);
+  assert.deepEqual([...placed.lanes], [...Array<number>(20).fill(1), 0, 0]);
+  for (let index = 1; index < nodes.length; index++) {
+    assert.deepEqual(ends(placed, index - 1).bottom, ends(placed, index).top);
+  }
+});

@@ -4,6 +4,8 @@
 export interface INode {
   id: string;
   parent: string | null;
+  /** `failed` and `partial` ones share a lane with the others that began at the same place. */
+  state?: string;
 }
 
 /** One line through a row. `join`: the end of a branch's lane, that bends into the row's dot. */
@@ -34,7 +36,8 @@ interface IPath {
 
 /**
  * Place checkpoints in lanes: a child keeps its parent's lane, and every further child of the same
- * parent opens a new one, which is free again below the parent.
+ * parent opens a new one, which is free again below the parent. What did not finish has a lane
+ * together with the others that began there: of twenty tries, each in its own, nothing is seen.
  *
  * The line that `position` stands on is the trunk and has lane 0 to itself; without a position, the
  * newest checkpoint's line has.
@@ -53,12 +56,23 @@ export function layout(nodes: readonly INode[], position: string | null): ILayou
   const free = new FreeLanes();
   const ending: (IPath[] | undefined)[] = [];
   const trunkTip = tipOf(trunkRow(nodes, position), heirs);
+  const tries = new Map<number, number>();
 
   for (let row = 0; row < count; row++) {
     const heir = heirs[row] ?? -1;
+    const begun = heir === -1 ? startOfTry(nodes, row, parents, heirs) : -1;
+    const others = tries.get(begun);
+    if (others !== undefined) {
+      pathOf[row] = others;
+      lanes[row] = paths[others]?.lane ?? 0;
+      continue;
+    }
     if (heir === -1) {
       const path = { lane: row === trunkTip ? 0 : free.take(), top: row, bottom: row, end: row };
       pathOf[row] = paths.push(path) - 1;
+      if (begun !== -1) {
+        tries.set(begun, pathOf[row] ?? 0);
+      }
     } else {
       pathOf[row] = pathOf[heir] ?? 0;
     }
@@ -114,6 +128,18 @@ function heirRows(parents: Int32Array, trunk: number): Int32Array {
     }
   }
   return heirs;
+}
+
+/** Row at which a try began that did not finish and has a lane beside that row's; -1 if none. */
+function startOfTry(
+  nodes: readonly INode[],
+  row: number,
+  parents: Int32Array,
+  heirs: Int32Array
+): number {
+  const parent = parents[row] ?? -1;
+  const state = nodes[nodes.length - 1 - row]?.state ?? 'done';
+  return state !== 'done' && parent !== -1 && heirs[parent] !== row ? parent : -1;
 }
 
 function trunkRow(nodes: readonly INode[], position: string | null): number {
