@@ -36,7 +36,8 @@ class NbckptError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """The one line that IPython shows instead of a traceback through nbckpt's insides."""
-        return [f"{type(self).__name__}: {self}"]
+        as_typed_here = str(self).replace("`nbckpt ", "`%nbckpt ")
+        return [f"{type(self).__name__}: {as_typed_here}"]
 
 
 class UsageError(NbckptError):

@@ -264,11 +264,18 @@ def test_bad_input_is_one_sentence_and_changes_nothing(kept: Any, typed: str, to
     assert told in message
     assert "\n" not in message
     assert result.error_in_exec._render_traceback_() == [
-        f"{type(result.error_in_exec).__name__}: {message}"
+        f"{type(result.error_in_exec).__name__}: {message}".replace("`nbckpt ", "`%nbckpt ")
     ]
     assert heads(kept) == before
     assert len(timeline_of(kept).checkpoints) == records
     assert all(kept.user_ns[name] is value for name, value in values.items())
+
+
+def test_a_message_in_a_notebook_names_the_next_move_as_it_is_typed_there(kept: Any) -> None:
+    result = kept.run_cell("%rewind zzzzzz")
+
+    (line,) = result.error_in_exec._render_traceback_()
+    assert line.endswith("; `%nbckpt log` lists them")
 
 
 def test_an_update_that_gives_nothing_is_a_usage_error(kept: Any) -> None:
