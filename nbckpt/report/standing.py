@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 FEW = 8
 """Branches that a status names."""
+CHECK = "next: `nbckpt check` reads every byte, and tells what else is damaged"
+MEND = (
+    "next: `resume --fallback` brings back the newest checkpoint that is whole; what is damaged"
+    " comes back from a copy of the store alone"
+)
 
 
 def greeting(timeline: Timeline, branch: str, store: str) -> str:
@@ -49,7 +54,7 @@ def status_text(
             ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),
             ("others", _others(timeline, branch, at)),
-            ("damaged", "\n".join(store.damages)),
+            ("damaged", "\n".join([*store.damages, *([CHECK] if store.damages else [])])),
         ]
     )
 
@@ -82,7 +87,7 @@ def check_text(report: Report) -> str:
     )
     problems = [str(problem) for problem in report.problems]
     verdict = "all sound" if report.ok else "damaged"
-    return "\n".join([f"{verdict}: {looked_at}", *problems])
+    return "\n".join([f"{verdict}: {looked_at}", *problems, *([] if report.ok else [MEND])])
 
 
 def _short_path(path: str) -> str:
