@@ -13,8 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt import moves, restore
+from nbckpt.building import Values
 from nbckpt.digests import Digest
-from nbckpt.model import Checkpoint, Manifest
+from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 
@@ -106,6 +107,37 @@ def _changed_mates(
         if digester.digest(session.namespace[mate]) != digester.digest(loaded.values[mate]):
             reasons.append(f"{mate!r} shared an object with it then, and has another value now")
     return reasons
+
+
+def holds(session: Session, now: Variable | None, kept: Variable | None, values: Values) -> bool:
+    """Whether a live variable has the value that was kept, if in other bytes.
+
+    Parameters
+    ----------
+    values
+        Builds what was kept.
+    """
+    namespace = session.namespace
+    if now is None or kept is None or now.name not in namespace:
+        return False
+    if (now.type_name, now.shape) != (kept.type_name, kept.shape):
+        return False
+    try:
+        built = values.build(kept.name)
+    except Exception:  # whatever its own code raises; to bring it back says what
+        return False
+    live = _examined(namespace[now.name], namespace)
+    return live is not None and live == _examined(built, values.namespace)
+
+
+def _examined(value: object, namespace: Mapping[str, object]) -> tuple[Digest, list[Digest]] | None:
+    """Digests of a value and of the user's code inside it; None if it is too large to tell."""
+    digester = ValueDigester(namespace)
+    examined = digester.examine(value)
+    inside = [digester.examine(definition) for definition in examined.reached]
+    if examined.exhausted or any(one.exhausted for one in inside):
+        return None
+    return examined.digest, sorted(one.digest for one in inside)
 
 
 def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:

@@ -7,15 +7,15 @@ places it is looked at when it comes; the rest when it is asked for.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from nbckpt.branches import Branches
 from nbckpt.lineage import Lineage
-from nbckpt.model import Checkpoint, Record
+from nbckpt.model import Record
 from nbckpt.owners import Owners
-from nbckpt.places import Places
+from nbckpt.places import Checkpoints, Places
 
 MICROSECOND = 1e-6
 _P = ParamSpec("_P")
@@ -49,7 +49,7 @@ class Folding:
         Held by each method; by a caller for answers that belong together.
     """
 
-    checkpoints: Mapping[str, Checkpoint]
+    checkpoints: Checkpoints
 
     def __init__(self) -> None:
         self.revision = 0

@@ -55,6 +55,10 @@ class Checkpoints(Mapping[str, Checkpoint]):
     def __len__(self) -> int:
         return len(self._records)
 
+    def as_made(self, checkpoint_id: str) -> Checkpoint:
+        """A checkpoint without the tags and notes that it was given since."""
+        return checkpoint_from(self._records[checkpoint_id])
+
     def forget(self, checkpoint_id: str) -> None:
         """Decode this one anew: something of it has changed."""
         self._decoded.pop(checkpoint_id, None)

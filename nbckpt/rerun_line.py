@@ -6,14 +6,15 @@ difference on, what is made and what is restored beside it goes on a line of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from nbckpt import forks, moves
-from nbckpt.effects import reproduce
+from nbckpt.building import Values
+from nbckpt.effects import holds, reproduce
 from nbckpt.errors import StoreError
-from nbckpt.model import Cell, Checkpoint, Manifest
+from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded, made_between
 from nbckpt.records import event_record
@@ -93,14 +94,37 @@ class Line:
             return (), ()
         live, then = self._live(), timeline.manifest(checkpoint.id)
         before = self._manifest(checkpoint.parent)
-        names = {n for n in names if _value(live, n) == _value(before, n) != _value(then, n)}
+        names = {n for n in names if _value(before, n) != _value(then, n)}
+        names = self._same(names, live, before)
+        names -= self._same(names, live, then)
         if not names:
             return (), ()
+        made = _made_with(names & then.keys(), live) - names
+        if changed := made - self._same(made, live, then):
+            name = min(changed)
+            needed = min({*live[name].needs} & (names | made))
+            return (), (f"{name!r} needs {needed!r} as it is now",)
         given = replace(
-            checkpoint, bound=tuple(sorted(names)), in_place=(), passive={}, key=None, refused=()
+            checkpoint,
+            bound=tuple(sorted(names | made)),
+            in_place=(),
+            passive={},
+            key=None,
+            refused=(),
         )
         problems = reproduce(self.session, given)
-        return ((), problems) if problems else (given.bound, ())
+        return ((), problems) if problems else (tuple(sorted(names)), ())
+
+    def _same(self, names: Set[str], live: Manifest, kept: Manifest) -> set[str]:
+        """Of some variables, those that hold now what was kept.
+
+        The same class, model or set is often written in other bytes, in a new process above all.
+        """
+        values = Values(self.session.store, kept)
+        same = {n for n in names if _value(live, n) == _value(kept, n)}
+        return same | {
+            n for n in names - same if holds(self.session, live.get(n), kept.get(n), values)
+        }
 
     def _live(self) -> Manifest:
         return self.session.capture(moves.EVERYTHING).manifest
@@ -130,6 +154,8 @@ class Line:
                 checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
             )
             draft = _as_kept(draft, checkpoint, joined)
+            made = session.timeline.checkpoints.as_made(checkpoint.id)
+            draft = replace(draft, tags=tags_of(made))
             session.commit(draft, patience_s=0.0)
         return draft
 
@@ -174,11 +200,25 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
     )
 
 
+def tags_of(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """The tags that the cell of a checkpoint asked for."""
+    return tuple(tag for tag in checkpoint.tags if tag != AUTOMATIC)
+
+
 def _changed(before: Manifest, then: Manifest) -> set[str]:
     """Variables that have other values, or share objects with others of those that do not."""
     names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
     same = set(before) & set(then) - names
     return names | {n for n in same if same & {*before[n].group} != same & {*then[n].group}}
+
+
+def _made_with(definitions: Set[str], live: Manifest) -> set[str]:
+    """Live variables that refer to functions and classes, or to what does so."""
+    found, more = set(definitions), set(definitions)
+    while more:
+        more = {n for n, v in live.items() if n not in found and not more.isdisjoint(v.needs)}
+        found |= more
+    return found - definitions
 
 
 def _tied(manifest: Manifest, name: str) -> tuple[str, tuple[str, ...]] | None:

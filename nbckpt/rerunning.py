@@ -18,7 +18,7 @@ from nbckpt.policy import OFF
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded
 from nbckpt.reran import CellRun, Rerun, State
-from nbckpt.rerun_line import Line
+from nbckpt.rerun_line import Line, tags_of
 from nbckpt.selection import Selection
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
@@ -135,10 +135,26 @@ class Rerunning:
                 return self._nothing(piece, problems)
             if piece.kind == "joined":
                 self.runner.tell(f"{piece.name} · runs: {_JOINED}")
-            error = await self.runner.run(piece, _request(piece))
+            error = await self.runner.run(piece, self._request(piece))
         except (Exception, KeyboardInterrupt) as problem:  # whatever it is, the rest has to be told
             error = problem
         return self._ended(piece, error, time.perf_counter() - began)
+
+    def _request(self, piece: Recorded) -> Request | None:
+        """What the checkpoint of a cell is to be: as it was, but that it may be restored."""
+        key = piece.checkpoint.key
+        if piece.kind != "cell":
+            return None
+        options = key.options if key is not None else {}
+        chosen = options.get("vars")
+        selection = Selection(
+            None if chosen is None else frozenset(chosen.split(",")) - {""},
+            frozenset(options.get("exclude", "").split(",")) - {""},
+        )
+        files = tuple(key.files) if key is not None else ()
+        # What was written on it since then speaks of that result, and not of the next one.
+        made = self.session.timeline.checkpoints.as_made(piece.checkpoint.id)
+        return Request(piece.name, selection, files, tags_of(made), made.note)
 
     # -- what becomes of a piece ------------------------------------------------------------
 
@@ -227,20 +243,6 @@ def _groups(pieces: Iterable[Recorded]) -> Iterator[list[Recorded]]:
             group = []
     if group:
         yield group
-
-
-def _request(piece: Recorded) -> Request | None:
-    """What the checkpoint of a cell is to be: as it was, but that it may be restored."""
-    key = piece.checkpoint.key
-    if piece.kind != "cell":
-        return None
-    options = key.options if key is not None else {}
-    chosen = options.get("vars")
-    selection = Selection(
-        None if chosen is None else frozenset(chosen.split(",")) - {""},
-        frozenset(options.get("exclude", "").split(",")) - {""},
-    )
-    return Request(piece.name, selection, tuple(key.files) if key is not None else ())
 
 
 def _made(checkpoint: Checkpoint) -> str:

@@ -192,6 +192,37 @@ def test_a_value_typed_after_going_back_is_not_overwritten(shell: Any) -> None:
     assert shell.user_ns["scaled"] == [300, 100, 200]
 
 
+def test_a_cell_that_runs_again_keeps_its_own_tags_and_note(shell: Any) -> None:
+    typed = "--tag best --note 'in thirds'"
+    run_all(shell, START, f"%%checkpoint scale {typed}\nscaled = k / 3",
+            f"%%checkpoint sort {typed}\nordered = [1]")  # fmt: skip
+    session = current.session()
+    session.tag("scale", "two")
+    session.note("scale", "of two")
+    session.fork("start", values={"k": 5})
+
+    once, again = rerun(shell), rerun(shell, "start", everything=True)
+
+    assert [states(done) for done in (once, again)] == [
+        {"scale": "run", "sort": "restored"},
+        {"scale": "run", "sort": "run"},
+    ]
+    made = [session.get(c.checkpoint_id or "") for done in (once, again) for c in done.cells]
+    assert [(c.tags, c.note) for c in made] == [(("best",), "in thirds")] * 4
+    assert session.get("two").note == "of two"
+
+
+def test_what_nbckpt_kept_by_itself_stays_without_a_tag_of_people(shell: Any) -> None:
+    run_all(shell, START, LOAD, "extra = k", "%rewind start", "%rewind -")
+    assert current.session().get("before-rewind").tags == ("automatic",)
+    current.session().fork("start", values={"k": 5})
+
+    rerun(shell)
+
+    assert current.session().get("before-rewind").tags == ()
+    assert shell.user_ns["extra"] == 5
+
+
 def test_checkpoints_by_hand_are_skipped_with_the_reason(shell: Any) -> None:
     run_all(shell, START, "%checkpoint here", LOAD)
 
@@ -284,6 +315,66 @@ def test_a_loop_that_stopped_in_a_rerun_goes_on(shell: Any) -> None:
     log = Path("log").read_text()
     assert log.startswith("012345" + "0123")
     assert log[10:].lstrip("12") == "345"  # quick items may run again
+
+
+# -- in a new process -----------------------------------------------------------------------------
+
+CLASS = (
+    "%%checkpoint make\nfrom dataclasses import dataclass\n@dataclass\nclass Point:\n    x: int\n"
+    "point = Point(k)\nmarks = {'a', 'b', 'c', 'd'}"
+)
+
+
+def test_a_class_is_that_of_its_instances_after_a_restart_and_a_fork(shell: Any) -> None:
+    run_all(shell, START, CLASS)
+    restart(shell)
+    run_all(shell, "%resume", "%fork start small k=3")
+    (kept,) = current.session().timeline.named("before-fork")
+    assert "Point" in kept.changed  # as other bytes
+
+    done = rerun(shell)
+
+    assert states(done) == {"make": "run", "before-fork": "skipped"}
+    assert done.cells[-1].why == "nothing to run: nbckpt kept it by itself"
+    run_all(shell, "same = isinstance(point, Point), point.x")
+    assert shell.user_ns["same"] == (True, 3)
+
+
+def keep_another_class(shell: Any, **others: str) -> None:
+    """Keep a `Point` that no recorded code made, and its instances under the names given."""
+    source = "class Point:\n    def __init__(self, x):\n        self.x = x\n    tall = True\n"
+    exec(source, shell.user_ns)
+    for name, code in others.items():
+        shell.user_ns[name] = eval(code, shell.user_ns)
+    session = current.session()
+    session.ran(None)
+    session.checkpoint("replaced")
+
+
+def test_a_class_that_was_another_comes_back_with_its_instances(shell: Any) -> None:
+    run_all(
+        shell, START, CLASS.replace("Point(k)", "Point(7)"), "%%checkpoint held\nheld = [point]"
+    )
+    keep_another_class(shell, point="Point(7)", held="[point]")
+    current.session().fork("start", values={"k": 3})
+
+    done = rerun(shell)
+
+    assert "Point" in done.cells[-1].why
+    run_all(shell, "same = isinstance(point, Point), held[0] is point, Point.tall")
+    assert shell.user_ns["same"] == (True, True, True)
+
+
+def test_a_class_that_was_another_stays_away_from_an_instance_made_anew(shell: Any) -> None:
+    run_all(shell, START, CLASS)
+    keep_another_class(shell, point="Point(k)")
+    current.session().fork("start", values={"k": 3})
+
+    done = rerun(shell)
+
+    assert "not brought back: 'point' needs 'Point' as it is now" in done.cells[-1].why
+    run_all(shell, "same = isinstance(point, Point), point.x")
+    assert shell.user_ns["same"] == (True, 3)
 
 
 # -- errors ---------------------------------------------------------------------------------------
