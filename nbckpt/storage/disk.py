@@ -7,6 +7,7 @@ offsets of files that it was given.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -129,3 +130,22 @@ def create_beside(path: Path) -> Iterator[Path]:
     finally:
         os.close(fd)
     sync_folder(path.parent)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds a lock on a file alone; where locks are unknown, as if they did.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(fd)

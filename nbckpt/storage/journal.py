@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nbckpt.model import Record
-from nbckpt.storage.disk import create, sync_data, sync_folder, write_at
+from nbckpt.storage.disk import create, is_locked, sync_data, sync_folder, write_at
 from nbckpt.storage.lines import open_line, read_text, seal_line, serial_of
 
 SUFFIX = ".jsonl"
@@ -111,19 +111,9 @@ class Journal:
 def is_live(path: Path) -> bool:
     """Whether a process still writes this journal."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        return is_locked(path)
     except OSError:
         return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return True  # where locks are unknown, better to take a dead one for live
-    else:
-        return False
-    finally:
-        os.close(fd)
 
 
 class Entry(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage.disk import read_at
+from nbckpt.storage.disk import is_locked, read_at
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.packs import (
     ALIGNED_BYTES,
@@ -116,16 +115,9 @@ def packs_in(folder: Path, needed: Needed) -> list[Pack]:
 def is_open(path: Path) -> bool:
     """Whether a session has chunks in a pack, or on their way to it, that are not durable."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        return is_locked(path)
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def packed_bytes(places: Iterable[Place]) -> int:
