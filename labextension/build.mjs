@@ -1,14 +1,27 @@
-// Bundles the widget into the Python package, or (`--tests`) the tests into lib/.
+// Bundles the widget and the sidebar into the Python package, or (`--tests`) the tests into lib/.
 //
-// The first line of the bundle names the digest of what it was made from, so that
-// hatch_build.py can tell whether it is up to date without asking for file times.
+// esbuild takes the types away, so that a user's build needs none of JupyterLab's packages;
+// JupyterLab's own builder then makes of the sidebar what JupyterLab loads. The first line of
+// the widget names the digest of what both were made from, so that hatch_build.py can tell
+// whether they are up to date without asking for file times.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
+const python = join(here, '..', 'nbckpt');
 /** A style sheet becomes a text in the module, so that the module is the only file. */
 const styleAsText = {
   name: 'style-as-text',
@@ -27,17 +40,22 @@ const shared = {
   bundle: true,
   charset: 'utf8',
   format: 'esm',
+  legalComments: 'none',
+  loader: { '.svg': 'text' },
   logLevel: 'warning',
-  plugins: [styleAsText]
+  plugins: [styleAsText],
+  target: 'es2021'
 };
 
-/** Digest of all that the bundle depends on; `sources_digest` in hatch_build.py is its twin. */
+/** Digest of all that the bundles depend on; `sources_digest` in hatch_build.py is its twin. */
 function sourcesDigest() {
-  const files = ['build.mjs', 'package-lock.json'];
-  for (const entry of readdirSync(join(here, 'src'), { recursive: true, withFileTypes: true })) {
-    const path = relative(here, join(entry.parentPath ?? entry.path, entry.name));
-    if (entry.isFile() && !path.includes('__tests__')) {
-      files.push(path.split(sep).join('/'));
+  const files = ['build.mjs', 'package.json', 'package-lock.json', '../nbckpt/version.py'];
+  for (const folder of ['schema', 'src', 'style']) {
+    for (const entry of readdirSync(join(here, folder), { recursive: true, withFileTypes: true })) {
+      const path = relative(here, join(entry.parentPath ?? entry.path, entry.name));
+      if (entry.isFile() && !path.includes('__tests__')) {
+        files.push(path.split(sep).join('/'));
+      }
     }
   }
   const digest = createHash('sha256');
@@ -47,31 +65,84 @@ function sourcesDigest() {
   return digest.digest('hex');
 }
 
-if (process.argv.includes('--tests')) {
+async function buildTests() {
   const folder = join(here, 'src', '__tests__');
   await esbuild.build({
     ...shared,
     entryPoints: readdirSync(folder)
       .filter(name => name.endsWith('.test.ts'))
       .map(name => join(folder, name)),
-    outdir: 'lib',
+    outdir: 'lib/tests',
     outExtension: { '.js': '.mjs' },
     platform: 'node',
     sourcemap: 'inline'
   });
-} else {
-  const target = join(here, '..', 'nbckpt', 'jupyter', 'static', 'timeline.js');
+}
+
+/** Put what JupyterLab loads into `nbckpt/labextension`. */
+async function buildSidebar() {
+  await esbuild.build({
+    ...shared,
+    entryPoints: ['src/sidebar/index.ts'],
+    outdir: 'lib/sidebar',
+    external: ['@jupyterlab/*', '@lumino/*']
+  });
+  const modules = join(here, 'node_modules');
+  execFileSync(
+    process.execPath,
+    [
+      join(modules, '@jupyter/builder/lib/build-labextension.js'),
+      '--core-package-file',
+      join(modules, '@jupyterlab/core-meta/core.package.json'),
+      here
+    ],
+    { cwd: here, stdio: ['ignore', 'pipe', 'inherit'] }
+  );
+  const built = join(here, 'lib', 'labextension');
+  describe(join(built, 'package.json'));
+  describe(join(built, 'schemas', 'nbckpt', 'package.json.orig'));
+  cpSync(join(here, 'install.json'), join(built, 'install.json'));
+  swap(built, join(python, 'labextension'));
+}
+
+/** Leave in a built package.json what JupyterLab asks for, with the version of nbckpt. */
+function describe(path) {
+  const { name, description, license, jupyterlab } = JSON.parse(readFileSync(path, 'utf8'));
+  const [, version] = /"(.+)"$/m.exec(readFileSync(join(python, 'version.py'), 'utf8'));
+  const described = { name, version, description, license, jupyterlab };
+  writeFileSync(path, `${JSON.stringify(described, null, 2)}\n`);
+}
+
+/** A page that loads meanwhile finds the old folder or the new one, but for an instant. */
+function swap(built, target) {
+  const old = join(here, 'lib', `old-${process.pid}`);
+  if (existsSync(target)) {
+    renameSync(target, old);
+  }
+  renameSync(built, target);
+  rmSync(old, { recursive: true, force: true });
+}
+
+async function buildWidget(digest) {
+  const target = join(python, 'jupyter', 'static', 'timeline.js');
   const built = await esbuild.build({
     ...shared,
     entryPoints: ['src/widget.ts'],
     write: false,
-    banner: { js: `// sources ${sourcesDigest()}` },
-    legalComments: 'none',
-    minify: true,
-    target: 'es2021'
+    banner: { js: `// sources ${digest}` },
+    minify: true
   });
   // Renamed into place: a kernel that starts meanwhile reads the old file or the new one.
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(`${target}.new`, built.outputFiles[0].contents);
   renameSync(`${target}.new`, target);
+}
+
+if (process.argv.includes('--tests')) {
+  await buildTests();
+} else {
+  // Taken first and written last: what is edited meanwhile makes both old.
+  const digest = sourcesDigest();
+  await buildSidebar();
+  await buildWidget(digest);
 }
