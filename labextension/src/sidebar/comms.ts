@@ -1,0 +1,75 @@
+/** The two comms of one target: the kernel's, which tells, and the page's, which asks. */
+
+import type { Kernel } from '@jupyterlab/services';
+import { UUID } from '@lumino/coreutils';
+
+/** JupyterLab keeps one subshell for each target name, so both comms have the same. */
+export const TARGET = 'nbckpt';
+export const PROTOCOL = 1;
+
+/** How the ids of the two kinds begin: a list of a kernel's comms has nothing else to tell by. */
+const EVENTS = 'nbckpt-events-';
+const ASKS = 'nbckpt-asks-';
+
+/** How long a subshell may take; a kernel without subshells never says that it has none. */
+const SUBSHELL_MS = 1000;
+
+/**
+ * The comm over which the kernel tells: one that it opened before this page was there, or null.
+ *
+ * Asked on the main shell, so the answer waits for the cell that runs.
+ */
+export async function eventsOf(kernel: Kernel.IKernelConnection): Promise<Kernel.IComm | null> {
+  const reply = await kernel.requestCommInfo({ target_name: TARGET });
+  if (reply.content.status !== 'ok') {
+    return null;
+  }
+  const id = Object.keys(reply.content.comms).find(each => each.startsWith(EVENTS));
+  return id === undefined || kernel.hasComm(id) ? null : kernel.createComm(TARGET, id);
+}
+
+/**
+ * A comm to ask over, open.
+ *
+ * Only for a kernel that has announced itself: another one would open a subshell for nothing and
+ * complain about it in the user's cell.
+ */
+export async function openAsks(
+  kernel: Kernel.IKernelConnection,
+  onMessage: (data: unknown) => void
+): Promise<Kernel.IComm> {
+  const comm = kernel.createComm(TARGET, ASKS + UUID.uuid4());
+  comm.onMsg = message => {
+    onMessage(message.content.data);
+  };
+  // Without its subshell the first message waits behind the running cell, and the rest with it.
+  const { subshellStarted } = comm as { subshellStarted?: Promise<void> };
+  if (subshellStarted) {
+    const late = new Promise<void>(done => setTimeout(done, SUBSHELL_MS));
+    await Promise.race([subshellStarted.catch(() => undefined), late]);
+  }
+  if (!comm.isDisposed) {
+    comm.open();
+  }
+  return comm;
+}
+
+/** Have the kernel forget a comm of ours. */
+export function closeAsks(comm: Kernel.IComm): void {
+  // A second `dispose` would take away the subshell that the next comm uses.
+  if (comm.isDisposed) {
+    return;
+  }
+  try {
+    comm.close();
+  } catch {
+    drop(comm); // the connection is gone, and with it the kernel's end
+  }
+}
+
+/** Stop listening; the kernel's end stays open, for other windows listen too. */
+export function drop(comm: Kernel.IComm): void {
+  if (!comm.isDisposed) {
+    comm.dispose();
+  }
+}

@@ -1,0 +1,248 @@
+/** Finds nbckpt in the kernel of one session, and keeps the two comms to it. */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Kernel } from '@jupyterlab/services';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+import { Questions } from '../questions';
+import { isRecord } from '../shapes';
+import { closeAsks, drop, eventsOf, openAsks, PROTOCOL, TARGET } from './comms';
+
+/**
+ * `starting` until the kernel can be asked whether it has nbckpt, `loading` while it introduces
+ * itself, `lost` where it died, or speaks otherwise than this page.
+ */
+export type LinkState = 'no-kernel' | 'starting' | 'not-loaded' | 'loading' | 'ready' | 'lost';
+
+/** Whom a connection tells. */
+export interface IConnected {
+  became(state: LinkState, problem: string): void;
+  /** An event, as it came. */
+  heard(data: unknown): void;
+  /** The comms are open: ask for what there is. */
+  greet(): Promise<void>;
+  /** A new process is there in place of one that had nbckpt, or had not. */
+  restarted(hadNbckpt: boolean): void;
+  isBusy(): boolean;
+}
+
+/**
+ * Follows a session through restarts, lost connections and to another kernel.
+ *
+ * The kernel opens the comm of events when nbckpt is loaded there. Questions go over a comm of the
+ * page, opened only then; the two stay apart, since ipykernel answers on the thread that spoke last
+ * over a comm.
+ */
+export class Connection implements IDisposable {
+  readonly questions: Questions;
+
+  constructor(
+    private readonly _context: ISessionContext,
+    private readonly _told: IConnected
+  ) {
+    this.questions = new Questions({
+      send: message => {
+        this._send(message);
+      },
+      isBusy: () => _told.isBusy(),
+      waits: () => undefined,
+      remedy: 'if it no longer does anything, restart it'
+    });
+    _context.kernelChanged.connect(() => {
+      this._attach();
+    }, this);
+    _context.statusChanged.connect((_, status) => {
+      this._onStatus(status);
+    }, this);
+    _context.connectionStatusChanged.connect((_, status) => {
+      this._onConnection(status);
+    }, this);
+  }
+
+  get kernel(): Kernel.IKernelConnection | null {
+    const kernel = this._kernel;
+    return kernel === null || kernel.isDisposed ? null : kernel;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Follow the kernel that is there now; called once, and then by its changes. */
+  begin(): void {
+    this._attach();
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    Signal.clearData(this);
+    this.kernel?.removeCommTarget(TARGET, this._announced);
+    this._leave('the notebook was closed');
+  }
+
+  private _attach(): void {
+    const kernel = this._context.session?.kernel ?? null;
+    if (kernel === this._kernel && kernel !== null) {
+      return;
+    }
+    this.kernel?.removeCommTarget(TARGET, this._announced);
+    this._leave('the notebook has another kernel now');
+    this._kernel = kernel;
+    this._isRestarting = false;
+    if (this.kernel === null) {
+      this._become('no-kernel');
+      return;
+    }
+    this.kernel.registerCommTarget(TARGET, this._announced);
+    this._look();
+  }
+
+  /** See whether nbckpt is loaded already: the page may be newer than the kernel. */
+  private _look(): void {
+    const kernel = this.kernel;
+    if (kernel === null) {
+      return;
+    }
+    this._become('starting');
+    const turn = ++this._turn;
+    const found = (events: Kernel.IComm | null): void => {
+      if (turn !== this._turn) {
+        return; // announced, restarted or changed meanwhile
+      }
+      if (events === null) {
+        this._become('not-loaded');
+      } else {
+        this._listen(kernel, events);
+      }
+    };
+    // Where the connection goes away instead, what comes after it begins anew.
+    eventsOf(kernel).then(found, () => undefined);
+  }
+
+  private readonly _announced = (
+    events: Kernel.IComm,
+    message: { content: { data: unknown } }
+  ): void => {
+    const kernel = this.kernel;
+    if (kernel === null || this._isDisposed) {
+      return;
+    }
+    const { data } = message.content;
+    this._leave('nbckpt was loaded anew');
+    if (isRecord(data) && data.protocol === PROTOCOL) {
+      this._listen(kernel, events);
+    } else {
+      this._become('lost', 'This page and the nbckpt of its kernel are of different versions.');
+    }
+  };
+
+  private _listen(kernel: Kernel.IKernelConnection, events: Kernel.IComm): void {
+    this._turn++;
+    this._events = events;
+    events.onMsg = message => {
+      this.questions.heard();
+      this._told.heard(message.content.data);
+    };
+    events.onClose = () => {
+      if (this._events === events) {
+        this.unloaded();
+      }
+    };
+    this._become('loading');
+    // Not awaited: a comm's callback that waits holds up all that the kernel says.
+    void this._open(kernel);
+  }
+
+  private async _open(kernel: Kernel.IKernelConnection): Promise<void> {
+    const turn = this._turn;
+    try {
+      const asks = await openAsks(kernel, data => {
+        this.questions.receive(data);
+      });
+      if (turn !== this._turn) {
+        closeAsks(asks);
+        return;
+      }
+      this._asks = asks;
+      await this._told.greet();
+      if (turn === this._turn) {
+        this._become('ready');
+      }
+    } catch (error) {
+      if (turn === this._turn) {
+        this._become('lost', error instanceof Error ? error.message : String(error));
+      }
+    }
+  }
+
+  /** The kernel has nbckpt no longer. */
+  unloaded(): void {
+    this._leave('nbckpt was unloaded');
+    this._become('not-loaded');
+  }
+
+  private _onStatus(status: Kernel.Status): void {
+    if (status === 'restarting' || status === 'autorestarting') {
+      this._hadNbckpt ||= this._state === 'ready' || this._state === 'loading';
+      this._isRestarting = true;
+      this._turn++;
+      // JupyterLab disposes of the comms itself; doing it twice would take a subshell too many.
+      this._events = this._asks = null;
+      this.questions.giveUp('the kernel was restarted');
+      this._become('starting');
+    } else if (status === 'dead') {
+      this._leave('the kernel died');
+      this._become('lost', 'The kernel died.');
+    } else if (this._isRestarting && (status === 'idle' || status === 'busy')) {
+      this._isRestarting = false;
+      const hadNbckpt = this._hadNbckpt;
+      this._hadNbckpt = false;
+      this._look();
+      this._told.restarted(hadNbckpt);
+    }
+  }
+
+  /** The network was away for a while: events of that time are missing. */
+  private _onConnection(status: Kernel.ConnectionStatus): void {
+    if (status === 'connected' && this._state === 'ready') {
+      this._told.greet().catch(() => undefined);
+    }
+  }
+
+  private _send(message: object): void {
+    if (this._asks === null || this._asks.isDisposed) {
+      throw new Error('nbckpt is not loaded in this kernel: %load_ext nbckpt');
+    }
+    this._asks.send(message as Record<string, never>);
+  }
+
+  private _leave(why: string): void {
+    this._turn++;
+    this.questions.giveUp(why);
+    if (this._asks !== null) {
+      closeAsks(this._asks);
+    }
+    if (this._events !== null) {
+      drop(this._events);
+    }
+    this._events = this._asks = null;
+  }
+
+  private _become(state: LinkState, problem = ''): void {
+    this._state = state;
+    this._told.became(state, problem);
+  }
+
+  private _kernel: Kernel.IKernelConnection | null = null;
+  private _events: Kernel.IComm | null = null;
+  private _asks: Kernel.IComm | null = null;
+  private _state: LinkState = 'no-kernel';
+  private _isRestarting = false;
+  private _hadNbckpt = false;
+  private _isDisposed = false;
+  /** What was begun in an earlier turn is no longer wanted. */
+  private _turn = 0;
+}

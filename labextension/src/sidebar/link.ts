@@ -1,0 +1,242 @@
+/** What the page knows of one notebook's kernel, and how it asks and changes it. */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Kernel } from '@jupyterlab/services';
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { IWritten } from '../records';
+import type { Check } from '../shapes';
+import { Connection, type LinkState } from './connection';
+import { asHello, asNews, type INews } from './news';
+import { AbortedError, execute, write } from './writing';
+
+export type { LinkState } from './connection';
+
+/** What is new. */
+export type Change = 'state' | keyof INews;
+
+/** How long nbckpt may take to introduce itself once it is loaded. */
+const LOADING_MS = 20_000;
+/** How often, and after how long, what our own interrupt threw away is asked for again. */
+const AGAIN = 5;
+const AGAIN_MS = 150;
+
+/**
+ * One link for each session: what its kernel told last, questions to it, and changes in it.
+ *
+ * Whether a cell runs is told by `status`, never by the kernel's own state, which the answer of a
+ * subshell sets to idle in the midst of a cell.
+ */
+export class KernelLink implements IDisposable {
+  constructor(readonly context: ISessionContext) {
+    this._connection = new Connection(context, {
+      became: (state, problem) => {
+        this._become(state, problem);
+      },
+      heard: data => {
+        this._hear(data);
+      },
+      greet: async () => {
+        this._tell(await this.ask('hello', {}, asHello));
+      },
+      restarted: hadNbckpt => {
+        this._restarted.emit(hadNbckpt);
+      },
+      isBusy: () => this.isBusy
+    });
+    context.disposed.connect(() => {
+      this.dispose();
+    }, this);
+    this._connection.begin();
+  }
+
+  get state(): LinkState {
+    return this._state;
+  }
+
+  /** What is wrong where the state is `lost`. */
+  get problem(): string {
+    return this._problem;
+  }
+
+  /** The state, or one of the members of `news`, is another. */
+  get changed(): ISignal<this, Change> {
+    return this._changed;
+  }
+
+  /** A new kernel process is there; whether the one before had nbckpt. */
+  get restarted(): ISignal<this, boolean> {
+    return this._restarted;
+  }
+
+  /** What the kernel told last; null until it has told all. */
+  get news(): INews | null {
+    return this._news;
+  }
+
+  get rows(): INews['rows'] {
+    return this._news?.rows ?? [];
+  }
+
+  get older(): number {
+    return this._news?.older ?? 0;
+  }
+
+  get status(): INews['status'] | null {
+    return this._news?.status ?? null;
+  }
+
+  get marks(): INews['marks'] {
+    return this._news?.marks ?? {};
+  }
+
+  get approvals(): INews['approvals'] {
+    return this._news?.approvals ?? [];
+  }
+
+  /** Whether a cell runs, as the kernel says. */
+  get isBusy(): boolean {
+    return (this.status?.busy ?? null) !== null;
+  }
+
+  get isDisposed(): boolean {
+    return this._connection.isDisposed;
+  }
+
+  /** Ask what changes nothing; answered while cells run, where the kernel has subshells. */
+  ask<T>(op: string, args: object, check: Check<T>, patience_s?: number): Promise<T> {
+    return this._connection.questions.ask(op, args, check, patience_s);
+  }
+
+  /**
+   * Have something changed, on the kernel's main thread and after the cells that run or wait.
+   *
+   * @throws AbortedError if a cell before it failed
+   */
+  async write(op: string, args: object): Promise<IWritten> {
+    const interrupts = this._interrupts;
+    for (let time = 1; ; time++) {
+      try {
+        const written = await write(this._kernel, op, args);
+        if (written.status) {
+          this._tell({ status: written.status });
+        }
+        return written;
+      } catch (error) {
+        // Our interrupt ended the cell for the sake of what it then threw away.
+        const isOurs = interrupts !== this._interrupts;
+        if (!(error instanceof AbortedError) || !isOurs || time > AGAIN) {
+          throw error;
+        }
+        await new Promise(done => setTimeout(done, AGAIN_MS));
+      }
+    }
+  }
+
+  /** Load nbckpt into the kernel, out of sight; done when it can be asked. */
+  async load(): Promise<void> {
+    if (this._state !== 'ready') {
+      await execute(this._kernel, '%load_ext nbckpt');
+      await this._untilReady();
+    }
+  }
+
+  /** Interrupt the cell that runs; what waits to be written after it is written then. */
+  async interrupt(): Promise<void> {
+    this._interrupts++;
+    await this._kernel.interrupt();
+  }
+
+  dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._connection.dispose();
+    Signal.clearData(this);
+  }
+
+  private get _kernel(): Kernel.IKernelConnection {
+    const kernel = this._connection.kernel;
+    if (kernel === null) {
+      throw new Error('this notebook has no kernel: choose one first');
+    }
+    return kernel;
+  }
+
+  private _become(state: LinkState, problem: string): void {
+    const isSame = state === this._state && problem === this._problem;
+    this._state = state;
+    this._problem = problem;
+    if (state !== 'ready' && state !== 'loading') {
+      this._news = null;
+    }
+    if (!isSame) {
+      this._changed.emit('state');
+    }
+  }
+
+  private _hear(data: unknown): void {
+    try {
+      const { closed, ...news } = asNews(data);
+      if (closed) {
+        this._connection.unloaded();
+      } else {
+        this._tell(news);
+      }
+    } catch (error) {
+      this._become('lost', error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private _tell(news: Partial<INews>): void {
+    const { rows, status } = news;
+    if (this._news !== null) {
+      this._news = { ...this._news, ...news };
+    } else if (rows && status) {
+      this._news = { older: 0, marks: {}, approvals: [], ...news, rows, status };
+    } else {
+      return; // the greeting, which tells all, is on its way
+    }
+    for (const member of MEMBERS) {
+      if (member in news) {
+        this._changed.emit(member);
+      }
+    }
+  }
+
+  private _untilReady(): Promise<void> {
+    return new Promise((done, fail) => {
+      const look = (): void => {
+        if (this._state === 'ready') {
+          stop(done);
+        } else if (this._state === 'lost' || this._state === 'no-kernel') {
+          stop(() => {
+            fail(new Error(this._problem || 'the kernel is gone'));
+          });
+        }
+      };
+      const stop = (then: () => void): void => {
+        clearTimeout(timer);
+        this._changed.disconnect(look);
+        then();
+      };
+      const timer = setTimeout(() => {
+        stop(() => {
+          fail(new Error('nbckpt is loaded, but does not answer: restart the kernel'));
+        });
+      }, LOADING_MS);
+      this._changed.connect(look);
+      look();
+    });
+  }
+
+  private readonly _connection: Connection;
+  private readonly _changed = new Signal<this, Change>(this);
+  private readonly _restarted = new Signal<this, boolean>(this);
+  private _state: LinkState = 'starting';
+  private _problem = '';
+  private _news: INews | null = null;
+  private _interrupts = 0;
+}
+
+const MEMBERS: readonly (keyof INews)[] = ['rows', 'older', 'status', 'marks', 'approvals'];

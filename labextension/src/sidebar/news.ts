@@ -1,0 +1,125 @@
+/** What the kernel tells the sidebar, by itself or at its greeting; checked here once. */
+
+import { asRows, asStatus } from '../checks';
+import type { IRow, IStatus } from '../records';
+import {
+  checked,
+  isRecord,
+  list,
+  number,
+  optional,
+  or,
+  refuse,
+  shaped,
+  text,
+  type Check
+} from '../shapes';
+
+export type MarkState = 'checkpointed' | 'restored' | 'stale' | 'failed' | 'running';
+
+/** What is known of a cell of the notebook. */
+export interface IMark {
+  state: MarkState;
+  /** Id of the checkpoint that it made or was restored from. */
+  checkpoint: string | null;
+  name: string;
+  created_at: number | null;
+  /** Of its run, or of its restore. */
+  took_s: number | null;
+  /** CRC-32 of the cell's text as it ran last; null where that is not known. */
+  source_crc: number | null;
+  /** Why it is stale. */
+  why: string;
+  /** In one line. */
+  error: string;
+}
+
+/** By the notebook's ids of cells. */
+export type Marks = Readonly<Record<string, IMark>>;
+
+/** A model call that waits for the user; `approvals.ts` knows its members. */
+export type Approval = Readonly<Record<string, unknown>>;
+
+/** All that the kernel keeps telling. */
+export interface INews {
+  rows: IRow[];
+  /** Checkpoints that are too old to be listed. */
+  older: number;
+  status: IStatus;
+  marks: Marks;
+  approvals: Approval[];
+}
+
+/** The answer to the first question. */
+export interface IHello extends INews {
+  version: string;
+  protocol: number;
+  notebook: string;
+}
+
+const STATES: readonly string[] = ['checkpointed', 'restored', 'stale', 'failed', 'running'];
+
+const markState: Check<MarkState> = value =>
+  typeof value === 'string' && STATES.includes(value)
+    ? (value as MarkState)
+    : refuse('state of a cell');
+
+const mark = shaped<IMark>({
+  state: markState,
+  checkpoint: optional(text),
+  name: or(text, ''),
+  created_at: optional(number),
+  took_s: optional(number),
+  source_crc: optional(number),
+  why: or(text, ''),
+  error: or(text, '')
+});
+
+const asMarks: Check<Marks> = value => {
+  if (value !== undefined && value !== null && !isRecord(value)) {
+    return refuse('record');
+  }
+  return Object.fromEntries(Object.entries(value ?? {}).map(([id, each]) => [id, mark(each)]));
+};
+
+const approval: Check<Approval> = value => (isRecord(value) ? value : refuse('record'));
+const asApprovals = list(approval);
+
+export const asHello: Check<IHello> = shaped<IHello>({
+  version: or(text, ''),
+  protocol: number,
+  notebook: or(text, ''),
+  rows: asRows,
+  older: or(number, 0),
+  status: asStatus,
+  marks: asMarks,
+  approvals: asApprovals
+});
+
+/**
+ * What an event brings; members that it does not tell of are missing, and an event of a kind that
+ * is not known here (of a newer nbckpt) tells of nothing.
+ */
+export function asNews(data: unknown): Partial<INews> & { closed: boolean } {
+  if (!isRecord(data)) {
+    return { closed: false };
+  }
+  const told = <T>(check: Check<T>, name: string): T => checked(check, data[name], name);
+  switch (data.event) {
+    case 'rows':
+      return {
+        closed: false,
+        rows: told(asRows, 'rows'),
+        older: told(or(number, 0), 'older'),
+        status: told(asStatus, 'status')
+      };
+    case 'status':
+      return { closed: false, status: told(asStatus, 'status') };
+    case 'marks':
+      return { closed: false, marks: told(asMarks, 'marks') };
+    case 'approvals':
+      return { closed: false, approvals: told(asApprovals, 'approvals') };
+    default:
+      return { closed: data.event === 'closed' };
+  }
+}
