@@ -1,10 +1,10 @@
-// Bundles the widget and the sidebar into the Python package, or (`--tests`) the tests into lib/.
+// Bundles the widgets and the sidebar into the Python package, or (`--tests`) the tests into lib/.
 //
 // esbuild takes the types away, so that a user's build needs none of JupyterLab's packages;
 // JupyterLab's own builder then makes of the sidebar what JupyterLab loads. The first line of
-// the widget names the digest of what both were made from, so that hatch_build.py can tell
+// timeline.js names the digest of what all were made from, so that hatch_build.py can tell
 // whether they are up to date without asking for file times.
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -49,7 +49,8 @@ const shared = {
 
 /** Digest of all that the bundles depend on; `sources_digest` in hatch_build.py is its twin. */
 function sourcesDigest() {
-  const files = ['build.mjs', 'package.json', 'package-lock.json', '../nbckpt/version.py'];
+  const files = ['../nbckpt/version.py', 'build.mjs', 'install.json', 'package.json'];
+  files.push('package-lock.json');
   for (const folder of ['schema', 'src', 'style']) {
     for (const entry of readdirSync(join(here, folder), { recursive: true, withFileTypes: true })) {
       const path = relative(here, join(entry.parentPath ?? entry.path, entry.name));
@@ -88,7 +89,7 @@ async function buildSidebar() {
     external: ['@jupyterlab/*', '@lumino/*']
   });
   const modules = join(here, 'node_modules');
-  execFileSync(
+  const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [
       join(modules, '@jupyter/builder/lib/build-labextension.js'),
@@ -96,8 +97,11 @@ async function buildSidebar() {
       join(modules, '@jupyterlab/core-meta/core.package.json'),
       here
     ],
-    { cwd: here, stdio: ['ignore', 'pipe', 'inherit'] }
+    { cwd: here, encoding: 'utf8' }
   );
+  if (status !== 0) {
+    throw new Error(`the builder of JupyterLab failed: ${stderr}${stdout}`);
+  }
   const built = join(here, 'lib', 'labextension');
   describe(join(built, 'package.json'));
   describe(join(built, 'schemas', 'nbckpt', 'package.json.orig'));
@@ -108,8 +112,12 @@ async function buildSidebar() {
 /** Leave in a built package.json what JupyterLab asks for, with the version of nbckpt. */
 function describe(path) {
   const { name, description, license, jupyterlab } = JSON.parse(readFileSync(path, 'utf8'));
-  const [, version] = /"(.+)"$/m.exec(readFileSync(join(python, 'version.py'), 'utf8'));
-  const described = { name, version, description, license, jupyterlab };
+  const [, version] = /^__version__ = "(.+)"$/m.exec(
+    readFileSync(join(python, 'version.py'), 'utf8')
+  );
+  const { extension, schemaDir, _build } = jupyterlab;
+  const described = { name, version, description, license };
+  described.jupyterlab = { extension, schemaDir, _build };
   writeFileSync(path, `${JSON.stringify(described, null, 2)}\n`);
 }
 
@@ -123,11 +131,12 @@ function swap(built, target) {
   rmSync(old, { recursive: true, force: true });
 }
 
-async function buildWidget(digest) {
-  const target = join(python, 'jupyter', 'static', 'timeline.js');
+/** Make one file of `source` that a kernel sends to a page; `name` is that of the file. */
+async function buildWidget(source, name, digest) {
+  const target = join(python, 'jupyter', 'static', name);
   const built = await esbuild.build({
     ...shared,
-    entryPoints: ['src/widget.ts'],
+    entryPoints: [source],
     write: false,
     banner: { js: `// sources ${digest}` },
     minify: true
@@ -141,8 +150,9 @@ async function buildWidget(digest) {
 if (process.argv.includes('--tests')) {
   await buildTests();
 } else {
-  // Taken first and written last: what is edited meanwhile makes both old.
+  // Taken first and written last: what is edited meanwhile makes all of it old.
   const digest = sourcesDigest();
   await buildSidebar();
-  await buildWidget(digest);
+  await buildWidget('src/approval.ts', 'approval.js', digest);
+  await buildWidget('src/widget.ts', 'timeline.js', digest);
 }

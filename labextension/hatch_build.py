@@ -1,8 +1,8 @@
-"""Build the timeline's one JavaScript file as part of `pip install`, where Node is.
+"""Build the widget's one file and JupyterLab's sidebar as part of `pip install`, where Node is.
 
-Without Node 20 or newer, or without a registry to ask, the Python side is installed alone and
+Without Node 20.19 or newer, or without a registry to ask, the Python side is installed alone and
 says so; `NBCKPT_REQUIRE_LABEXTENSION=1` makes that an error (set it where releases are built).
-A source distribution carries the built file and needs no Node.
+A source distribution carries the built files and needs no Node.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = Path("nbckpt/jupyter/static/timeline.js")
-OLDEST_NODE = 20
+SIDEBAR = Path("nbckpt/labextension")
+SHARED = "share/jupyter/labextensions/nbckpt"
+OLDEST_NODE = (20, 19)
+OLDEST = ".".join(map(str, OLDEST_NODE))
 
 
 class LabextensionHook(BuildHookInterface[Any]):
-    """Makes `timeline.js` when it is missing or older than what it is made from."""
+    """Makes widget and sidebar when they are missing or older than what they are made from."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Build before hatch collects the files.
@@ -34,11 +37,16 @@ class LabextensionHook(BuildHookInterface[Any]):
             If nothing could be built and `NBCKPT_REQUIRE_LABEXTENSION` is set.
         """
         root = Path(self.root)
-        refusal = build(root / "labextension", root / BUILT)
+        refusal = build(root / "labextension", root)
+        if self.target_name == "wheel" and (root / SIDEBAR).exists():
+            # Where JupyterLab looks; an editable wheel carries it too.
+            build_data["shared_data"][str(root / SIDEBAR)] = SHARED
         if not refusal:
             return
         what = (
-            "kept an older timeline" if (root / BUILT).exists() else "installed without %timeline"
+            "kept an older timeline"
+            if (root / BUILT).exists()
+            else "installed without %timeline and sidebar"
         )
         message = f"{what}: {refusal}"
         if os.environ.get("NBCKPT_REQUIRE_LABEXTENSION") == "1":
@@ -46,15 +54,15 @@ class LabextensionHook(BuildHookInterface[Any]):
         self.app.display_warning(message)
 
 
-def build(source: Path, built: Path) -> str:
-    """Why `built` is not up to date with `source`; empty when it is."""
-    if is_current(source, built):
+def build(source: Path, root: Path) -> str:
+    """Why what is built in `root` is not up to date with `source`; empty when it is."""
+    if is_current(source, root):
         return ""
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
-        return f"Node {OLDEST_NODE} or newer is not installed"
+        return f"Node {OLDEST} or newer is not installed"
     if node_version(node) < OLDEST_NODE:
-        return f"{node} is older than Node {OLDEST_NODE}"
+        return f"{node} is older than Node {OLDEST}"
     try:
         install(npm, source)
         quietly([npm, "run", "build"], source)
@@ -63,41 +71,43 @@ def build(source: Path, built: Path) -> str:
     return ""
 
 
-def is_current(source: Path, built: Path) -> bool:
-    """Whether `built` names the digest of what is in `source` now."""
-    if not built.exists():
+def is_current(source: Path, root: Path) -> bool:
+    """Whether what is built in `root` names the digest of what is in `source` now."""
+    if not (root / BUILT).exists() or not (root / SIDEBAR / "package.json").exists():
         return False
-    with built.open(encoding="utf-8") as file:
+    with (root / BUILT).open(encoding="utf-8") as file:
         return file.readline().strip() == f"// sources {sources_digest(source)}"
 
 
 def sources_digest(source: Path) -> str:
-    """Digest of all that the bundle depends on; `sourcesDigest` in build.mjs is its twin."""
-    paths = [source / "build.mjs", source / "package-lock.json"]
-    paths += [
-        path
-        for path in (source / "src").rglob("*")
+    """Digest of all that the bundles depend on; `sourcesDigest` in build.mjs is its twin."""
+    names = ["../nbckpt/version.py", "build.mjs", "install.json", "package.json"]
+    names.append("package-lock.json")
+    names += [
+        path.relative_to(source).as_posix()
+        for folder in ("schema", "src", "style")
+        for path in (source / folder).rglob("*")
         if path.is_file() and "__tests__" not in path.parts
     ]
     digest = hashlib.sha256()
-    for name, path in sorted((path.relative_to(source).as_posix(), path) for path in paths):
+    for name in sorted(names):
         digest.update(f"{name}\n".encode())
-        digest.update(path.read_bytes())
+        digest.update((source / name).read_bytes())
     return digest.hexdigest()
 
 
 def install(npm: str, source: Path) -> None:
-    """Fetch the bundler alone, unless the one of the lock file is there.
+    """Fetch the bundlers alone, unless those of the lock file are there.
 
-    The linters and types are `devDependencies`: eighty packages that no user needs.
+    The linters and JupyterLab's types are `devDependencies`: packages that no user needs.
     """
-    if has_bundler(source):
+    if has_bundlers(source):
         return
     retries = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=30000"]
     quietly([npm, "ci", "--omit=dev", "--prefer-offline", *retries], source)
 
 
-def has_bundler(source: Path) -> bool:
+def has_bundlers(source: Path) -> bool:
     """Whether what the build needs is there in the version of the lock file."""
     there = source / "node_modules" / ".package-lock.json"
     if not there.exists():
@@ -111,16 +121,16 @@ def has_bundler(source: Path) -> bool:
     )
 
 
-def node_version(node: str) -> int:
-    """Major version of `node`, 0 if it does not say."""
+def node_version(node: str) -> tuple[int, int]:
+    """Major and minor version of `node`, zeros if it does not say."""
     try:
         done = subprocess.run(
             [node, "--version"], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.SubprocessError):
-        return 0
-    found = re.match(r"v(\d+)", done.stdout)
-    return int(found[1]) if found else 0
+        return 0, 0
+    found = re.match(r"v(\d+)\.(\d+)", done.stdout)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def quietly(command: list[str], folder: Path) -> None:

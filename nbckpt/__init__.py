@@ -101,3 +101,8 @@ def unload_ipython_extension(shell: Any) -> None:
     from nbckpt.jupyter.shell import unload
 
     unload(shell)
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Where JupyterLab's sidebar was built; `jupyter-builder develop` links it from there."""
+    return [{"src": "labextension", "dest": "nbckpt"}]

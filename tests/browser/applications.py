@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 ANNOUNCEMENTS = "@jupyterlab/apputils-extension:announcements"
+BUILT = Path(__file__).parent.parent.parent / "nbckpt" / "labextension"
 FOLDERS = ("root", "config/labconfig", "data", "runtime", "ipython", "settings", "workspaces")
 
 
@@ -42,6 +43,10 @@ class Application:
             (self._home / folder).mkdir(parents=True, exist_ok=True)
         # Nobody is asked whether they want news.
         config = json.dumps({"disabledExtensions": {ANNOUNCEMENTS: True}})
+        # The sidebar of this checkout, whatever an installation copied once.
+        extensions = self._home / "built" / "labextensions"
+        extensions.mkdir(parents=True, exist_ok=True)
+        (extensions / "nbckpt").symlink_to(BUILT)
         (self._home / "config/labconfig/page_config.json").write_text(config)
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -92,6 +97,7 @@ class Application:
             "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
             "IPYTHONDIR": str(home / "ipython"),
+            "JUPYTER_PATH": str(home / "built"),
             "JUPYTER_PREFER_ENV_PATH": "1",
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
         }

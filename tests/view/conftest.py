@@ -93,7 +93,7 @@ class Timeline:
 @pytest.fixture(scope="package")
 def bundle() -> str:
     """The widget, built from what is there now."""
-    refusal = build(ROOT / "labextension", ROOT / BUILT)
+    refusal = build(ROOT / "labextension", ROOT)
     assert not refusal, f"{refusal}; the tests of the widget need it"
     return (ROOT / BUILT).read_text(encoding="utf-8")
 
