@@ -75,6 +75,11 @@ class Cells:
         session.guards_blocks = True
         session.runner = self._runner
 
+    @property
+    def running(self) -> Any:
+        """IPython's word of the cell that runs; None if none does."""
+        return self._info
+
     # -- IPython calls these ------------------------------------------------------------------
 
     def transform(self, lines: list[str]) -> list[str]:

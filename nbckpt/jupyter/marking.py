@@ -94,6 +94,11 @@ def changes_the_shell(tree: ast.Module) -> bool:
     return any(_line_magic(s) in _OURS for s in ast.walk(tree) if isinstance(s, ast.stmt))
 
 
+def loads_nbckpt(tree: ast.Module) -> bool:
+    """Whether a cell begins by asking for nbckpt, though it has it."""
+    return any(_line_magic(s) == "load_ext" and "'nbckpt'" in ast.unparse(s) for s in tree.body[:3])
+
+
 def _line_magic(statement: ast.stmt) -> str | None:
     if not isinstance(statement, ast.Expr):
         return None

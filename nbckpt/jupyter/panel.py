@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
 
-WRITES = frozenset({"rewind", "fork", "rerun", "switch", "tag", "untag", "note"})
+WRITES = frozenset(
+    {"rewind", "fork", "rerun", "switch", "tag", "untag", "note", "resume", "checkpoint"}
+)
 
 
 class Panel:
@@ -45,6 +47,8 @@ class Panel:
             "tag": self._tag,
             "untag": self._untag,
             "note": self._note,
+            "resume": self._resume,
+            "checkpoint": self._checkpoint_now,
         }
 
     @property
@@ -56,6 +60,10 @@ class Panel:
         """Where the session stands, now."""
         return status_of(self._session, now=time.time(), busy=busy)
 
+    def marks(self) -> Answer:
+        """What is told of each cell (`nbckpt.notebook`)."""
+        return {}
+
     def answer(self, op: str, args: Args) -> Answer:
         """`{"ok": True, "result": …}`, or `{"ok": False, "error": …}` with one sentence.
 
@@ -66,14 +74,21 @@ class Panel:
         args
             Its arguments, as they came from outside.
         """
+        return self.guarded(op, lambda: self._do(op, args))
+
+    def _do(self, op: str, args: Args) -> Answer:
+        if op not in self._ops:
+            message = f"{op!r} is nothing that can be asked here: {', '.join(self._ops)} are"
+            raise UsageError(message)
+        if op in WRITES:
+            self._session.running = None  # as a call from outside a cell
+        return self._ops[op](args)
+
+    def guarded(self, op: str, job: Callable[[], Answer]) -> Answer:
+        """What `job` gives as an answer to `op`, or why it gives nothing."""
         try:
             self._require_open()
-            if op not in self._ops:
-                message = f"{op!r} is nothing that can be asked here: {', '.join(self._ops)} are"
-                raise UsageError(message)
-            if op in WRITES:
-                self._session.running = None  # as a call from outside a cell
-            return {"ok": True, "result": self._ops[op](args)}
+            return {"ok": True, "result": job()}
         except NbckptError as problem:
             return refusal(str(problem), type(problem).__name__)
         except KeyboardInterrupt:
@@ -122,6 +137,17 @@ class Panel:
     def _switch(self, args: Args) -> Answer:
         moved = self._session.switch(_text(args, "branch"))
         return self._moved(moved, f"on branch {self._session.branch!r}, at")
+
+    def _resume(self, args: Args) -> Answer:
+        branch = args.get("branch") or None
+        moved = self._session.resume(branch, fallback=bool(args.get("fallback")))
+        return self._moved(moved, f"resumed {self._session.branch!r} at")
+
+    def _checkpoint_now(self, args: Args) -> Answer:
+        tags = args.get("tags") or ()
+        note = str(args.get("note") or "")
+        made = self._session.checkpoint(_text(args, "name"), tags=tags, note=note, sync=True)
+        return {**self._told(f"kept as {made.name!r}"), "checkpoint": made.id}
 
     def _moved(self, moved: Moved, did: str) -> Answer:
         return {

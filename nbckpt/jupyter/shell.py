@@ -14,6 +14,7 @@ from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
@@ -38,7 +39,8 @@ class Extension:
             store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
         )
         self.cells = Cells(shell, self.session)
-        self._transformer = Transformer(self.cells)
+        self.comms = Comms(self.cells)
+        self._transformer = Transformer(self.cells, self.comms)
         self._awaiter = Awaiter(shell)
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
@@ -64,6 +66,7 @@ class Extension:
     def detach(self) -> None:
         """Let go; what was kept stays kept."""
         shell = self._shell
+        self.comms.detach()
         self.idling.detach()
         if self.cells.transform in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self.cells.transform)
@@ -118,6 +121,7 @@ def load(shell: InteractiveShell) -> None:
     notices.say(shell, text, branch=session.branch)
     for problem in session.settings.problems:
         notices.warn(problem)
+    extension.comms.attach()
 
 
 def unload(shell: InteractiveShell) -> None:

@@ -7,21 +7,25 @@ import traceback
 
 from IPython.core.error import InputRejected
 
-from nbckpt.jupyter import notices
+from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.comms import Comms
 
 
 class Transformer(ast.NodeTransformer):
     """The AST transformer that IPython calls; hands each cell to `Cells`."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, comms: Comms) -> None:
         self._cells = cells
+        self._comms = comms
 
     def visit(self, node: ast.AST) -> ast.AST:
         """What is left of the cell to run."""
         if not isinstance(node, ast.Module):
             return node
         try:
+            if marking.loads_nbckpt(node):
+                self._comms.announce()  # IPython itself says that it is there, and no more
             return self._cells.visit(node)
         except InputRejected:
             raise

@@ -39,29 +39,35 @@ class _Waiting(NamedTuple):
 class Turns:
     """Knows when a cell of one shell runs, and does jobs when none does.
 
-    Begin it inside a cell: that cell counts as running.
-
     Parameters
     ----------
     is_wanted
         Asked at each cell; once it says no, the shell is left alone.
     changed
         Called when a cell or a job has begun or ended.
+    running
+        IPython's word of the cell that runs already.
     """
 
     def __init__(
-        self, shell: InteractiveShell, is_wanted: Callable[[], bool], changed: Callable[[], object]
+        self,
+        shell: InteractiveShell,
+        is_wanted: Callable[[], bool],
+        changed: Callable[[], object],
+        running: Any = None,
     ) -> None:
         self._shell = shell
         self._is_wanted = is_wanted
         self._changed = changed
-        self._running = 1  # cells, each within the one before
-        self._cell: Doing | None = Doing("%timeline", time.time())
+        self._running = 0  # cells, each within the one before
+        self._cell: Doing | None = None
         self._job: Doing | None = None
         self._counting = threading.Lock()
         self._waiting: deque[_Waiting] = deque()
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
+        if running is not None:
+            self._begin(running)
 
     @property
     def doing(self) -> Doing | None:
@@ -80,6 +86,10 @@ class Turns:
             return
         self._waiting.append(waiting)
         loop.add_callback(self._work)
+
+    def do(self, what: str, job: Job) -> None:
+        """Do `job` at once, for a caller that has its turn: a message on the main thread."""
+        self._do(_Waiting(what, job, contextvars.copy_context()))
 
     def _loop(self) -> Any:
         """The kernel's main loop (tornado's, whose `add_callback` any thread may call)."""

@@ -10,12 +10,13 @@ import contextvars
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.panel import WRITES, Panel
+from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.rows import Listed, Listing
 
@@ -43,14 +44,17 @@ class Views:
         self._context = contextvars.copy_context()
         self._has_failed = False
         self._throttle = Throttle(self._push)
-        self._turns = turns.Turns(cells.shell, lambda: self.panel.is_open, self._throttle.ask)
+        self._turns = turns.Turns(
+            cells.shell, lambda: self.panel.is_open, self._throttle.ask, running=cells.running
+        )
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
     @classmethod
     def of(cls, cells: Cells) -> Views:
-        """The views of a session, made by the first that asks: in a cell."""
-        return next((views for views in list(_all) if views.cells is cells), None) or cls(cells)
+        """The views of a session, made by the first that asks."""
+        with _making:
+            return next((views for views in list(_all) if views.cells is cells), None) or cls(cells)
 
     def now(self) -> tuple[Listed, dict[str, Any]]:
         """What there is to show."""
@@ -64,6 +68,18 @@ class Views:
     def forget(self, view: View) -> None:
         """Keep it up to date no longer."""
         self._views.discard(view)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have no view told of anything meanwhile."""
+        with self._pushing:
+            yield
+
+    def write(self, op: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Do what changes the namespace, now: on the main thread, and while no cell runs."""
+        answers: list[dict[str, Any]] = []
+        self._turns.do(op, lambda: answers.append(self.panel.answer(op, args)))
+        return next(iter(answers), refusal(f"{op} was interrupted", "KeyboardInterrupt"))
 
     def request(self, content: object, reply: Callable[[dict[str, Any]], object]) -> None:
         """Answer what came from outside: reads at once, writes when no cell runs.
@@ -133,5 +149,6 @@ class Views:
         return busy
 
 
+_making = threading.Lock()
 _all: weakref.WeakSet[Views] = weakref.WeakSet()
 """Each is held by its session, which calls it."""

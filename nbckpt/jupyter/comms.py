@@ -1,0 +1,137 @@
+"""What a page beside the notebook (the sidebar) says to the kernel, and hears from it.
+
+Three ways, each for one kind of thing. *Events* go from the kernel to all pages over one comm, that
+the kernel opens when nbckpt is loaded. *Requests* are reads; each page has a comm of its own for
+them, which a front end has answered on a subshell while a cell runs. *Writes* change the namespace:
+they come as an `execute_request`, so that they have the main thread and their turn among the cells.
+
+Notes
+-----
+Target of both comms: `TARGET`. The event comm's id begins with `EVENTS`, so that a page that was
+opened later finds it by `comm_info_request`; it is opened with ``{version, protocol}``. A page
+opens its own after it has seen it. When nbckpt is loaded again, a new event comm replaces the old.
+
+Events: ``rows`` (all of them), ``changed`` (rows that are new or other than at revision `since`,
+and ids that are `gone`), ``status``, ``marks``, ``closed``. Requests: ``{id, op, args}``, answered
+with ``{id, ok, result}`` or ``{id, ok, error, kind}``; ``hello`` gives all that events tell of.
+
+A write is an `execute_request` of no code, with one user expression::
+
+    __import__('nbckpt.jupyter.comms', fromlist=['written']).written('rewind', '{"ref": "embed"}')
+
+It binds nothing, is no cell to IPython and to nbckpt, and its answer is the JSON of the reply's
+`user_expressions`. A reply `aborted` says that a cell before it failed: nothing was done.
+
+Nothing is ever sent over a page's own comm but answers: ipykernel 7.4 hands the next message of a
+comm to the shell that sent last on it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.version import __version__
+
+if TYPE_CHECKING:
+    from nbckpt.jupyter.cells import Cells
+    from nbckpt.jupyter.pages import Pages
+
+TARGET = "nbckpt"
+PROTOCOL = 1
+EVENTS = "nbckpt-events-"
+
+
+class Comms:
+    """The comms of one session. Where there is no kernel, there are none."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._events: Any = None
+        self._pages: Pages | None = None
+        # ipykernel 7.0 to 7.3 send nothing from a thread that has no cell's context.
+        self._context = contextvars.copy_context()
+
+    @property
+    def _has_kernel(self) -> bool:
+        return getattr(self._cells.shell, "kernel", None) is not None
+
+    def attach(self) -> None:
+        """Be there for pages, and tell those that are open."""
+        if not self._has_kernel:
+            return
+        from comm import get_comm_manager  # a kernel has it
+
+        get_comm_manager().register_target(TARGET, self._opened)
+        self.announce()
+
+    def announce(self) -> str | None:
+        """Open a new event comm instead of the old one; its id, None where there is no kernel."""
+        if not self._has_kernel:
+            return None
+        from comm import create_comm
+
+        before, data = self._events, {"version": __version__, "protocol": PROTOCOL}
+        comm_id = EVENTS + secrets.token_hex(8)
+        self._events = create_comm(target_name=TARGET, comm_id=comm_id, data=data)
+        if before is not None:
+            before.close()
+        return comm_id
+
+    def detach(self) -> None:
+        """Tell the pages that nbckpt is there no more."""
+        if self._events is None:
+            return
+        from comm import get_comm_manager
+
+        manager = get_comm_manager()
+        if manager.targets.get(TARGET) == self._opened:
+            manager.unregister_target(TARGET, self._opened)
+        self.send({"event": "closed"})
+        self._events.close()
+        self._events = None
+
+    def send(self, event: Mapping[str, Any]) -> None:
+        """Tell all pages; from any thread."""
+        if (events := self._events) is not None:
+            events.send(dict(event))
+
+    def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Answer a page from now on (the manager calls this, on the thread of its shell)."""
+        from nbckpt.jupyter.pages import Pages
+
+        if self._pages is None:
+            self._pages = self._context.run(Pages, self._cells, self)
+        self._pages.admit(comm)
+
+
+class Written:
+    """The answer to a write, as JSON to who asked for it."""
+
+    is_nbckpts_own = True
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        self.answer = answer
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"application/json": dict(self.answer), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return "<done>" if self.answer.get("ok") else f"<not done: {self.answer.get('error')}>"
+
+
+def written(op: str, args: str) -> Written:
+    """Do what a page asks for, now: no cell runs.
+
+    Parameters
+    ----------
+    op
+        What; one of `nbckpt.jupyter.panel.WRITES`, or ``announce``.
+    args
+        Its arguments, as JSON.
+    """
+    from nbckpt.jupyter import pages
+
+    return Written(pages.write(op, args))

@@ -1,0 +1,160 @@
+"""The pages that look at one notebook: what they are told, and the answers to what they ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.getipython import get_ipython
+
+from nbckpt.errors import UsageError
+from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.comms import PROTOCOL, Comms
+from nbckpt.jupyter.panel import WRITES, refusal
+from nbckpt.jupyter.views import Views
+from nbckpt.rows import Listed, Row
+from nbckpt.version import __version__
+
+if TYPE_CHECKING:
+    from nbckpt.jupyter.panel import Answer, Args
+
+HELLO = "hello"
+_SHAPE = "a request is an object with 'id', 'op' and 'args', which is an object, too"
+
+
+class Pages:
+    """Those of one session: one view of its timeline, for all of them.
+
+    Attributes
+    ----------
+    views
+        Where it is one of several.
+    """
+
+    def __init__(self, cells: Cells, comms: Comms) -> None:
+        self.views = Views.of(cells)
+        self._comms = comms
+        self._revision = 0
+        self._rows: dict[str, Row] = {}
+        self._older = 0
+        self._status: dict[str, Any] = {}
+        self._marks: dict[str, Any] = {}
+        self._open: set[str] = set()
+
+    def admit(self, comm: Any) -> None:
+        """Answer what comes over a page's comm, until the page closes it."""
+        self._open.add(comm.comm_id)
+        self.views.add(self)
+        comm.on_close(lambda _: self._dismiss(comm))
+        # Its own way round a message tells IPython that something was executed. On the thread of
+        # a subshell that would show, and close, the figures of a cell that is drawing them.
+        comm.handle_msg = lambda message: self._heard(comm, message)
+
+    def _dismiss(self, comm: Any) -> None:
+        """Note that a page has gone; where nobody looks nothing need be told."""
+        self._open.discard(comm.comm_id)
+        if not self._open:
+            self.views.forget(self)
+
+    # -- events
+
+    def show(self, listed: Listed, status: Mapping[str, Any]) -> None:
+        """Tell all pages what is new."""
+        event = self._news(listed)
+        if event is not None:
+            self._comms.send({**event, "status": dict(status)})
+        elif {**self._status, "now": 0} != {**status, "now": 0}:
+            self._comms.send({"event": "status", "status": dict(status)})
+        self._status = dict(status)
+        marks = self.views.panel.marks()
+        if marks != self._marks:
+            self._marks = marks
+            self._comms.send({"event": "marks", "marks": marks})
+
+    def _news(self, listed: Listed) -> dict[str, Any] | None:
+        """What is to be told of the rows; None if they are as they were."""
+        before, since = self._rows, self._revision
+        rows = {row["id"]: row for row in listed.rows}
+        changed = [row for i, row in rows.items() if before.get(i) is not row]
+        gone = [i for i in before if i not in rows]
+        if not changed and not gone and self._older == listed.older:
+            return None
+        self._rows, self._older, self._revision = rows, listed.older, since + 1
+        told = {"revision": self._revision, "older": listed.older}
+        # Who puts the new ones at the end of the others has the rows in their order.
+        order = [
+            *(i for i in before if i in rows),
+            *(r["id"] for r in changed if r["id"] not in before),
+        ]
+        if order != list(rows):
+            return {"event": "rows", "rows": listed.rows, **told}
+        return {"event": "changed", "since": since, "rows": changed, "gone": gone, **told}
+
+    # -- requests
+
+    def _heard(self, comm: Any, message: Mapping[str, Any]) -> None:
+        """Answer one message; on the thread where it came."""
+        request = message.get("content", {}).get("data")
+        number = request.get("id") if isinstance(request, Mapping) else None
+
+        def reply(answer: Answer) -> None:
+            answer = {"id": number, **answer}
+            try:
+                comm.send(answer)
+            except Exception as error:  # what no JSON can tell
+                text = f"the answer cannot be sent, by a defect in nbckpt: {error}"
+                comm.send({"id": number, **refusal(text, type(error).__name__)})
+
+        args = request.get("args") or {} if isinstance(request, Mapping) else None
+        if not isinstance(request, Mapping) or not isinstance(args, Mapping):
+            reply(refusal(_SHAPE, UsageError.__name__))
+            return
+        op = str(request.get("op"))
+        if op == HELLO:
+            with self.views.alone():  # no event may overtake it
+                reply(self.views.panel.guarded(op, self._hello))
+            return
+        reply(self._answer(op, args))
+
+    def _answer(self, op: str, args: Args) -> Answer:
+        if op in WRITES:
+            text = f"{op!r} changes the notebook's variables: ask for it by an execute_request"
+            return refusal(text, UsageError.__name__)
+        return self.views.panel.answer(op, args)
+
+    def _hello(self) -> Answer:
+        """All that events tell of."""
+        listed, status = self.views.now()
+        self.show(listed, status)
+        return {
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "revision": self._revision,
+            "rows": listed.rows,
+            "older": listed.older,
+            "status": status,
+            "marks": self._marks,
+            "approvals": [],
+            "notebook": self.views.cells.session.notebook,
+        }
+
+
+def write(op: str, text: str) -> Answer:
+    """Do what a page asks for with arguments that are JSON; on the main thread, between cells."""
+    from nbckpt.jupyter.shell import attached
+
+    shell: Any = get_ipython()
+    try:
+        extension = attached(shell)
+        args = json.loads(text)
+        if not isinstance(args, Mapping):
+            raise UsageError(_SHAPE)
+        if op == "announce":
+            return {"ok": True, "result": {"comm_id": extension.comms.announce()}}
+        if op not in WRITES:
+            message = f"{op!r} is nothing that changes a notebook: {', '.join(sorted(WRITES))} are"
+            raise UsageError(message)
+    except (UsageError, ValueError) as problem:
+        return refusal(str(problem), UsageError.__name__)
+    return Views.of(extension.cells).write(op, args)
