@@ -73,15 +73,23 @@ export const asStatus: Check<IStatus> = shaped<IStatus>({
   branch: or(text, ''),
   position: optional(text),
   head: optional(text),
+  before: optional(text),
   busy: optional(
     shaped<IBusy>({
       name: text,
       began_at: number,
       done: optional(number),
-      total: optional(number)
+      total: optional(number),
+      cell_id: or(text, ''),
+      calls: or(number, 0),
+      cost_usd: optional(number)
     })
   ),
-  now: number
+  now: number,
+  paid_usd: optional(number),
+  saved_usd: optional(number),
+  saved_s: optional(number),
+  size_bytes: optional(number)
 });
 
 const variable = shaped<IVariable>({

@@ -36,6 +36,11 @@ export interface IBusy {
   began_at: number;
   done: number | null;
   total: number | null;
+  /** The notebook's id of the cell; empty where no cell of it runs. */
+  cell_id: string;
+  /** Model calls that were paid so far, and what they cost. */
+  calls: number;
+  cost_usd: number | null;
 }
 
 export interface IStatus {
@@ -44,9 +49,18 @@ export interface IStatus {
   /** The checkpoint that the namespace stands at. */
   position: string | null;
   head: string | null;
+  /** Where it stood before it was rewound or switched. */
+  before: string | null;
   busy: IBusy | null;
   /** The kernel's clock when it said this. */
   now: number;
+  /** Of all model calls, and of those that were not made again. */
+  paid_usd: number | null;
+  saved_usd: number | null;
+  /** How long what was restored had run. */
+  saved_s: number | null;
+  /** Of the store on disk. */
+  size_bytes: number | null;
 }
 
 export interface IVariable {

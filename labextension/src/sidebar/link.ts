@@ -7,13 +7,13 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { IWritten } from '../records';
 import type { Check } from '../shapes';
 import { Connection, type LinkState } from './connection';
-import { asHello, asNews, type INews } from './news';
+import { asHello, isClosing, newsIn, type INews } from './news';
 import { AbortedError, execute, write } from './writing';
 
 export type { LinkState } from './connection';
 
 /** What is new. */
-export type Change = 'state' | keyof INews;
+export type Change = 'state' | 'rows' | 'status' | 'marks' | 'approvals';
 
 /** How long nbckpt may take to introduce itself once it is loaded. */
 const LOADING_MS = 20_000;
@@ -36,9 +36,7 @@ export class KernelLink implements IDisposable {
       heard: data => {
         this._hear(data);
       },
-      greet: async () => {
-        this._tell(await this.ask('hello', {}, asHello));
-      },
+      greet: () => this._greet(),
       restarted: hadNbckpt => {
         this._restarted.emit(hadNbckpt);
       },
@@ -118,8 +116,9 @@ export class KernelLink implements IDisposable {
     for (let time = 1; ; time++) {
       try {
         const written = await write(this._kernel, op, args);
-        if (written.status) {
-          this._tell({ status: written.status });
+        const { status } = written;
+        if (status && this._news) {
+          this._tell({ ...this._news, status }, { status });
         }
         return written;
       } catch (error) {
@@ -177,26 +176,28 @@ export class KernelLink implements IDisposable {
 
   private _hear(data: unknown): void {
     try {
-      const { closed, ...news } = asNews(data);
-      if (closed) {
+      if (isClosing(data)) {
         this._connection.unloaded();
-      } else {
-        this._tell(news);
-      }
+      } else if (this._news !== null) {
+        const news = newsIn(data, this._news);
+        if (news === null) {
+          void this._greet().catch(() => undefined);
+        } else {
+          this._tell({ ...this._news, ...news }, news);
+        }
+      } // else the greeting, which tells all, is on its way
     } catch (error) {
       this._become('lost', error instanceof Error ? error.message : String(error));
     }
   }
 
-  private _tell(news: Partial<INews>): void {
-    const { rows, status } = news;
-    if (this._news !== null) {
-      this._news = { ...this._news, ...news };
-    } else if (rows && status) {
-      this._news = { older: 0, marks: {}, approvals: [], ...news, rows, status };
-    } else {
-      return; // the greeting, which tells all, is on its way
-    }
+  private async _greet(): Promise<void> {
+    const hello = await this.ask('hello', {}, asHello);
+    this._tell(hello, hello);
+  }
+
+  private _tell(all: INews, news: Partial<INews>): void {
+    this._news = all;
     for (const member of MEMBERS) {
       if (member in news) {
         this._changed.emit(member);
@@ -239,4 +240,4 @@ export class KernelLink implements IDisposable {
   private _interrupts = 0;
 }
 
-const MEMBERS: readonly (keyof INews)[] = ['rows', 'older', 'status', 'marks', 'approvals'];
+const MEMBERS: readonly Exclude<Change, 'state'>[] = ['rows', 'status', 'marks', 'approvals'];

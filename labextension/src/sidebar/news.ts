@@ -42,7 +42,10 @@ export type Approval = Readonly<Record<string, unknown>>;
 
 /** All that the kernel keeps telling. */
 export interface INews {
-  rows: IRow[];
+  /** Oldest first. */
+  rows: readonly IRow[];
+  /** Of the rows: an event that tells what changed says since when. */
+  revision: number;
   /** Checkpoints that are too old to be listed. */
   older: number;
   status: IStatus;
@@ -89,6 +92,7 @@ export const asHello: Check<IHello> = shaped<IHello>({
   version: or(text, ''),
   protocol: number,
   notebook: or(text, ''),
+  revision: or(number, 0),
   rows: asRows,
   older: or(number, 0),
   status: asStatus,
@@ -96,30 +100,57 @@ export const asHello: Check<IHello> = shaped<IHello>({
   approvals: asApprovals
 });
 
+/** The event that says that nbckpt is unloaded. */
+export const isClosing = (data: unknown): boolean => isRecord(data) && data.event === 'closed';
+
 /**
- * What an event brings; members that it does not tell of are missing, and an event of a kind that
- * is not known here (of a newer nbckpt) tells of nothing.
+ * What an event brings, of what is known; null where it builds on what this page has missed.
+ *
+ * An event of a kind that is not known here, of a newer nbckpt, brings nothing.
  */
-export function asNews(data: unknown): Partial<INews> & { closed: boolean } {
+export function newsIn(data: unknown, known: INews): Partial<INews> | null {
   if (!isRecord(data)) {
-    return { closed: false };
+    return {};
   }
   const told = <T>(check: Check<T>, name: string): T => checked(check, data[name], name);
   switch (data.event) {
     case 'rows':
+    case 'changed': {
+      const isWhole = data.event === 'rows';
+      if (!isWhole && data.since !== known.revision) {
+        return null;
+      }
+      const rows = told(asRows, 'rows');
       return {
-        closed: false,
-        rows: told(asRows, 'rows'),
+        rows: isWhole ? rows : changed(known.rows, rows, told(list(text), 'gone')),
+        revision: told(or(number, 0), 'revision'),
         older: told(or(number, 0), 'older'),
         status: told(asStatus, 'status')
       };
+    }
     case 'status':
-      return { closed: false, status: told(asStatus, 'status') };
+      return { status: told(asStatus, 'status') };
     case 'marks':
-      return { closed: false, marks: told(asMarks, 'marks') };
+      return { marks: told(asMarks, 'marks') };
     case 'approvals':
-      return { closed: false, approvals: told(asApprovals, 'approvals') };
+      return { approvals: told(asApprovals, 'approvals') };
     default:
-      return { closed: data.event === 'closed' };
+      return {};
   }
+}
+
+/** Rows with others in their places, and new ones at the end. */
+function changed(
+  rows: readonly IRow[],
+  others: readonly IRow[],
+  gone: readonly string[]
+): readonly IRow[] {
+  const byId = new Map(rows.map(row => [row.id, row]));
+  for (const id of gone) {
+    byId.delete(id);
+  }
+  for (const row of others) {
+    byId.set(row.id, row);
+  }
+  return [...byId.values()];
 }
