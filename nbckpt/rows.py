@@ -53,12 +53,19 @@ class Listing:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._known: dict[str, tuple[Checkpoint, Row]] = {}
+        self._state: object = None
+        self._listed = Listed([], 0)
 
     def list(self, limit: int = MOST) -> Listed:
         """The newest checkpoints of all branches, and how many older ones there are."""
         self._session.refresh()  # its own recordings are among the store's when they are durable
-        with self._session.timeline.lock:  # of one moment: another thread may be at work
-            return self._list(limit)
+        timeline = self._session.timeline
+        with timeline.lock:  # of one moment: another thread may be at work
+            book = book_of(self._session.store, timeline)
+            state = timeline.revision, book.total, self._session.store.generation, limit
+            if state != self._state:
+                self._state, self._listed = state, self._list(limit)
+            return self._listed
 
     def _list(self, limit: int) -> Listed:
         timeline = self._session.timeline
@@ -142,7 +149,13 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOT
     }
 
 
-def status_of(session: Session, *, now: float, busy: Mapping[str, Any] | None = None) -> Row:
+def status_of(
+    session: Session,
+    *,
+    now: float,
+    busy: Mapping[str, Any] | None = None,
+    totals: Mapping[str, float | None] = {},
+) -> Row:
     """Where a session stands.
 
     Parameters
@@ -150,7 +163,9 @@ def status_of(session: Session, *, now: float, busy: Mapping[str, Any] | None = 
     now
         Seconds since the epoch.
     busy
-        What runs: `name`, `began_at`, `done`, `total`.
+        What runs: `name`, `cell_id`, `began_at`, `done`, `total`, `calls`, `cost_usd`.
+    totals
+        Figures of its store (`nbckpt.totals`).
     """
     return {
         "store": str(session.store.path),
@@ -160,6 +175,7 @@ def status_of(session: Session, *, now: float, busy: Mapping[str, Any] | None = 
         "before": session.before,
         "busy": None if busy is None else dict(busy),
         "now": now,
+        **totals,
     }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nbckpt.timeline import Timeline
 
 EVENT = "model_calls"
+_RESTORED = ("restored", "continued")
 
 
 class Spent(NamedTuple):
@@ -103,6 +104,8 @@ class Book:
     ----------
     total
         Of all calls, those of runs that never ended, too.
+    saved_s
+        Seconds that steps which were restored and calls which were replayed would have taken.
     """
 
     def __init__(self) -> None:
@@ -112,6 +115,8 @@ class Book:
         self.total = Spent()
         self._generation = generation
         self._taken = {RECORDING: 0, "event": 0}
+        self.saved_s = 0.0
+        self._restored: list[str] = []
         self._waiting: list[Record] = []
         self._spent: dict[str, Spent] = {}
         self._calls: dict[str, list[Record]] = defaultdict(list)
@@ -128,7 +133,9 @@ class Book:
                     self.total = self.total.of_call(record)
                 elif record.get("event") == EVENT:
                     self.total = self.total.of_event(record)
+                    self.saved_s += record.get("saved_duration_s", 0.0)
                 else:
+                    self._take_restored(record)
                     continue
                 self._waiting.append(record)
         if self._waiting:
@@ -141,6 +148,26 @@ class Book:
     def calls_of(self, checkpoint_id: str) -> Sequence[Record]:
         """The recordings of the run that made a checkpoint, oldest first."""
         return sorted(self._calls.get(checkpoint_id, ()), key=lambda r: float(r["created_at"]))
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What replayed calls had cost, and the calls of steps that were restored."""
+        known = [c for i in self._restored if (c := self.of(i).paid_usd) is not None]
+        return _sum(self.total.saved_usd, sum(known)) if known else self.total.saved_usd
+
+    def so_far(self, session_id: str, since: float) -> Spent:
+        """What the calls of a session have taken whose run has not ended, since a time."""
+        spent = NOTHING
+        for record in self._waiting:
+            is_own = record["kind"] == RECORDING and record["session"] == session_id
+            if is_own and float(record["created_at"]) >= since:
+                spent = spent.of_call(record)
+        return spent
+
+    def _take_restored(self, event: Record) -> None:
+        if event.get("event") in _RESTORED:
+            self.saved_s += max(0.0, event.get("saved_s", 0.0))
+            self._restored.append(event.get("checkpoint", ""))
 
     def _settle(self, timeline: Timeline) -> None:
         made: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)

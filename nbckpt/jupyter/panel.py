@@ -18,6 +18,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
 from nbckpt.rows import details_of, status_of
 from nbckpt.session import Session
+from nbckpt.totals import Totals
 
 if TYPE_CHECKING:
     from nbckpt.moves import Moved
@@ -37,6 +38,7 @@ class Panel:
         self._session = session
         self._shell = shell
         self._cells = cells
+        self._totals = Totals(session)
         self._ops: dict[str, Callable[[Args], Answer]] = {
             "details": self._details,
             "diff": self._diff,
@@ -58,7 +60,8 @@ class Panel:
 
     def status(self, busy: Args | None = None) -> Answer:
         """Where the session stands, now."""
-        return status_of(self._session, now=time.time(), busy=busy)
+        totals = self._totals.now()
+        return status_of(self._session, now=time.time(), busy=busy, totals=totals)
 
     def marks(self) -> Answer:
         """What is told of each cell (`nbckpt.notebook`)."""

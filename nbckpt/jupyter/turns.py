@@ -24,10 +24,21 @@ MOST_OF_LINE = 60
 
 
 class Doing(NamedTuple):
-    """Something that has the namespace; `began_at` in seconds since the epoch."""
+    """Something that has the namespace.
+
+    Attributes
+    ----------
+    what
+        The first line of a cell, or what a job does.
+    began_at
+        Seconds since the epoch.
+    cell_id
+        The front end's id of a cell; None if it tells none.
+    """
 
     what: str
     began_at: float
+    cell_id: str | None = None
 
 
 class _Waiting(NamedTuple):
@@ -103,7 +114,8 @@ class Turns:
             return
         with self._counting:
             self._running += 1
-            self._cell = self._cell or Doing(_first_line(info), time.time())
+            cell_id = getattr(info, "cell_id", None)
+            self._cell = self._cell or Doing(_first_line(info), time.time(), cell_id)
         self._changed()
 
     def _end(self, _: object = None) -> None:

@@ -19,9 +19,12 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.rows import Listed, Listing
+from nbckpt.spending import book_of
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""
+TICK_S = 1.0
+"""While a cell runs, so often it is asked how far it came and what its model calls cost."""
 
 
 class View(Protocol):
@@ -42,7 +45,7 @@ class Views:
         self._pushing = threading.Lock()
         # ipykernel 7.0 to 7.3 send nothing from a thread that has no cell's context.
         self._context = contextvars.copy_context()
-        self._has_failed = False
+        self._has_failed = self._is_ticking = False
         self._throttle = Throttle(self._push)
         self._turns = turns.Turns(
             cells.shell, lambda: self.panel.is_open, self._throttle.ask, running=cells.running
@@ -127,8 +130,18 @@ class Views:
 
     def _show(self) -> None:
         listed, status = self.now()
-        for view in list(self._views):
+        views = list(self._views)
+        for view in views:
             view.show(listed, status)
+        if views and status["busy"] and not self._is_ticking:
+            self._is_ticking = True
+            tick = threading.Timer(TICK_S, self._tick)
+            tick.daemon = True
+            tick.start()
+
+    def _tick(self) -> None:
+        self._is_ticking = False
+        self._throttle.ask()
 
     def _busy(self, listed: Listed) -> dict[str, Any] | None:
         """What runs: its checkpoint's name, or its first line, and how far its loop came."""
@@ -138,15 +151,26 @@ class Views:
         if time.time() - doing.began_at < BRIEF_S:
             self._throttle.ask()  # it may go on for long
             return None
-        busy = {"name": doing.what, "began_at": doing.began_at, "done": None, "total": None}
+        busy: dict[str, Any] = {
+            "name": doing.what,
+            "cell_id": doing.cell_id,
+            "began_at": doing.began_at,
+            **dict.fromkeys(("done", "total", "calls", "cost_usd")),
+        }
         latest = self.cells.latest
         if latest is not None and latest.tree is self.cells.session.running:
-            busy["name"] = latest.request.name
+            busy.update(name=latest.request.name, calls=latest.calls)
+            busy["cost_usd"] = self._cost_since(doing.began_at)
         newest = next((r for r in reversed(listed.rows) if r["state"] == "partial"), None)
         if newest is not None and newest["created_at"] >= doing.began_at:
             done, total = newest["progress"] or (None, None)
             busy.update(name=newest["name"], done=done, total=None if total == -1 else total)
         return busy
+
+    def _cost_since(self, began_at: float) -> float | None:
+        session = self.cells.session
+        book = book_of(session.store, session.timeline)
+        return book.so_far(session.id, began_at).paid_usd
 
 
 _making = threading.Lock()

@@ -1,0 +1,44 @@
+"""What the steps of a store have cost and saved, and what it takes on the disk, in figures."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nbckpt.spending import book_of
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+SIZE_EVERY_S = 5.0
+"""The disk is not asked more often."""
+
+
+class Totals:
+    """Figures of one session's store, asked for again and again."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._size_bytes = 0
+        self._not_before = 0.0
+        self._revision = -1
+
+    def now(self) -> dict[str, float | None]:
+        """`paid_usd`, `saved_usd` (None: no price is known), `saved_s` and `size_bytes`."""
+        book = book_of(self._session.store, self._session.timeline)
+        return {
+            "paid_usd": book.total.paid_usd,
+            "saved_usd": book.saved_usd,
+            "saved_s": round(book.saved_s, 3),
+            "size_bytes": self._size(),
+        }
+
+    def _size(self) -> int:
+        revision = self._session.timeline.revision
+        if revision != self._revision and time.monotonic() >= self._not_before:
+            from nbckpt.storage.pruning import size_of
+
+            self._revision = revision
+            self._size_bytes = size_of(self._session.store.path)
+            self._not_before = time.monotonic() + SIZE_EVERY_S
+        return self._size_bytes
