@@ -144,6 +144,15 @@ class Step:
         """What the code reads and binds; a loop asks after each item."""
         return analysis.names_of_tree(self.tree)
 
+    @property
+    def calls(self) -> int:
+        """Model calls that the running body was given answers of: paid for, or from the store."""
+        place = self._calls
+        if place is None or place.scope is None:
+            return 0
+        answered = place.scope.members()
+        return int(sum(answered.get(what, 0) for what in ("recorded", "replayed", "partial")))
+
     # -- restored ---------------------------------------------------------------------------
 
     def _restore(self) -> bool:
