@@ -49,6 +49,7 @@ class Endpoint(NamedTuple):
 _DONE = re.compile(rb"\ndata: ?\[DONE\]")
 _LAST_LINE = re.compile(rb'"done": ?true')
 _MESSAGE_STOP = re.compile(rb'"type": ?"message_stop"')
+_STOP_REASON = re.compile(rb'"stop_reason": ?"')
 _RESPONSE_END = re.compile(rb'"type": ?"response\.(?:completed|incomplete)"')
 _FINISH_REASON = re.compile(rb'"finishReason": ?"')
 FAILED = re.compile(
@@ -65,7 +66,10 @@ def _kind(name: str, provider: str, path: str, *needs: str, **more: Any) -> Kind
 KINDS = (
     _kind("chat", "openai", "chat/completions", "messages", ends=_DONE),
     _kind("responses", "openai", "responses", "model|prompt", "input|prompt", ends=_RESPONSE_END),
-    _kind("messages", "anthropic", "messages", "model", "messages", ends=_MESSAGE_STOP),
+    _kind(
+        "messages", "anthropic", "messages", "model", "messages",
+        ends=_MESSAGE_STOP, enough=_STOP_REASON,
+    ),
     _kind("count_tokens", "anthropic", "messages/count_tokens", "model", "messages"),
     _kind("embeddings", "openai", "embeddings", "model", "input"),
     _kind("embeddings", "ollama", "api/embed(?:dings)?", "model", "input|prompt"),
@@ -81,7 +85,7 @@ KINDS = (
     _kind("embeddings", "gcp.gemini", r"[^/]+:(?:batchE|e)mbedContents?"),
     _kind("count_tokens", "gcp.gemini", r"[^/]+:countTokens"),
     _kind("images", "gcp.gemini", r"imagen[^/]*:predict"),
-)
+)  # fmt: skip
 
 HOSTS = (
     ("api.openai.com", "openai"),

@@ -209,7 +209,7 @@ def test_a_cut_stream_is_an_error_for_the_caller_and_no_answer(
         options = {"model": "m", "messages": body()["messages"], "stream": True}
         with scope.entered("step"):
             provider.cut(after_chunks=3)
-            with pytest.raises((openai.APIError, httpx2.HTTPError)):
+            with pytest.raises((openai.APIError, httpx.HTTPError, httpx2.HTTPError)):
                 list(client.chat.completions.create(**options))
         with scope.entered("step"):
             whole = list(client.chat.completions.create(**options))
@@ -262,6 +262,26 @@ def test_a_stream_that_never_closes_is_an_answer_at_its_last_event(
         client.stream("POST", url, **asked) as answer,
     ):
         assert first in answer.read().decode()
+
+
+def test_a_stream_that_has_said_all_is_an_answer_when_its_step_ends(
+    provider: Provider, recorded: Session
+) -> None:
+    url = f"{provider.url}/v1/messages"
+    asked = {"model": "m", "max_tokens": 99, "messages": body()["messages"], "stream": True}
+    with httpx.Client() as client:
+        with scope.entered("step"):
+            answer = client.send(client.build_request("POST", url, json=asked), stream=True)
+            pieces, seen = answer.iter_text(), ""
+            while '"stop_reason": "' not in seen:
+                seen += next(pieces)
+            assert states_of(recorded) == []
+        assert states_of(recorded) == ["done"]
+        whole = seen + "".join(pieces)
+        provider.stop()
+
+        with scope.entered("step"):
+            assert client.post(url, json=asked).text == whole
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ What the library tries again is one call to whoever asked: only the last answer 
 from __future__ import annotations
 
 import io
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -175,7 +176,8 @@ def _is_closed(file: Any) -> bool:
 def _answer(module: ModuleType, method: str, url: str, kept: Kept, options: dict[str, Any]) -> Any:
     """What the pool had answered."""
     answer = type("Replayed", (_Replayed, module.HTTPResponse), {})
-    headers = module.HTTPHeaderDict(list(kept.headers))
+    # Version 1 has no such name at its top.
+    headers = import_module(f"{module.__name__}._collections").HTTPHeaderDict(list(kept.headers))
     body: Any = io.BytesIO(b"".join(kept.chunks))
     response = answer(
         body=body,

@@ -1,0 +1,116 @@
+"""openai 2 and litellm, and older HTTP libraries: in environments of their own, for they do not fit
+beside what the tests stand on. What one version recorded is replayed by another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbckpt.testing import Provider
+from tests.llm.beside import Beside, beside
+from tests.running import environment
+
+OPENAI_2 = ("openai<3", "litellm", "mcp")
+OLDER = ("openai<3", "httpx<0.28", "aiohttp<3.10", "urllib3<2")
+
+ASK = """
+import json, os, sys
+import openai
+from nbckpt import current
+from nbckpt.llm import scope
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+
+said = [{"role": "user", "content": "hi"}]
+schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "weather", "parameters": schema}}]
+store = Store.open(os.environ["STORE"])
+session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+client, told = openai.OpenAI(max_retries=0), []
+with scope.entered("step"):
+    chat = client.chat.completions
+    told.append(chat.create(model="m", messages=said).to_dict())
+    told += [chunk.to_dict() for chunk in chat.create(model="m", messages=said, stream=True)]
+    told.append(chat.create(model="m", messages=said, tools=tools).to_dict())
+    told.append(client.responses.create(model="m", input="hi").to_dict())
+    told += [event.to_dict() for event in client.responses.create(model="m", input="hi", stream=True)]
+    told.append(client.embeddings.create(model="m", input=["a", "b"]).to_dict())
+    told.append(client.images.generate(model="gpt-image-1", prompt="a cat").to_dict())
+    told.append(client.audio.speech.create(model="tts-1", voice="alloy", input="hi").content.hex())
+    heard = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"RIFF" * 20))
+    told.append(heard.to_dict())
+session.wait()
+store.close()
+print(openai.__version__.partition(".")[0], file=sys.stderr)
+print(json.dumps(told, sort_keys=True, indent=1))
+"""
+
+
+@pytest.fixture(scope="session")
+def environments(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where environments stay between runs."""
+    cache = getattr(request.config, "cache", None)
+    return tmp_path_factory.mktemp("beside") if cache is None else Path(cache.mkdir("beside"))
+
+
+@pytest.fixture(scope="session")
+def openai_2(environments: Path) -> Beside:
+    return beside(environments, *OPENAI_2)
+
+
+def ask_here(**variables: str) -> str:
+    """What the SDKs of this environment, openai 3 and later, say."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        capture_output=True,
+        text=True,
+        env={**environment(), **variables},
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stderr) >= 3
+    return done.stdout.strip()
+
+
+def test_openai_2_and_litellm_get_the_same_with_the_provider_stopped(openai_2: Beside) -> None:
+    told = openai_2.passes(
+        "tests/llm/test_sdks.py", "tests/llm/litellm_cases.py",
+        "-k", "(openai or litellm) and not langchain",
+    )  # fmt: skip
+
+    assert "skipped" not in told
+    assert int(told.partition(" passed")[0].split()[-1]) >= 40
+
+
+@pytest.mark.parametrize(
+    ("which", "n"),
+    [
+        (["tests/llm/test_urllib3.py", "tests/llm/test_aiohttp.py", "-k", "not _openai"], 20),
+        pytest.param(
+            ["tests/llm/test_sdks.py", "tests/llm/test_replay.py", "-k", "not langchain"], 55,
+            marks=pytest.mark.long,
+        ),
+    ],
+)  # fmt: skip
+def test_older_http_libraries_give_the_same_with_the_provider_stopped(
+    which: list[str], n: int, environments: Path
+) -> None:
+    told = beside(environments, *OLDER).passes(*which)
+
+    assert int(told.partition(" passed")[0].split()[-1]) >= n
+
+
+@pytest.mark.parametrize("first", ["here", "openai 2"])
+def test_what_one_version_recorded_another_replays(
+    first: str, openai_2: Beside, provider: Provider, tmp_path: Path
+) -> None:
+    variables = {**provider.environment(), "STORE": str(tmp_path / "store")}
+    recorded = ask_here(**variables) if first == "here" else openai_2.run(ASK, **variables)
+    assert provider.answered == 9
+    provider.stop()
+
+    again = openai_2.run(ASK, **variables) if first == "here" else ask_here(**variables)
+
+    assert again == recorded
