@@ -43,7 +43,12 @@ export class Questions {
     this._timer ??= setInterval(() => {
       this._tick();
     }, 1000);
-    this._wire.send({ id, op, args });
+    try {
+      this._wire.send({ id, op, args });
+    } catch (error) {
+      this._forget(id);
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+    }
     return answer.then(result => checked(check, result, op));
   }
 

@@ -29,6 +29,7 @@ test('a word is a part of the name or of the note', () => {
 test('a word with a colon asks for one thing', () => {
   assert.deepEqual(ids('var:df'), ['load', 'cell-1']);
   assert.deepEqual(ids('tag:best'), ['train']);
+  assert.deepEqual(ids('#best'), ['train']);
   assert.deepEqual(ids('branch:spare'), ['train']);
   assert.deepEqual(ids('is:failed'), ['broken']);
 });

@@ -214,7 +214,11 @@ export class Connection implements IDisposable {
 
   private _send(message: object): void {
     if (this._asks === null || this._asks.isDisposed) {
-      throw new Error('nbckpt is not loaded in this kernel: %load_ext nbckpt');
+      throw new Error(
+        this._state === 'starting'
+          ? 'the kernel is busy; it can be asked when its cell has ended'
+          : 'nbckpt is not loaded in this kernel: %load_ext nbckpt'
+      );
     }
     this._asks.send(message as Record<string, never>);
   }

@@ -46,13 +46,16 @@ export function listed(rows: readonly IRow[], filter: IFilter, kept: readonly st
   return result;
 }
 
-/** Words are all to be met: `var:df`, `tag:x`, `branch:y`, `is:failed`, else a part of the name. */
+/** Words are all to be met: `var:df`, `#x`, `branch:y`, `is:failed`, else a part of the name. */
 export function parse(query: string): Test[] {
   return query
     .toLowerCase()
     .split(/\s+/)
     .filter(word => word !== '')
     .map(word => {
+      if (word.length > 1 && word.startsWith('#')) {
+        return row => has(row.tags, word.slice(1));
+      }
       const colon = word.indexOf(':');
       const make = colon > 0 ? KINDS.get(word.slice(0, colon)) : undefined;
       return make ? make(word.slice(colon + 1)) : named(word);

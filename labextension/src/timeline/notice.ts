@@ -10,7 +10,8 @@ export class Notice {
 
   constructor(
     private readonly _setDisabled: (disabled: boolean) => void,
-    private readonly _words: IWords
+    private readonly _words: IWords,
+    private readonly _interrupt?: () => Promise<void>
   ) {
     this.node = make('div', 'notice', { role: 'status', 'aria-live': 'polite' });
   }
@@ -91,7 +92,7 @@ export class Notice {
     const waits = busy && this._waits === '' ? waitsFor(busy, this._words) : this._waits;
     const text = waits === '' ? this._words.__('%1 …', this._doing) : `${this._doing}: ${waits}`;
     if (this.node.querySelector('.nbckpt-Timeline-noticeText')?.textContent !== text) {
-      this.tell(text, 'waiting');
+      this.tell(text, 'waiting', busy && this._interrupt ? this._interruptButton() : undefined);
     }
   }
 
@@ -99,6 +100,17 @@ export class Notice {
   wait(text: string): void {
     this._waits = text;
     this.refresh(this._busy);
+  }
+
+  /** Ends the cell, so that what waits for it is done at once. */
+  private _interruptButton(): HTMLElement {
+    const interrupt = button('interrupt', this._words.__('Interrupt it'), () => {
+      interrupt.disabled = true;
+      this._interrupt?.().catch((error: unknown) => {
+        this.tell(error instanceof Error ? error.message : String(error), 'error');
+      });
+    });
+    return interrupt;
   }
 
   private _stopWaiting(): HTMLElement {

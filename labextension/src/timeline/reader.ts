@@ -11,6 +11,8 @@ import type { IWords } from './words';
 
 /** Arrow keys pass over rows; only where they rest is the kernel asked. */
 const REST_MS = 90;
+/** A kernel that answers while a cell runs does so within this time. */
+const SOON_MS = 500;
 /** A loop that runs changes its checkpoint four times a second. */
 const CHANGED_MS = 700;
 /** Details that are remembered, for going to and fro. */
@@ -48,11 +50,19 @@ export class Reader {
       if (moved) {
         this._wait();
       }
-      this._timer = window.setTimeout(
-        () => void this._fetch(rows, mark, turn),
-        moved ? REST_MS : CHANGED_MS
-      );
+      this._timer = window.setTimeout(() => void this._fetch(rows, mark, turn), this._delay(moved));
     }
+  }
+
+  /** A click is answered at once, and so is the first of many keys. */
+  private _delay(moved: boolean): number {
+    if (!moved) {
+      return CHANGED_MS;
+    }
+    const now = Date.now();
+    const isFirst = now - this._moved > 2 * REST_MS;
+    this._moved = now;
+    return isFirst ? 0 : REST_MS;
   }
 
   /** Ask again, whatever is shown. */
@@ -81,7 +91,7 @@ export class Reader {
   refresh(busy: IBusy | null): void {
     this._busy = busy;
     const waiting = this._waiting;
-    if (waiting?.isConnected) {
+    if (waiting?.isConnected && Date.now() - this._moved >= SOON_MS) {
       waiting.textContent = this._waitingText();
     }
   }
@@ -129,8 +139,11 @@ export class Reader {
   }
 
   private _wait(): void {
-    this._waiting = make('p', 'loading', {}, [this._waitingText()]);
+    this._waiting = make('p', 'loading', {}, [this._words.__('reading …')]);
     this._pane.fill(this._waiting);
+    window.setTimeout(() => {
+      this.refresh(this._busy);
+    }, SOON_MS);
   }
 
   private _waitingText(): string {
@@ -142,6 +155,7 @@ export class Reader {
   private _ids = '';
   private _timer = 0;
   private _turn = 0;
+  private _moved = 0;
   private _isInstead = false;
   private _waiting: HTMLElement | null = null;
   private _busy: IBusy | null = null;

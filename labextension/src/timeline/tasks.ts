@@ -89,17 +89,12 @@ export class Tasks {
 
   rerun(): void {
     this._with(row => {
+      if (this._verbs.asksBeforeRerun) {
+        this._rerun(row, { everything: false, fresh: false });
+        return;
+      }
       const submit = (options: { everything: boolean; fresh: boolean }): void => {
-        const what = this._words.__('Rerun from %1', row.name);
-        void this._perform(what, () => this._verbs.rerun(row.id, options)).then(written => {
-          if (written) {
-            this._around.showInstead(
-              cellsOf(written, this._words, id => {
-                this._around.reveal(id);
-              })
-            );
-          }
-        });
+        this._rerun(row, options);
       };
       this._parts.pane.open(rerunForm(row.name, this._words, submit, this.cancel));
     });
@@ -147,6 +142,20 @@ export class Tasks {
     this._around.focusList();
   };
 
+  private _rerun(row: IRow, options: { everything: boolean; fresh: boolean }): void {
+    const what = this._words.__('Rerun from %1', row.name);
+    void this._perform(what, () => this._verbs.rerun(row.id, options)).then(written => {
+      // The notebook's own cells tell what became of them themselves.
+      if (written && !this._verbs.asksBeforeRerun) {
+        this._around.showInstead(
+          cellsOf(written, this._words, id => {
+            this._around.reveal(id);
+          })
+        );
+      }
+    });
+  }
+
   private _with(task: (row: IRow) => void): void {
     const row = this._around.subject();
     if (row) {
@@ -173,6 +182,9 @@ export class Tasks {
     const back = button('goBack', this._words.__('Go back'), () => {
       void this._perform(this._words.__('Go back'), () => this._verbs.rewind('-'));
     });
-    this._parts.notice.tell(written.error ?? written.text, written.error ? 'error' : 'done', back);
+    const text = written.error ?? written.text;
+    if (text !== '') {
+      this._parts.notice.tell(text, written.error ? 'error' : 'done', back);
+    }
   }
 }

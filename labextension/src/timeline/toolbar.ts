@@ -3,7 +3,7 @@
 import type { IBusy, IStatus } from '../records';
 import { make } from './dom';
 import type { IFilter } from './filter';
-import { duration } from './format';
+import { duration, money } from './format';
 import type { IWords } from './words';
 
 /** Filter and state. */
@@ -20,7 +20,7 @@ export class Toolbar {
       name: 'filter',
       placeholder: _words.__('Filter'),
       'aria-label': _words.__('Filter checkpoints'),
-      title: _words.__('A part of the name, or var:df, tag:x, branch:y, is:failed'),
+      title: _words.__('A part of the name, or var:df, #tag, branch:x, is:failed'),
       autocomplete: 'off',
       spellcheck: 'false'
     });
@@ -99,8 +99,15 @@ export class Toolbar {
       make('span', 'busyTime', {}, [time]),
       ...(done === null
         ? []
-        : [...(total === null ? [] : [bar]), make('span', 'busyCount', {}, [progress])])
+        : [...(total === null ? [] : [bar]), make('span', 'busyCount', {}, [progress])]),
+      ...(busy.calls > 0 ? [this._paid(busy)] : [])
     );
+  }
+
+  private _paid({ calls, cost_usd }: IBusy): HTMLElement {
+    const count = this._words._n('%1 model call', '%1 model calls', calls);
+    const text = cost_usd === null ? count : money(cost_usd);
+    return make('span', 'busyCost', { title: this._words.__('%1 so far', count) }, [text]);
   }
 
   focusFilter(): void {

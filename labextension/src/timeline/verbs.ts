@@ -16,4 +16,8 @@ export interface IVerbs {
   tag(ref: string, tag: string): Promise<IWritten>;
   untag(ref: string, tag: string): Promise<IWritten>;
   note(ref: string, note: string): Promise<IWritten>;
+  /** End the cell that a verb waits for, where the host can. */
+  interrupt?(): Promise<void>;
+  /** Whether `rerun` asks by itself, in a form that knows more, what is to be run. */
+  readonly asksBeforeRerun?: boolean;
 }

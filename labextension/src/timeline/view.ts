@@ -38,7 +38,11 @@ export class TimelineView {
       },
       _words
     );
-    this._notice = new Notice(disabled => this._disable(disabled), _words);
+    this._notice = new Notice(
+      disabled => this._disable(disabled),
+      _words,
+      verbs.interrupt && (() => verbs.interrupt?.() ?? Promise.resolve())
+    );
     this._pane = new Pane(
       {
         verb: verb => (verb === 'compare' ? this._compare() : this._tasks.do(verb)),
@@ -101,6 +105,26 @@ export class TimelineView {
     this._reselect();
     this._notice.refresh(status.busy);
     this._reader.refresh(status.busy);
+  }
+
+  /** The checkpoint that is selected, null where none or two are. */
+  get selected(): IRow | null {
+    return this._subject.length === 1 ? (this._subject[0] ?? null) : null;
+  }
+
+  /** Select a checkpoint, now or as soon as it is listed. */
+  reveal(id: string): void {
+    this._reveal(id);
+  }
+
+  /** Do what a button or a key does, with the checkpoint that is selected. */
+  do(verb: Verb): void {
+    this._key(verb);
+  }
+
+  /** Give the list the keys. */
+  focus(): void {
+    this._list.node.focus();
   }
 
   /** Say something below the list. */

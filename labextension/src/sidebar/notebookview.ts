@@ -1,0 +1,178 @@
+/** The part of the panel that belongs to one notebook: its timeline, or why there is none. */
+
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+import { make } from '../timeline/dom';
+import type { IWords } from '../timeline/words';
+import { TimelineView } from '../timeline/view';
+import type { Cache, IKept } from './cache';
+import type { ILinked } from './links';
+import { type IPlight, type Remedy, stateNode } from './states';
+import { type IPageVerbs, NotebookVerbs } from './verbs';
+
+/** What all notebooks' views share. */
+export interface IShared {
+  words: IWords;
+  cache: Cache;
+  page: IPageVerbs | null;
+  /** Do what a button says that concerns the application. */
+  act(remedy: Remedy, linked: ILinked): void;
+}
+
+/** Draws into `node`, whenever it is asked to; selection and scroll position stay with it. */
+export class NotebookView implements IDisposable {
+  readonly node = make('div', 'sideNotebook');
+
+  /**
+   * @param _changed - called when there is something else to draw
+   */
+  constructor(
+    readonly linked: ILinked,
+    private readonly _shared: IShared,
+    private readonly _changed: () => void
+  ) {
+    const { link } = linked;
+    link.changed.connect((_, change) => {
+      if (change !== 'marks' && change !== 'approvals') {
+        this._heard();
+      }
+    }, this);
+    link.context.propertyChanged.connect((_, property) => {
+      if (property === 'path') {
+        _shared.cache.rename(this._path, link.context.path);
+        this._path = link.context.path;
+      }
+    }, this);
+    this._path = link.context.path;
+    this._verbs = new NotebookVerbs(linked, _shared.page);
+    void _shared.cache.of(this._path).then(kept => {
+      this._kept = kept;
+      _changed();
+    });
+  }
+
+  /** The timeline, where there is one. */
+  get timeline(): TimelineView | null {
+    return this._timeline;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Draw what is known now. */
+  draw(): void {
+    const { link } = this.linked;
+    const { news, state } = link;
+    if (news !== null && (state === 'ready' || state === 'loading')) {
+      this._list();
+      this._timeline?.show(news.rows, news.status, news.older);
+      return;
+    }
+    const kept = this._wasReady ? null : this._kept;
+    if (kept && (state === 'starting' || state === 'loading')) {
+      this._list(this._stale(kept));
+      this._timeline?.show(kept.rows, kept.status, kept.older);
+      return;
+    }
+    this._say({
+      kind: state === 'ready' ? 'loading' : state,
+      problem: link.problem,
+      isDoing: this._isDoing,
+      refused: this._refused
+    });
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    Signal.clearData(this);
+    this._timeline?.dispose();
+    this.node.remove();
+  }
+
+  private _heard(): void {
+    const { news, state } = this.linked.link;
+    if (state === 'ready' && news !== null) {
+      this._wasReady = true;
+      this._refused = '';
+      this._shared.cache.keep(this._path, news);
+    }
+    this._changed();
+  }
+
+  /** Show the timeline, below `banner`. */
+  private _list(banner: HTMLElement | null = null): void {
+    if (!this._timeline) {
+      this._host = make('div', 'sideHost');
+      this._timeline = new TimelineView(this._host, this._verbs, this._shared.words);
+    }
+    const wanted = [banner, this._host].filter(each => each !== null);
+    // To put in again what is there would cost it its scroll position and the focus.
+    if (banner !== null || this.node.firstChild !== this._host) {
+      this.node.replaceChildren(...wanted);
+    }
+    this._said = '';
+  }
+
+  private _say(plight: IPlight): void {
+    const mark = JSON.stringify(plight);
+    if (mark !== this._said) {
+      this._said = mark;
+      const act = (remedy: Remedy): void => {
+        this._act(remedy);
+      };
+      this.node.replaceChildren(stateNode(plight, this._shared.words, act));
+    }
+  }
+
+  /** Above a list that is not of now. */
+  private _stale(kept: IKept): HTMLElement {
+    const { words } = this._shared;
+    const time = new Date(kept.at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    const text = words.__('The kernel is busy: this is the list of %1.', time);
+    const interrupt = make('button', 'interrupt', { type: 'button' }, [words.__('Interrupt it')]);
+    interrupt.addEventListener('click', () => {
+      this._act('interrupt');
+    });
+    return make('div', 'sideBanner', { role: 'status' }, [make('span', '', {}, [text]), interrupt]);
+  }
+
+  private _act(remedy: Remedy): void {
+    const { link } = this.linked;
+    if (remedy === 'enable') {
+      void this._do(() => link.load());
+    } else if (remedy === 'interrupt') {
+      void this._do(() => link.interrupt());
+    } else {
+      this._shared.act(remedy, this.linked);
+    }
+  }
+
+  private async _do(act: () => Promise<void>): Promise<void> {
+    this._isDoing = true;
+    this._refused = '';
+    this._changed();
+    try {
+      await act();
+    } catch (error) {
+      this._refused = error instanceof Error ? error.message : String(error);
+    } finally {
+      this._isDoing = false;
+      this._changed();
+    }
+  }
+
+  private readonly _verbs: NotebookVerbs;
+  private _timeline: TimelineView | null = null;
+  private _host: HTMLElement | null = null;
+  private _path: string;
+  private _kept: IKept | null = null;
+  private _wasReady = false;
+  private _isDoing = false;
+  private _refused = '';
+  private _said = '';
+  private _isDisposed = false;
+}

@@ -1,0 +1,172 @@
+/** The side panel: the timeline of the notebook that the user works in. */
+
+import type { CommandRegistry } from '@lumino/commands';
+import type { Message } from '@lumino/messaging';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import type { IRow } from '../records';
+import { make } from '../timeline/dom';
+import type { Verb } from '../timeline/keys';
+import type { IWords } from '../timeline/words';
+import type { Cache } from './cache';
+import type { KernelLink } from './link';
+import type { ILinked, Links } from './links';
+import { NotebookView } from './notebookview';
+import { type IPlight, type Remedy, stateNode } from './states';
+import type { IPageVerbs } from './verbs';
+
+/** What the panel is made of. */
+export interface IParts {
+  links: Links;
+  words: IWords;
+  cache: Cache;
+  commands: CommandRegistry;
+  /** What goes back and runs again in the page; without it, the kernel alone does. */
+  page: IPageVerbs | null;
+}
+
+/** A checkpoint of a notebook. */
+export interface IChosen extends ILinked {
+  row: IRow;
+}
+
+/** The application's own commands that help out of a plight. */
+const COMMANDS: Readonly<Partial<Record<Remedy, string>>> = {
+  open: 'notebook:create-new',
+  'choose-kernel': 'notebook:change-kernel',
+  restart: 'notebook:restart-kernel'
+};
+
+/** Follows the current notebook, and keeps for each what the user had selected there. */
+export class CheckpointsPanel extends Widget {
+  /** Above the timeline: where what wants an answer from the user is put. */
+  readonly attention = make('div', 'attention');
+
+  constructor(private readonly _parts: IParts) {
+    super();
+    const { links, words } = _parts;
+    this.addClass('nbckpt-Panel');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', words.__('Checkpoints'));
+    this._name = make('h2', 'sideName');
+    this._body = make('div', 'sheet');
+    this.node.append(make('header', 'sideHead', {}, [this._name]), this.attention, this._body);
+    links.currentChanged.connect(() => {
+      this.update();
+    }, this);
+    this.update();
+  }
+
+  /** The checkpoint that is selected, null where none or two are. */
+  get chosen(): IChosen | null {
+    const shown = this._shown;
+    const row = shown?.timeline?.selected ?? null;
+    return shown && row ? { ...shown.linked, row } : null;
+  }
+
+  /** Select a checkpoint of the current notebook. */
+  reveal(id: string): void {
+    this._follow();
+    this._shown?.draw();
+    this._shown?.timeline?.reveal(id);
+  }
+
+  /** Do with the selected checkpoint what a key does in the list. */
+  do(verb: Verb): void {
+    this._shown?.timeline?.do(verb);
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    Signal.clearData(this);
+    for (const view of this._views.values()) {
+      view.dispose();
+    }
+    this._views.clear();
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.update();
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    const target = this.node.querySelector<HTMLElement>('[role=listbox], .jp-mod-accept');
+    target?.focus();
+  }
+
+  /** What comes in one message is drawn at once, and nothing is drawn that nobody sees. */
+  protected override onUpdateRequest(message: Message): void {
+    super.onUpdateRequest(message);
+    if (this.isVisible) {
+      this._follow();
+      this._shown?.draw();
+    }
+  }
+
+  private _follow(): void {
+    const linked = this._parts.links.current;
+    if (linked === null) {
+      this._shown = null;
+      this._name.textContent = '';
+      this._say({ kind: 'no-notebook' });
+      return;
+    }
+    const { label } = linked.panel.title;
+    this._name.textContent = label;
+    this._name.title = linked.link.context.path;
+    const view = this._viewOf(linked);
+    if (view !== this._shown || view.node.parentNode !== this._body) {
+      this._shown = view;
+      this._body.replaceChildren(view.node);
+    }
+  }
+
+  private _viewOf(linked: ILinked): NotebookView {
+    const known = this._views.get(linked.link);
+    if (known) {
+      return known;
+    }
+    const { words, cache, page } = this._parts;
+    const act = (remedy: Remedy): void => {
+      this._act(remedy);
+    };
+    const view = new NotebookView(linked, { words, cache, page, act }, () => {
+      if (this._shown === view) {
+        this.update();
+      }
+    });
+    this._views.set(linked.link, view);
+    linked.link.context.disposed.connect(() => {
+      this._views.delete(linked.link);
+      view.dispose();
+    }, this);
+    linked.panel.title.changed.connect(() => {
+      this.update();
+    }, this);
+    return view;
+  }
+
+  private _act(remedy: Remedy): void {
+    const command = COMMANDS[remedy];
+    if (command !== undefined) {
+      void this._parts.commands.execute(command);
+    }
+  }
+
+  private _say(plight: IPlight): void {
+    const act = (remedy: Remedy): void => {
+      this._act(remedy);
+    };
+    this._body.replaceChildren(stateNode(plight, this._parts.words, act));
+  }
+
+  private readonly _name: HTMLElement;
+  private readonly _body: HTMLElement;
+  private readonly _views = new Map<KernelLink, NotebookView>();
+  private _shown: NotebookView | null = null;
+}

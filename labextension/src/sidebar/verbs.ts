@@ -1,0 +1,81 @@
+/** What the view in the side panel asks for, and who does it: the kernel, or the page's cells. */
+
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import { asDetails, asDifference } from '../checks';
+import type { IDetails, IDifference, IWritten } from '../records';
+import type { IVerbs } from '../timeline/verbs';
+import type { KernelLink } from './link';
+import type { ILinked } from './links';
+
+/** What concerns the notebook's cells, too. */
+export interface IPageVerbs {
+  /** Rewind, and take the cells back as well if the user wants that. */
+  rewind(panel: NotebookPanel, link: KernelLink, ref: string): Promise<IWritten>;
+  /** Run the notebook's own cells again, after having told which. */
+  rerun(
+    panel: NotebookPanel,
+    link: KernelLink,
+    ref: string,
+    options: { everything: boolean }
+  ): Promise<IWritten>;
+}
+
+/** The verbs for one notebook. */
+export class NotebookVerbs implements IVerbs {
+  readonly asksBeforeRerun: boolean;
+
+  constructor(
+    private readonly _linked: ILinked,
+    private readonly _page: IPageVerbs | null
+  ) {
+    this.asksBeforeRerun = _page !== null;
+  }
+
+  details(ref: string): Promise<IDetails> {
+    return this._linked.link.ask('details', { ref }, asDetails);
+  }
+
+  diff(a: string, b: string): Promise<IDifference> {
+    return this._linked.link.ask('diff', { a, b }, asDifference);
+  }
+
+  rewind(ref: string): Promise<IWritten> {
+    const { panel, link } = this._linked;
+    return this._page ? this._page.rewind(panel, link, ref) : link.write('rewind', { ref });
+  }
+
+  fork(
+    ref: string,
+    branch: string | null,
+    values: Readonly<Record<string, string>>
+  ): Promise<IWritten> {
+    return this._linked.link.write('fork', { ref, branch, values });
+  }
+
+  rerun(ref: string, options: { everything: boolean; fresh: boolean }): Promise<IWritten> {
+    const { panel, link } = this._linked;
+    return this._page
+      ? this._page.rerun(panel, link, ref, options)
+      : link.write('rerun', { ref, ...options });
+  }
+
+  switch(branch: string): Promise<IWritten> {
+    return this._linked.link.write('switch', { branch });
+  }
+
+  tag(ref: string, tag: string): Promise<IWritten> {
+    return this._linked.link.write('tag', { ref, tag });
+  }
+
+  untag(ref: string, tag: string): Promise<IWritten> {
+    return this._linked.link.write('untag', { ref, tag });
+  }
+
+  note(ref: string, note: string): Promise<IWritten> {
+    return this._linked.link.write('note', { ref, note });
+  }
+
+  interrupt(): Promise<void> {
+    return this._linked.link.interrupt();
+  }
+}
