@@ -18,6 +18,7 @@ from nbckpt.owners import Owners
 from nbckpt.places import Checkpoints, Places
 
 MICROSECOND = 1e-6
+_KINDS = frozenset(("checkpoint", "head", "drop", "tag", "note", "prune", "refused", "written"))
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _Folding = TypeVar("_Folding", bound="Folding")
@@ -86,6 +87,13 @@ class Folding:
             self.apply(record)
         for i, why in whys.items():
             self._places.refuse(i, why)
+
+    @alone
+    def apply_all(self, records: Iterable[Record]) -> None:
+        """Take in many records."""
+        for record in records:
+            if record.get("kind") in _KINDS:
+                self.apply(record)
 
     @alone
     def apply(self, record: Record) -> None:

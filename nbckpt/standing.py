@@ -80,8 +80,7 @@ class Standing:
             self._generation = self.store.generation
             self._fold_anew()
         else:
-            for record in records:
-                self.timeline.apply(record)
+            self.timeline.apply_all(records)
         self.writing.settle()
         if is_pruned:
             return "pruned"
@@ -92,8 +91,7 @@ class Standing:
         places = ("position", "before", "origin")
         lines = {place: self.timeline.line(getattr(self, place)) for place in places}
         self.timeline.clear(but=self.writing.unfinished)
-        for record in self.store.all_records():
-            self.timeline.apply(record)
+        self.timeline.apply_all(self.store.all_records())
         kept = self.timeline.checkpoints
         for place, line in lines.items():
             setattr(self, place, next((i for i in line if i in kept), None))

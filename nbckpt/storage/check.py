@@ -18,10 +18,11 @@ from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage.blobs import Part, decode_root, names_in
-from nbckpt.storage.counting import BATCH, TABLE, blobs_named, counting
+from nbckpt.storage.counting import TABLE, blobs_named, counting
 from nbckpt.storage.disk import digest_of_file, read_at
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import HEADER, SUFFIX, Frame, Name, Place, find_frames, open_pack
 

@@ -14,7 +14,6 @@ from nbckpt.storage.journal import PRUNE
 
 CHECKPOINT = "checkpoint"
 TABLE = "table"
-BATCH = "batch"
 
 
 def pruned_in(records: Iterable[Record]) -> set[str]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.model import Record
@@ -15,6 +16,7 @@ from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 TICK_NS = 2_000_000_000
 """Some file systems keep the time of a change no more exactly."""
 
+_time = itemgetter(0)
 TRIES = 10
 """More prunes than these do not come while journals are read."""
 
@@ -86,10 +88,11 @@ class Journals:
                     break
                 self._listed_as_of = 0  # a prune took what was listed, and left one that was not
         gone = self.replaced
-        kept = [entries for name, entries in found.items() if entries and name not in gone]
+        kept = [found[name] for name in sorted(found) if name not in gone]
         if len(kept) == 1:
             return kept[0]
-        return sorted(chain.from_iterable(kept), key=lambda entry: entry[:3])
+        # The order is stable: of one time by the names of journals, of one journal as written.
+        return sorted(chain.from_iterable(kept), key=_time)
 
     def _read_once(self, limits: Mapping[str, int], found: dict[str, list[Entry]]) -> bool:
         """Read on in each journal that is listed; whether one was listed and is not there."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from nbckpt.errors import FormatError
+from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.packs import (
     NO_FRAME,
     SUFFIX,
@@ -20,9 +22,10 @@ from nbckpt.storage.packs import (
     Frame,
     Name,
     Place,
+    RawFrame,
     find_frames,
     open_pack,
-    read_frame,
+    raw_frame,
 )
 
 
@@ -43,16 +46,16 @@ class Index:
         self._folder = folder
         self._lock = threading.RLock()
         self._unread: list[Batch] = []
-        self._known: dict[Name, Place] = {}
+        self._known: dict[Name, Place | Entries] = {}
         self._found: dict[Name, Place] = {}
         self._frames: dict[str, set[int]] = {}
         self._searched: dict[str, tuple[int, int]] = {}  # size then, where to go on
         self._pruned: set[str] = set()
 
-    def expect(self, batch: Batch) -> None:
-        """Note a batch that a journal names."""
+    def expect(self, batches: Iterable[Batch]) -> None:
+        """Note batches that journals name."""
         with self._lock:
-            self._unread.append(batch)
+            self._unread += batches
 
     def add(self, pack: str, frame: Frame) -> None:
         """Note a frame of this session's own, durable now."""
@@ -62,10 +65,25 @@ class Index:
 
     def find(self, name: Name) -> Place | None:
         """The durable place of a chunk."""
-        if self._unread:
+        known = self._known.get(name)
+        if known is None and self._unread:
             with self._lock:
                 self._read_frames()
-        return self._known.get(name)
+            known = self._known.get(name)
+        return known.place(name) if isinstance(known, Entries) else known
+
+    def look_at(self, batch: Batch) -> None:
+        """Know the chunks of one batch, before all others are read."""
+        with self._lock:
+            if not self._unread or batch.frame in self._frames.get(batch.pack, ()):
+                return
+            with suppress(OSError, FormatError):
+                fd = open_pack(self._folder, batch.pack)
+                try:
+                    # Not among the frames that were followed: those before it are still to come.
+                    self._take(batch.pack, raw_frame(Window(fd).read, batch.frame))
+                finally:
+                    os.close(fd)
 
     def search(self, name: Name) -> Place | None:
         """The place of a chunk, searching packs where no journal leads."""
@@ -112,22 +130,29 @@ class Index:
                 self.damages.append(f"pack {pack}: {error}")
             return
         try:
+            window = Window(fd)
             for offset in offsets:
-                self._follow(fd, pack, offset)
+                self._follow(window, pack, offset)
         finally:
             os.close(fd)
 
-    def _follow(self, fd: int, pack: str, offset: int) -> None:
+    def _follow(self, window: Window, pack: str, offset: int) -> None:
         """Take in a frame and those before it that no journal named."""
         seen = self._frames.setdefault(pack, set())
         while offset != NO_FRAME and offset not in seen:
             seen.add(offset)
-            frame = read_frame(fd, pack, offset)
+            frame = raw_frame(window.read, offset)
             if frame is None:
                 self.damages.append(f"pack {pack}: its index at offset {offset} is damaged")
                 return
-            self._known.update(frame.chunks)
+            self._take(pack, frame)
             offset = frame.previous
+
+    def _take(self, pack: str, frame: RawFrame | None) -> None:
+        if frame is not None:
+            known, entries = self._known, Entries(pack, frame.entries)
+            for (name,) in entries.names():
+                known[name] = entries
 
     def _search(self, pack: str) -> None:
         try:

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from nbckpt.model import Record
 from nbckpt.storage.disk import create, is_locked, sync_data, sync_folder, write_at
-from nbckpt.storage.lines import open_line, read_text, seal_line, serial_of
+from nbckpt.storage.lines import MembersAt, Unread, open_line, read_text, seal_line, serial_of
+from nbckpt.storage.packs import Batch
+from nbckpt.storage.shelves import Shelf
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
+PIECE = 4 << 20
+SHELVED_BYTES = 1 << 20
+"""Of a journal that is larger, the lines of recordings are not kept in memory."""
 WRITER = "writer"
 PRUNE = "prune"
+BATCH = "batch"
+_TIMELESS = (PRUNE, BATCH)
+_CREATED = ("checkpoint", "recording")
 
 
 class Journal:
@@ -130,9 +138,10 @@ def when(record: Record) -> float:
 
     A `prune` comes before all others: it says what of them counts.
     """
-    if record.get("kind") == PRUNE:
+    kind = record.get("kind")
+    if kind in _TIMELESS:
         return 0.0
-    at = record.get("created_at" if record.get("kind") == "checkpoint" else "at")
+    at = record.get("created_at" if kind in _CREATED else "at")
     if at is None:
         at = record.get("created_at")
     return float(at) if isinstance(at, int | float) else 0.0
@@ -154,6 +163,7 @@ class Follower:
         self.damages: list[str] = []
         self._offset = 0
         self._line = 0
+        self._again: MembersAt | None = None
         self.serial = 0
         self._at = 0.0
 
@@ -165,36 +175,47 @@ class Follower:
         limit
             Read no further than this many bytes from the start of the file.
         """
-        entries = []
+        entries, batch = [], None
         name, latest, serial = self.path.stem, self._at, self.serial
-        for line in self._lines(limit):
-            self._line += 1
-            text = open_line(line)
-            record = None if text is None else read_text(text)
-            if text is None or record is None:
-                self._damaged("is damaged; what it recorded is lost")
-                serial += 1
-                continue
-            if not text.endswith(b',"n":%d' % serial):
-                serial = self._jump(text, serial)
-            at = when(record)
-            latest = max(at, latest)  # a clock set back must not reorder a journal
-            entries.append(Entry(latest, name, serial, record))
-            serial += 1
-        self._at, self.serial = latest, serial
-        return entries
-
-    def _lines(self, limit: int | None) -> list[bytes]:
         with self.path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             end = size if limit is None else min(size, limit)
-            if end <= self._offset:
-                return []
-            file.seek(self._offset)
-            data = file.read(end - self._offset)
-        whole = data.rfind(b"\n") + 1
-        self._offset += whole
-        return data[:whole].split(b"\n")[:-1]
+            if end > SHELVED_BYTES and self._again is None:
+                self._again = Shelf(self.path, file.fileno()).members_at
+            again = self._again
+            for offset, line in self._lines(file, end):
+                self._line += 1
+                text = open_line(line)
+                record = None if text is None else read_text(text, again, offset)
+                if text is None or record is None:
+                    self._damaged("is damaged; what it recorded is lost")
+                    serial += 1
+                    continue
+                if not text.endswith(b',"n":%d' % serial):
+                    serial = self._jump(text, serial)
+                if record["kind"] == BATCH:
+                    batch = Batch(record["pack"], record["frame"])
+                elif isinstance(record, Unread):
+                    record.near = batch
+                at = when(record)
+                if at > latest:  # a clock set back must not reorder a journal
+                    latest = at
+                entries.append(Entry(latest, name, serial, record))
+                serial += 1
+        self._at, self.serial = latest, serial
+        return entries
+
+    def _lines(self, file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
+        """Each whole line that was not read before, without its end, and where it begins."""
+        at = self._offset
+        file.seek(at)
+        rest = b""
+        while (missing := end - at - len(rest)) > 0 and (data := file.read(min(missing, PIECE))):
+            *whole, rest = (rest + data).split(b"\n")
+            for line in whole:
+                yield at, line
+                at += len(line) + 1
+            self._offset = at
 
     def _jump(self, text: bytes, expected: int) -> int:
         """The serial number of a line that does not follow the last one."""

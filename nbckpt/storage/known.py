@@ -8,10 +8,10 @@ from pathlib import Path
 
 from nbckpt.digests import Digest
 from nbckpt.model import Record
-from nbckpt.storage.counting import BATCH, CHECKPOINT, TABLE
+from nbckpt.storage.counting import CHECKPOINT, TABLE
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import PRUNE, Entry
+from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.storage.packs import Batch, Name
 from nbckpt.storage.writer import Writer
 
@@ -115,15 +115,18 @@ class Known:
 
     def _take(self, entries: Iterable[Entry]) -> None:
         self._index.excuse(self._journals.gone("condemned"))
+        batches, by_kind = [], self._by_kind
         for entry in entries:
             record = entry.record
-            if record["kind"] == BATCH:
-                self._index.expect(Batch(record["pack"], record["frame"]))
+            kind = record["kind"]
+            if kind == BATCH:
+                batches.append(Batch(record["pack"], record["frame"]))
                 continue
-            if record["kind"] == TABLE:
+            if kind == TABLE:
                 self.tables[record["value"]] = record
-            self._by_kind.setdefault(record["kind"], []).append(record)
+            by_kind.setdefault(kind, []).append(record)
             self._all.append(record)
+        self._index.expect(batches)
 
     def _show(self, entries: Iterable[Entry]) -> None:
         """Have these given to who follows; of what a prune has left, only what places."""

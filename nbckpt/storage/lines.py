@@ -2,32 +2,43 @@
 
 Every line is verified when it is read. What of a checkpoint says where it stands in the history is
 decoded then too, and what of a recording says which call it answers; the rest, which is most of it,
-when somebody asks.
+when somebody asks. The lines of many recordings are not even kept: they are read again.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping
+from sys import intern
+from typing import Any, TypeAlias
 
 from blake3 import blake3
 
 from nbckpt import calls
 from nbckpt.model import PLACING, Record
+from nbckpt.storage.packs import Batch
 
 SUM_BYTES = 8
 SUM_DIGITS = 2 * SUM_BYTES
 TAIL = len(',"sum":""}') + SUM_DIGITS
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
-_RECORDING = b'{"kind":"recording",'
-_REST_OF_RECORDING = b',"session":'
+_RECORDING = re.compile(
+    rb'\{"kind":"recording","created_at":([0-9.e+]+),"id":"([0-9a-f]+)","step":"((?:[^"\\]|\\.)*)",'
+    rb'"request":"([0-9a-f]+)","occurrence":([0-9]+),"state":"([a-z]+)",'
+    rb'"position":(?:null|"([^"\\]+)"),"session":"([^"\\]*)",'
+)
+_BATCH = re.compile(rb'\{"kind":"batch","pack":"([^"\\]+)","frame":([0-9]+),"n":[0-9]+\Z')
 _EVENT = re.compile(rb'\{"kind":"event","event":"[^"\\]*","at":([0-9]+\.[0-9]+),')
 _SETTLED = frozenset(PLACING)
-_SETTLED_OF_RECORDING = frozenset(("kind", *calls.PLACING))
+# It has no `at`, by which other records are ordered.
+_SETTLED_OF_RECORDING = frozenset(("kind", "session", "at", *calls.PLACING))
 _SERIAL = re.compile(rb',"n":([0-9]+)\Z')
+
+
+MembersAt: TypeAlias = Callable[[int], dict[str, Any]]
+"""All members of the record whose line begins at an offset of its journal."""
 
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _decode = json.JSONDecoder().raw_decode
@@ -47,33 +58,68 @@ def encode(record: Record) -> str:
 def seal_line(body: str, serial: int) -> bytes:
     """The line of an encoded record: its text, its serial number, its checksum, a newline."""
     text = f'{body},"n":{serial}'.encode()
-    return b'%b,"sum":"%b"}\n' % (text, _sum(text))
+    return b'%b,"sum":"%b"}\n' % (text, blake3(text).hexdigest(SUM_BYTES).encode())
 
 
 def open_line(line: bytes) -> bytes | None:
     """The text of a line up to its checksum; None if they do not agree."""
     text = line[:-TAIL]
-    return text if line.endswith(b',"sum":"%b"}' % _sum(text)) else None
+    digits = blake3(text).hexdigest(SUM_BYTES).encode()  # once for each line of each journal
+    return text if line[-TAIL:] == b',"sum":"%b"}' % digits else None
 
 
-def read_text(text: bytes) -> Record | None:
-    """The record of a line's text, without its serial number; None if it is none."""
+def read_text(text: bytes, again: MembersAt | None = None, offset: int = 0) -> Record | None:
+    """The record of a line's text, without its serial number; None if it is none.
+
+    Parameters
+    ----------
+    again
+        Reads the line again: of a recording, no more than what places it is kept then.
+    offset
+        Where the line begins.
+    """
     try:
         if text.startswith(_CHECKPOINT) and (cut := text.find(_REST)) > 0:
-            placing = _members(text[:cut])
+            placing = members_of(text[:cut])
             # Where the state stands before the cell, so does all that places a checkpoint; older
             # writers put it behind.
             if "state" in placing:
                 return Unread(text, placing, _SETTLED)
-        elif text.startswith(_RECORDING) and (cut := text.find(_REST_OF_RECORDING)) > 0:
-            placing = _members(text[:cut])
-            if all(name in placing for name in calls.PLACING):
-                return Unread(text, placing, _SETTLED_OF_RECORDING)
+        elif batch := _BATCH.match(text):
+            return {"kind": "batch", "pack": intern(batch[1].decode()), "frame": int(batch[2])}
+        elif recording := _RECORDING.match(text):
+            placing = _placing(*recording.groups())
+            return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
         elif event := _EVENT.match(text):
             return Unread(text, {"kind": "event", "at": float(event[1])})
-        return _members(text)
+        return members_of(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _placing(
+    created_at: bytes,
+    recording_id: bytes,
+    step: bytes,
+    request: bytes,
+    occurrence: bytes,
+    state: bytes,
+    position: bytes | None,
+    session: bytes,
+) -> dict[str, Any]:
+    """What of a recording says which call it answers, and in which session."""
+    name = step.decode() if b"\\" not in step else json.loads(b'"%b"' % step)
+    return {
+        "kind": calls.RECORDING,
+        "created_at": float(created_at),
+        "id": recording_id.decode(),
+        "step": intern(name),
+        "request": request.decode(),
+        "occurrence": int(occurrence),
+        "state": intern(state.decode()),
+        "position": None if position is None else intern(position.decode()),
+        "session": intern(session.decode()),
+    }
 
 
 def serial_of(text: bytes) -> int | None:
@@ -87,20 +133,35 @@ class Unread(Mapping[str, Any]):
 
     Parameters
     ----------
+    text
+        Of its line, or what reads it again: then no more members are kept, ever.
     members
         Those that are decoded.
     settled
         Names that are among these, or are not in the record.
+    offset
+        Of its line.
+
+    Attributes
+    ----------
+    near
+        The batch that its journal named last before it: what it needs most likely lies there.
     """
 
-    __slots__ = ("_members", "_settled", "_text")
+    __slots__ = ("_members", "_offset", "_settled", "_text", "near")
 
     def __init__(
-        self, text: bytes, members: dict[str, Any], settled: Container[str] = frozenset()
+        self,
+        text: bytes | MembersAt,
+        members: dict[str, Any],
+        settled: Container[str] = frozenset(),
+        offset: int = 0,
     ) -> None:
-        self._text: bytes | None = text
+        self._text: bytes | MembersAt | None = text
         self._members = members
         self._settled = settled
+        self._offset = offset
+        self.near: Batch | None = None
 
     @property
     def is_read(self) -> bool:
@@ -126,12 +187,22 @@ class Unread(Mapping[str, Any]):
 
     def _read(self) -> dict[str, Any]:
         text = self._text
-        if text is not None:
-            self._members, self._text = _members(text), None
+        if text is None:
+            return self._members
+        if not isinstance(text, bytes):
+            return text(self._offset)
+        self._members, self._text = members_of(text), None
         return self._members
 
 
-def _members(text: bytes) -> dict[str, Any]:
+def members_of(text: bytes) -> dict[str, Any]:
+    """All members of the record of a line's text.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
     json_text = text.decode() + "}"
     record, end = _decode(json_text)
     if end != len(json_text) or not isinstance(record, dict) or "kind" not in record:
@@ -139,7 +210,3 @@ def _members(text: bytes) -> dict[str, Any]:
         raise ValueError(message)
     record.pop("n", None)
     return record
-
-
-def _sum(text: bytes) -> bytes:
-    return blake3(text).hexdigest(SUM_BYTES).encode()

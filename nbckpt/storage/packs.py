@@ -10,9 +10,10 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -110,9 +111,24 @@ def encode_frame(chunks: dict[Name, Place], *, offset: int, previous: int, start
     return head + entries + blake3(head + entries).digest()
 
 
-def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
-    """The index frame at `offset`; None if there is none, or it is damaged."""
-    data = read_at(fd, FIRST_READ_BYTES, offset)
+class RawFrame(NamedTuple):
+    """An index frame whose entries are not decoded: see `Entries`."""
+
+    length: int
+    previous: int
+    start: int
+    entries: bytes
+
+
+def raw_frame(read: Callable[[int, int], bytes], offset: int) -> RawFrame | None:
+    """The index frame at `offset`; None if there is none, or it is damaged.
+
+    Parameters
+    ----------
+    read
+        Gives so many bytes of the pack from an offset on, or fewer where it ends.
+    """
+    data = read(FIRST_READ_BYTES, offset)
     if len(data) < FRAME.size:
         return None
     magic, own_offset, previous, start, count = FRAME.unpack_from(data)
@@ -120,16 +136,27 @@ def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
         return None
     length = FRAME.size + count * ENTRY.size + SUM_BYTES
     if length > len(data):
-        data += read_at(fd, length - len(data), offset + len(data))
-    whole, checksum = data[: length - SUM_BYTES], data[length - SUM_BYTES : length]
-    if len(data) < length or blake3(whole).digest() != checksum:
+        data += read(length - len(data), offset + len(data))
+    whole = data[: length - SUM_BYTES]
+    if blake3(whole).digest() != data[length - SUM_BYTES : length]:
         return None
-    entries = memoryview(whole)[FRAME.size :]
-    chunks = tuple(
-        (name, Place(pack, at, length, codec, int.from_bytes(size, "little") if codec else length))
-        for name, at, length, codec, size in ENTRY.iter_unpack(entries)
-    )
-    return Frame(offset, length, previous, start, chunks)
+    return RawFrame(length, previous, start, whole[FRAME.size :])
+
+
+def place_of(pack: str, entry: bytes) -> Place:
+    """Where an entry says that its chunk lies."""
+    _, at, length, codec, size = ENTRY.unpack(entry)
+    return Place(pack, at, length, codec, int.from_bytes(size, "little") if codec else length)
+
+
+def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
+    """The index frame at `offset`; None if there is none, or it is damaged."""
+    raw = raw_frame(partial(read_at, fd), offset)
+    if raw is None:
+        return None
+    entries = (raw.entries[at : at + ENTRY.size] for at in range(0, len(raw.entries), ENTRY.size))
+    chunks = tuple((entry[:SUM_BYTES], place_of(pack, entry)) for entry in entries)
+    return Frame(offset, raw.length, raw.previous, raw.start, chunks)
 
 
 def find_frames(fd: int, pack: str, start: int = 0) -> Iterator[Frame]:

@@ -10,11 +10,11 @@ from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
-from nbckpt.storage.counting import BATCH, CHECKPOINT, TABLE, blobs_named, counting, values_of
+from nbckpt.storage.counting import CHECKPOINT, TABLE, blobs_named, counting, values_of
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import SUFFIX, Entry, is_live
+from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.packs import Batch, Name, Place
@@ -235,9 +235,8 @@ class Plan:
         return {entry.journal for entry in entries}
 
     def _expect(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if entry.record["kind"] == BATCH:
-                self._index.expect(Batch(entry.record["pack"], entry.record["frame"]))
+        records = (entry.record for entry in entries)
+        self._index.expect(Batch(r["pack"], r["frame"]) for r in records if r["kind"] == BATCH)
 
     def _find(self, name: Name) -> Place | None:
         return self._index.find(name) or self._index.search(name)

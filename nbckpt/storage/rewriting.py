@@ -12,8 +12,8 @@ from dataclasses import replace
 from nbckpt.errors import StoreError
 from nbckpt.folding import MICROSECOND
 from nbckpt.model import Record, checkpoint_record
-from nbckpt.storage.counting import BATCH, CHECKPOINT, counting
-from nbckpt.storage.journal import PRUNE, Entry
+from nbckpt.storage.counting import CHECKPOINT, counting
+from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.timeline import Timeline
 
 NAMING = ("head", "tag", "note")

@@ -145,12 +145,18 @@ class Store:
                 self._known.look()  # so that what other sessions stored is not stored again
             return self._writer.put_blob(parts)
 
-    def get_blob(self, digest: Digest) -> list[memoryview]:
+    def get_blob(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
         """The parts of a blob, as writable as they were when they were put.
 
         Buffers of 64 KiB and more are mapped copy-on-write: there at once, read when touched, and
         free to change, since their files never do. Each chunk is verified the first time that
         this process reads it.
+
+        Parameters
+        ----------
+        of
+            The record that names it. It tells where the blob most likely lies, which is quicker to
+            find out, once, than where everything does.
 
         Raises
         ------
@@ -159,6 +165,8 @@ class Store:
         FormatError
             If its bytes are damaged.
         """
+        if isinstance(of, lines.Unread) and of.near is not None:
+            self._index.look_at(of.near)
         return self._reader.read(digest)
 
     def blob_size(self, digest: Digest) -> int:

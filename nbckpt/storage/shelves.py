@@ -1,0 +1,70 @@
+"""Lines of a journal that are read again when somebody asks, instead of being kept."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from pathlib import Path
+from typing import Any
+
+from nbckpt.errors import FormatError
+from nbckpt.storage.disk import read_at
+from nbckpt.storage.lines import members_of, open_line
+
+FIRST_BYTES = 4096
+"""Most lines are shorter."""
+
+
+class Shelf:
+    """The records of a journal, by where their lines begin.
+
+    It holds the file open: a prune may take its name, and what was read of it still counts until
+    the journals are read anew.
+
+    Parameters
+    ----------
+    fd
+        Of the journal; the caller goes on to own it.
+    """
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
+        self._fd = os.dup(fd)
+        self._latest: tuple[int, dict[str, Any]] = (-1, {})
+        weakref.finalize(self, os.close, self._fd)
+
+    def members_at(self, offset: int) -> dict[str, Any]:
+        """All members of a record; not to be changed.
+
+        Raises
+        ------
+        FormatError
+            If its line cannot be read any more.
+        """
+        at, members = self._latest  # who asks for one member asks for others
+        if at != offset:
+            members = self._read(offset)
+            self._latest = (offset, members)
+        return members
+
+    def _read(self, offset: int) -> dict[str, Any]:
+        message = (
+            f"journal {self._path.name} is damaged at offset {offset};"
+            " `nbckpt check` lists what else is"
+        )
+        try:
+            text = open_line(self._line(offset))
+        except OSError as error:
+            raise FormatError(message) from error
+        if text is None:
+            raise FormatError(message)
+        return members_of(text)
+
+    def _line(self, offset: int) -> bytes:
+        length = FIRST_BYTES
+        while True:
+            data = read_at(self._fd, length, offset)
+            end = data.find(b"\n")
+            if end >= 0 or len(data) < length:
+                return data[: max(end, 0)]
+            length *= 4
