@@ -29,19 +29,27 @@ if TYPE_CHECKING:
         update,
         wait,
     )
+    from nbckpt.asking import Approval, answer, approvals, approve, approve_async
     from nbckpt.blocks import checkpoint
     from nbckpt.durable import resolve, step
-    from nbckpt.errors import BudgetError, ReplayError
+    from nbckpt.errors import BudgetError, RefusedError, ReplayError, UnansweredError
     from nbckpt.llm.budget import budget
     from nbckpt.llm.scope import recording
     from nbckpt.recovery import recover
     from nbckpt.session import Session
 
 __all__ = [
+    "Approval",
     "BudgetError",
+    "RefusedError",
     "ReplayError",
     "Session",
+    "UnansweredError",
     "__version__",
+    "answer",
+    "approvals",
+    "approve",
+    "approve_async",
     "budget",
     "checkpoint",
     "diff",
@@ -71,7 +79,14 @@ _HOMES = {
     "Session": "nbckpt.session",
     "checkpoint": "nbckpt.blocks",
     "BudgetError": "nbckpt.errors",
+    "Approval": "nbckpt.asking",
+    "RefusedError": "nbckpt.errors",
     "ReplayError": "nbckpt.errors",
+    "UnansweredError": "nbckpt.errors",
+    "answer": "nbckpt.asking",
+    "approvals": "nbckpt.asking",
+    "approve": "nbckpt.asking",
+    "approve_async": "nbckpt.asking",
     "budget": "nbckpt.llm.budget",
     "recording": "nbckpt.llm.scope",
     "recover": "nbckpt.recovery",

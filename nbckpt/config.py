@@ -45,6 +45,8 @@ class Settings:
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
     prices
         Prices of models, as `rates_of` reads them.
+    approvals
+        What `nbckpt.approve` does where there is no answer yet: ``wait``, or ``fail`` at once.
     origins
         Name of each setting that is not the default → where it comes from.
     problems
@@ -60,6 +62,7 @@ class Settings:
     max_size: int | None = None
     auto: str = ""
     prices: str = ""
+    approvals: str = "wait"
     origins: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -129,6 +132,12 @@ def _prices(text: str) -> str:
     return text
 
 
+def _wait_or_fail(text: str) -> str:
+    if text not in ("wait", "fail"):
+        raise ValueError
+    return text
+
+
 def _at_least(least: float, number: float) -> float:
     if not least <= number < float("inf"):
         raise ValueError
@@ -157,6 +166,9 @@ _KINDS = {
     "auto": _Kind(_policy, f"a policy: {policy.USAGE}", "what `%load_ext nbckpt` begins with"),
     "prices": _Kind(
         _prices, "MODEL=IN/OUT, …", "prices of models in US dollars per million tokens in/out"
+    ),
+    "approvals": _Kind(
+        _wait_or_fail, "wait or fail", "what `nbckpt.approve` does where nobody has answered yet"
     ),
 }  # fmt: skip
 

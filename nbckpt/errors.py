@@ -14,6 +14,8 @@
     ├── RestoreError                  a stored value cannot be read here
     ├── StoreError                    the disk refuses: full, read-only, not a folder
     ├── UncertainError                what must not be repeated may have been done
+    ├── RefusedError                  a person said no
+    ├── UnansweredError               a person has not answered yet
     ├── NotebookError                 the notebook's own code failed, or its kernel died
     └── FormatError                   damaged, or written by a newer nbckpt
     BaseException
@@ -82,6 +84,14 @@ class StoreError(NbckptError):
 
 class UncertainError(NbckptError):
     """What must not be repeated may have been done; `nbckpt.resolve` says whether it was."""
+
+
+class RefusedError(NbckptError):
+    """What `nbckpt.approve` asked, with `or_raise`, was refused."""
+
+
+class UnansweredError(NbckptError):
+    """Nobody has answered what `nbckpt.approve` asked; the question stays, and can be answered."""
 
 
 class NotebookError(NbckptError):

@@ -67,6 +67,7 @@ class Session(Keeping):
         self.pays_anew = False
         self.watch: Watch | None = None
         self.runner: Callable[[], Any] | None = None
+        self.asker: Callable[..., Any] | None = None
         self.reducers: dict[str, Reducer] = {}
         self.policy: Policy = OFF
         self.joining = Joining(self)

@@ -80,13 +80,13 @@ def digest_of_arguments(plan: Plan, values: dict[str, object]) -> Digest:
     types = {type(value) for value in given}
     if types <= ATOMS:
         return digest_of(encoded_atoms([*values, *given], types | {str}))
-    digest = _walked([*values, given], plan.namespace)
+    digest = digest_of_value([*values, given], plan.namespace)
     if digest is None:
         raise CaptureError(_named(plan, values))
     return digest
 
 
-def _walked(value: object, namespace: Mapping[str, object]) -> Digest | None:
+def digest_of_value(value: object, namespace: Mapping[str, object]) -> Digest | None:
     """The digest of `value` with the code inside it; None if not all of it can be told."""
     found = Found(namespace, BUDGET)
     digest = Walk(found, step_for).digest(value)
@@ -101,7 +101,8 @@ def _walked(value: object, namespace: Mapping[str, object]) -> Digest | None:
 
 
 def _named(plan: Plan, values: dict[str, object]) -> str:
-    names = [name for name, value in values.items() if _walked(value, plan.namespace) is None]
+    told = {name: digest_of_value(value, plan.namespace) for name, value in values.items()}
+    names = [name for name, digest in told.items() if digest is None]
     which = ", ".join(map(repr, names)) or "something among them"
     return (
         f"step {plan.name!r} runs each time: of its arguments, {which} cannot be told from others;"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -22,6 +23,11 @@ from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 
+if TYPE_CHECKING:
+    from nbckpt.asking.desk import Desk
+    from nbckpt.asking.showing import Shown
+    from nbckpt.questions import Question
+
 _ATTRIBUTE = "_nbckpt_extension"
 
 
@@ -38,6 +44,7 @@ class Extension:
         self.session = Session(
             store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
         )
+        self.session.asker = self._ask
         self.cells = Cells(shell, self.session)
         self.comms = Comms(self.cells)
         self._transformer = Transformer(self.cells, self.comms)
@@ -85,6 +92,12 @@ class Extension:
             end(self.session)
         finally:
             self.session.store.close()
+
+    def _ask(self, desk: Desk, question: Question) -> Shown:
+        """Show a question of `nbckpt.approve` below the cell that asks it."""
+        from nbckpt.jupyter import asking
+
+        return asking.ask(self._shell, desk, question)
 
     def _forget_magics(self) -> None:
         """Take the magics off, but not what another extension put under one of their names."""

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.as_text import timeline_text
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.quiet import QuietWidget, cell_id_of
 from nbckpt.jupyter.views import Views
 from nbckpt.rows import Listed
 
@@ -31,7 +30,7 @@ def show(cells: Cells) -> None:
     UsageError
         If this installation has no view.
     """
-    cell_id = _cell_id(cells.shell)
+    cell_id = cell_id_of(cells.shell)
     widget = TimelineWidget(Views.of(cells), _code(), cell_id)
     for other in [w for w in _shown if w is not widget and w.cell_id == cell_id != ""]:
         other.close()  # its output is gone: the cell that showed it has run again
@@ -50,14 +49,7 @@ def _code() -> str:
         raise UsageError(message) from None
 
 
-def _cell_id(shell: InteractiveShell) -> str:
-    """The front end's id of the running cell; empty if it tells none."""
-    get_parent = getattr(shell, "get_parent", None)  # of kernels alone
-    message: dict[str, Any] = (get_parent and get_parent()) or {}
-    return str(message.get("metadata", {}).get("cellId") or "")
-
-
-class TimelineWidget(anywidget.AnyWidget):
+class TimelineWidget(QuietWidget):
     """What the front end's model holds, and the messages it sends.
 
     Attributes
@@ -67,8 +59,6 @@ class TimelineWidget(anywidget.AnyWidget):
     cell_id
         The front end's id of the cell that shows it.
     """
-
-    is_nbckpts_own = True
 
     _esm = traitlets.Unicode().tag(sync=True)
     rows: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -91,14 +81,6 @@ class TimelineWidget(anywidget.AnyWidget):
 
     # -- the comm
 
-    def open(self) -> None:
-        """Open the comm."""
-        super().open()
-        # Its own way round a message tells IPython that something was executed. On the thread of
-        # a subshell that would show, and close, the figures of a cell that is drawing them.
-        self.comm.handle_msg = self._handle_msg
-        self.comm.on_close(lambda _: self.close())
-
     def close(self) -> None:
         """Close the comm, and be told of nothing more."""
         self._views.forget(self)
@@ -107,13 +89,6 @@ class TimelineWidget(anywidget.AnyWidget):
     def _handle_custom_msg(self, content: object, buffers: object) -> None:  # noqa: ARG002
         """Answer the front end; on the thread where its message came."""
         self._views.request(content, self.send)
-
-    def _send(self, msg: object, buffers: object = None) -> None:
-        super()._send(msg, buffers=buffers)
-        # ipykernel 7.4 hands the next message to the shell that published last on the comm, so
-        # that it would wait for the running cell. Each message says itself which shell it is for.
-        if self.comm is not None:
-            self.comm.__dict__.pop("_reply_subshell_id", None)
 
     # -- where no widget can be shown
 

@@ -1,0 +1,114 @@
+"""Where a question begins: which one it is, among its equals, and in the store."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from nbckpt import current
+from nbckpt.asking.desk import Desk, desk_of, new_id
+from nbckpt.asking.previews import shown
+from nbckpt.digests import Digest, digest_of
+from nbckpt.durable import occurrences
+from nbckpt.durable.arguments import digest_of_value
+from nbckpt.durable.occurrences import Occurrences
+from nbckpt.durable.results import encoded
+from nbckpt.durable.telling import tell
+from nbckpt.errors import CaptureError, UsageError
+from nbckpt.llm import scope
+from nbckpt.llm.scope import Scope
+from nbckpt.questions import Question
+from nbckpt.session import Session
+from nbckpt.typed import require_text
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A question that is in the store.
+
+    Attributes
+    ----------
+    counted
+        Where its equals are counted.
+    """
+
+    desk: Desk
+    question: Question
+    counted: Scope | Occurrences
+
+    def give_back(self) -> None:
+        """Note that it has no answer: asked again, it is the same question."""
+        self.counted.give_back(self.question.request, self.question.occurrence)
+
+
+def begin(question: str, data: object) -> Begun:
+    """A question with its place among its equals; as it was asked before, or kept now.
+
+    Raises
+    ------
+    UsageError
+        If no session is open, or `data` cannot be told from other data.
+    StoreError
+        If the disk refuses.
+    """
+    require_text(question, "a question")
+    if not question.strip():
+        message = "approve(''): say what is to be approved"
+        raise UsageError(message)
+    session = current.session()
+    request = _request(session, question, data)
+    session.refresh()
+    desk, place = desk_of(session), scope.here()
+    counted = occurrences.here(session) if place.scope is None else place.scope
+    n = counted.reserve(request)
+    try:
+        step = place.scope.step if place.scope is not None else None
+        anew = session.pays_anew or place.mode == "record"
+        found = desk.found((step, request, n), fresh=anew)
+        if found is None:
+            cell_id = place.scope.cell_id if place.scope is not None else None
+            asked = Question(
+                id=new_id(),
+                question=question,
+                request=request,
+                occurrence=n,
+                step=step,
+                position=session.position,
+                session=session.id,
+                branch=session.branch,
+                notebook=session.notebook,
+                cell_id=cell_id,
+                asked_at=time.time(),
+            )
+            found = _kept(desk, asked, data)
+    except BaseException:
+        counted.give_back(request, n)
+        raise
+    return Begun(desk, found, counted)
+
+
+def _request(session: Session, question: str, data: object) -> Digest:
+    about = digest_of_value(data, session.namespace)
+    if about is None:
+        message = (
+            f"approve({question!r}): its data, a {type(data).__name__}, cannot be told from other"
+            " data; give what can be (a list of names, a table, a text)"
+        )
+        raise UsageError(message)
+    return digest_of("approval\0", question, "\0", about)
+
+
+def _kept(desk: Desk, asked: Question, data: object) -> Question:
+    """A new question in the store, with its data if that can be kept."""
+    if data is None:
+        return desk.ask(asked)
+    session = desk.session
+    asked = asked._replace(preview=shown(data))
+    with session.store.writing():
+        try:
+            asked = asked._replace(
+                blob=session.store.put_blob(encoded(data, session.namespace)),
+            )
+        except CaptureError as problem:
+            tell(session, f"the data of the question {asked.question!r} is NOT kept: {problem}")
+        return desk.ask(asked)

@@ -1,0 +1,249 @@
+"""The questions of a session's store: asked, found again, answered, and waited for."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from socket import gethostname
+from weakref import WeakKeyDictionary, ref
+
+from nbckpt.asking.telling import answered_text
+from nbckpt.errors import NotFoundError, UsageError
+from nbckpt.model import Record
+from nbckpt.questions import APPROVAL, VERDICTS, Place, Question, Questions, asked_record
+from nbckpt.session import Session
+from nbckpt.typed import require_text
+
+MOMENT_S = 1e-6
+"""An answer comes later than its question, whatever the clocks of two machines say."""
+
+
+class Desk:
+    """Where questions lie until they are answered; any thread may answer."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = ref(session)  # which holds its desk, and not the other way round
+        self._lock = threading.RLock()
+        self._came: dict[str, threading.Event] = {}
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._questions = Questions()
+        self._n_seen = 0
+        self._generation = self.session.store.generation
+
+    @property
+    def session(self) -> Session:
+        """Whose questions these are."""
+        session = self._session()
+        assert session is not None
+        return session
+
+    def look(self) -> None:
+        """Take in what the session has come to know, and wake who waits for it."""
+        store = self.session.store
+        with self._lock:
+            if self._generation != store.generation:
+                own = [asked_record(q) for q in self._questions.all.values()]
+                self._begin_anew()
+                for record in own:  # not durable yet, or gone with a prune while it is asked
+                    if record["id"] in self._came:
+                        self._questions.take(record)
+            records = store.records(APPROVAL)
+            for record in records[self._n_seen :]:
+                self._questions.take(record)
+            self._n_seen = len(records)
+            self._wake()
+
+    def refresh(self) -> None:
+        """Take in what others have written, too."""
+        self.session.refresh()
+        self.look()
+
+    def _wake(self) -> None:
+        for i, came in self._came.items():
+            if self._questions.all[i].state != "waiting":
+                came.set()
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def found(self, place: Place, *, fresh: bool) -> Question | None:
+        """The question that was asked at a place; None if it is to be asked.
+
+        As with recordings, what lies on the line of the session comes first, and then the newest.
+        Of what is paid anew, only a question that still waits is the same.
+        """
+        self.look()
+        notebook = self.session.notebook
+        with self._lock:
+            same = [
+                q
+                for q in self._questions.at(place)
+                if q.state != "withdrawn" and q.notebook == notebook and q.id not in self._came
+            ]
+        if fresh:
+            same = [q for q in same if q.state == "waiting"]
+        if place[0] is None:
+            same = [q for q in same if not q.is_used]
+        line = {None, *self.session.timeline.line(self.session.position)}
+        nearest = [q for q in same if q.position in line] or same
+        return max(nearest, key=lambda q: q.asked_at, default=None)
+
+    def ask(self, question: Question) -> Question:
+        """Keep a question: it is durable when this returns.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses.
+        """
+        self._append(asked_record(question)).result()
+        return question
+
+    def state_of(self, question: Question) -> Question:
+        """What has become of a question so far."""
+        return self._questions.all[question.id]
+
+    @contextmanager
+    def waiting_for(self, question: Question) -> Iterator[threading.Event]:
+        """An event that is set when the question was answered, or withdrawn."""
+        with self._lock:
+            came = self._came[question.id] = threading.Event()
+            self._wake()
+        try:
+            yield came
+        finally:
+            with self._lock:
+                self._came.pop(question.id, None)
+
+    def use(self, question: Question) -> None:
+        """Note that an answer has served where it serves once."""
+        used = {"kind": APPROVAL, "id": question.id, "used": True, "at": time.time()}
+        self._append({**used, "session": self.session.id})
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def all(self) -> list[Question]:
+        """Every question, the newest first."""
+        self.refresh()
+        with self._lock:
+            return sorted(self._questions.all.values(), key=lambda q: q.asked_at, reverse=True)
+
+    def waiting(self) -> list[Question]:
+        """Those that wait, as far as it is known, oldest first."""
+        self.look()
+        with self._lock:
+            return self._questions.waiting
+
+    def answer(self, which: str, verdict: str, text: str = "", *, through: str) -> Question:
+        """Answer a question; the answer is durable when this returns.
+
+        Parameters
+        ----------
+        which
+            Its id, or the beginning of that.
+        verdict
+            ``approve``, ``refuse``, or ``withdraw``: then it is asked anew when its code runs.
+        through
+            The door by which the answer came.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such question.
+        UsageError
+            If it was answered already, `which` means several, or `verdict` is none.
+        StoreError
+            If the disk refuses.
+        """
+        state = VERDICTS.get(verdict)
+        if state is None:
+            message = f"{verdict!r} is no answer: approve, refuse or withdraw"
+            raise UsageError(message)
+        self.refresh()
+        with self._lock:
+            question = self._meant(which)
+            _require_open(question, verdict)
+            record: Record = {
+                "kind": APPROVAL,
+                "id": question.id,
+                "state": state,
+                "user": user(),
+                "host": gethostname(),
+                "through": through,
+                "session": self.session.id,
+                "at": max(time.time(), question.asked_at + MOMENT_S),
+                **({"text": text} if text else {}),
+            }
+            # Others wait for it: what one of them was told must not be gone after a power cut.
+            self.session.append([record]).result()
+            self._questions.take(record)
+            self._wake()
+        self.session.tell("approvals")
+        return self._questions.all[question.id]
+
+    def _meant(self, which: str) -> Question:
+        require_text(which, "the id of a question")
+        known = self._questions.all
+        found = [q for i, q in known.items() if which and i.startswith(which)]
+        if len(found) == 1 or which in known:
+            return known.get(which) or found[0]
+        if not found:
+            waiting = ", ".join(f"{q.id} ({q.question!r})" for q in self._questions.waiting)
+            there = f"waiting are {waiting}" if waiting else "none waits"
+            message = f"no question {which!r}; {there}; `nbckpt approvals` lists all"
+            raise NotFoundError(message)
+        ids = ", ".join(q.id for q in found)
+        message = f"{which!r} is the beginning of {len(found)} questions: {ids}"
+        raise UsageError(message)
+
+    def _append(self, record: Record) -> Future[None]:
+        with self._lock:
+            written = self.session.append([record])
+            self._questions.take(record)
+        self.session.tell("approvals")
+        return written
+
+
+def _require_open(question: Question, verdict: str) -> None:
+    if question.state == "waiting" or (verdict == "withdraw" and question.state != "withdrawn"):
+        return
+    again = (
+        "it is asked anew when its code runs"
+        if question.state == "withdrawn"
+        else f"`nbckpt answer {question.id} withdraw` has it asked anew"
+    )
+    message = f"{question.question!r} ({question.id}) was {answered_text(question)}; {again}"
+    raise UsageError(message)
+
+
+def user() -> str:
+    """Who runs this process; its number where it has no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid()) if hasattr(os, "getuid") else ""
+
+
+def new_id() -> str:
+    """Short enough to be typed."""
+    return secrets.token_hex(4)
+
+
+_desks: WeakKeyDictionary[Session, Desk] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def desk_of(session: Session) -> Desk:
+    """Where the questions of a session lie."""
+    with _lock:
+        desk = _desks.get(session)
+        if desk is None:
+            desk = _desks[session] = Desk(session)
+        return desk

@@ -1,0 +1,110 @@
+"""Questions and answers as text, and as JSON for programs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from nbckpt.figures import age_text
+from nbckpt.questions import Question
+from nbckpt.tabular import Column, table_text
+
+SHOWN = 160
+"""Characters of data that a line shows."""
+
+_COLUMNS = (
+    Column("id"),
+    Column("question"),
+    Column("about"),
+    Column("step"),
+    Column("asked", right=True),
+    Column("answer"),
+    Column("said"),
+)
+
+
+def answered_text(question: Question, *, now: float | None = None) -> str:
+    """`approved by sam 3 min ago`."""
+    by = f" by {question.user}" if question.user else ""
+    if question.answered_at is None:
+        return question.state
+    at = time.time() if now is None else now
+    return f"{question.state}{by} {age_text(max(0.0, at - question.answered_at))}"
+
+
+def outcome_text(question: Question) -> str:
+    """What is left below a cell that has its answer."""
+    at = "" if question.answered_at is None else f" at {_clock(question.answered_at)}"
+    by = f" by {question.user}" if question.user else ""
+    said = f", “{question.text}”" if question.text else ""
+    return f"{question.state}{by}{at} ({question.through}){said}: {question.question}"
+
+
+def command(question: Question, store: Path) -> str:
+    """What is typed elsewhere to answer."""
+    return f"nbckpt answer {question.id} approve|refuse --store {shlex.quote(str(store))}"
+
+
+def waits_text(question: Question, store: Path) -> str:
+    """What says to somebody without buttons that something waits, and how to answer."""
+    about = f" ({_on_a_line(question.preview)})" if question.preview else ""
+    return f"waits for an answer: {question.question}{about} · {command(question, store)}"
+
+
+def table(questions: Sequence[Question], *, width: int | None = None) -> str:
+    """Questions, one a line."""
+    if not questions:
+        return "no question was asked"
+    now = time.time()
+    rows = [
+        (
+            q.id,
+            q.question,
+            _on_a_line(q.preview),
+            q.step or "",
+            age_text(max(0.0, now - q.asked_at)),
+            answered_text(q, now=now),
+            q.text,
+        )
+        for q in questions
+    ]
+    return table_text(_COLUMNS, rows, width=width)
+
+
+def as_json(question: Question) -> dict[str, object]:
+    """A question for programs: times in UTC."""
+    answered_at = question.answered_at
+    return {
+        "id": question.id,
+        "question": question.question,
+        "preview": question.preview,
+        "state": question.state,
+        "text": question.text,
+        "answered_by": question.user,
+        "host": question.host,
+        "through": question.through,
+        "asked_at": _iso(question.asked_at),
+        "answered_at": None if answered_at is None else _iso(answered_at),
+        "step": question.step,
+        "occurrence": question.occurrence,
+        "checkpoint": question.position,
+        "branch": question.branch,
+        "notebook": question.notebook,
+        "cell_id": question.cell_id,
+    }
+
+
+def _on_a_line(preview: str) -> str:
+    text = " · ".join(preview.splitlines())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def _iso(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat()
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

@@ -1,0 +1,61 @@
+"""The buttons of a question: a widget that says what was pressed, while the cell waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import traitlets
+
+from nbckpt.asking.desk import Desk
+from nbckpt.errors import NbckptError
+from nbckpt.jupyter.quiet import QuietWidget
+from nbckpt.questions import Question
+
+
+class ApprovalWidget(QuietWidget):
+    """What the front end's model holds, and the messages it sends.
+
+    Attributes
+    ----------
+    question_id, question, preview
+        What is shown; never set by the front end.
+    is_shown
+        Set when a front end has said that it shows the buttons.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    question_id = traitlets.Unicode().tag(sync=True)
+    question = traitlets.Unicode().tag(sync=True)
+    preview = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, desk: Desk, question: Question, code: str) -> None:
+        self._desk = desk
+        self.is_shown = threading.Event()
+        super().__init__(
+            _esm=code,
+            question_id=question.id,
+            question=question.question,
+            preview=question.preview,
+        )
+
+    def data(self) -> dict[str, object]:
+        """What shows it, for a front end."""
+        bundle = self._repr_mimebundle_()
+        return {} if bundle is None else dict(bundle[0])
+
+    def _handle_custom_msg(self, content: object, buffers: object) -> None:  # noqa: ARG002
+        """Take an answer; on the thread where it came."""
+        if not isinstance(content, Mapping):
+            return
+        if content.get("op") == "shown":
+            self.is_shown.set()
+        if content.get("op") != "answer":
+            return
+        verdict, text = str(content.get("verdict")), str(content.get("text") or "")
+        try:
+            self._desk.answer(self.question_id, verdict, text, through="notebook")
+        except NbckptError as problem:
+            self.send({"error": str(problem)})
+        except Exception as error:  # the page is told; the cell waits on
+            self.send({"error": f"a defect in nbckpt: {type(error).__name__}: {error}"})
