@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from nbckpt import policy
 from nbckpt.amounts import bytes_of, seconds_of
 from nbckpt.errors import StoreError, UsageError
+from nbckpt.hosts import fields_of, hosts_of
 from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
@@ -45,6 +46,10 @@ class Settings:
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
     prices
         Prices of models, as `rates_of` reads them.
+    record_hosts
+        Hosts all of whose calls are recorded in steps, as `hosts_of` reads them.
+    secret_fields
+        Names of fields of requests that are never written, as `fields_of` reads them.
     approvals
         What `nbckpt.approve` does where there is no answer yet: ``wait``, or ``fail`` at once.
     origins
@@ -62,6 +67,8 @@ class Settings:
     max_size: int | None = None
     auto: str = ""
     prices: str = ""
+    record_hosts: str = ""
+    secret_fields: str = ""
     approvals: str = "wait"
     origins: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -132,6 +139,16 @@ def _prices(text: str) -> str:
     return text
 
 
+def _hosts(text: str) -> str:
+    hosts_of(text)
+    return text
+
+
+def _fields(text: str) -> str:
+    fields_of(text)
+    return text
+
+
 def _wait_or_fail(text: str) -> str:
     if text not in ("wait", "fail"):
         raise ValueError
@@ -166,6 +183,12 @@ _KINDS = {
     "auto": _Kind(_policy, f"a policy: {policy.USAGE}", "what `%load_ext nbckpt` begins with"),
     "prices": _Kind(
         _prices, "MODEL=IN/OUT, …", "prices of models in US dollars per million tokens in/out"
+    ),
+    "record_hosts": _Kind(
+        _hosts, "HOST[:PORT][/PATH][=PROVIDER], …", "hosts whose every call is recorded in steps"
+    ),
+    "secret_fields": _Kind(
+        _fields, "FIELD, …", "fields of requests to models that are never written"
     ),
     "approvals": _Kind(
         _wait_or_fail, "wait or fail", "what `nbckpt.approve` does where nobody has answered yet"

@@ -36,6 +36,12 @@ def test_without_anything_said_all_is_usual() -> None:
         ("track_share", "0.5", 0.5),
         ("auto", "every  30 s", "every 30s"),
         ("auto", "cost", "cost"),
+        (
+            "record_hosts",
+            "api.example.com/v1, localhost:8000",
+            "api.example.com/v1, localhost:8000",
+        ),
+        ("secret_fields", "user_ssn", "user_ssn"),
     ],
 )
 def test_a_setting_is_read_from_either_place(name: str, text: str, value: object) -> None:
@@ -52,7 +58,8 @@ def test_a_setting_is_read_from_either_place(name: str, text: str, value: object
     ("name", "text"),
     [("retention_count", "0"), ("retention_count", "1.5"), ("retention_days", "-1"),
      ("max_size", "big"), ("max_size", "1 parsec"), ("track_share", "1.1"), ("track_share", "nan"),
-     ("idle_s", "soon"), ("auto", "sometimes"), ("patience_s", "inf")],
+     ("idle_s", "soon"), ("auto", "sometimes"), ("patience_s", "inf"),
+     ("record_hosts", "two words"), ("record_hosts", "api.example.com="), ("secret_fields", "a b")],
 )  # fmt: skip
 def test_what_a_setting_cannot_be_is_named_with_where_it_stands(name: str, text: str) -> None:
     with pytest.raises(UsageError, match=f"NBCKPT_{name.upper()} is '{text}'; it is "):
