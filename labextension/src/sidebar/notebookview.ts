@@ -7,6 +7,7 @@ import type { IWords } from '../timeline/words';
 import { TimelineView } from '../timeline/view';
 import type { Cache, IKept } from './cache';
 import type { ILinked } from './links';
+import type { INews } from './news';
 import { type IPlight, type Remedy, stateNode } from './states';
 import { type IPageVerbs, NotebookVerbs } from './verbs';
 
@@ -66,13 +67,13 @@ export class NotebookView implements IDisposable {
     const { news, state } = link;
     if (news !== null && (state === 'ready' || state === 'loading')) {
       this._list();
-      this._timeline?.show(news.rows, news.status, news.older);
+      this._show(news);
       return;
     }
     const kept = this._wasReady ? null : this._kept;
     if (kept && (state === 'starting' || state === 'loading')) {
       this._list(this._stale(kept));
-      this._timeline?.show(kept.rows, kept.status, kept.older);
+      this._show(kept);
       return;
     }
     this._say({
@@ -101,6 +102,13 @@ export class NotebookView implements IDisposable {
       this._shared.cache.keep(this._path, news);
     }
     this._changed();
+  }
+
+  private _show(told: INews | IKept): void {
+    if (told !== this._told) {
+      this._told = told;
+      this._timeline?.show(told.rows, told.status, told.older);
+    }
   }
 
   /** Show the timeline, below `banner`. */
@@ -170,6 +178,7 @@ export class NotebookView implements IDisposable {
   private _host: HTMLElement | null = null;
   private _path: string;
   private _kept: IKept | null = null;
+  private _told: INews | IKept | null = null;
   private _wasReady = false;
   private _isDoing = false;
   private _refused = '';

@@ -58,7 +58,8 @@ export function pageOf({ kind, problem }: IPlight, words: IWords): IPage {
       return {
         title: words.__('nbckpt is not enabled in this notebook'),
         text: words.__(
-          'Once it is, cells that begin with %%checkpoint are kept, and can be gone back to.'
+          'Once it is, cells that begin with %1 are kept, and can be gone back to.',
+          '%%checkpoint'
         ),
         remedy: {
           verb: 'enable',

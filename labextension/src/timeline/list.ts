@@ -50,8 +50,20 @@ export class ListView {
       ])
     ]);
     this._rows = new VirtualRows(this.node, () => this._create());
+    // A row that is written anew while the button is down swallows the click of the browser.
+    this.node.addEventListener('mousedown', event => {
+      this._pressed = idAt(event);
+    });
+    this.node.addEventListener('mouseup', event => {
+      if (event.button === 0 && idAt(event) === this._pressed) {
+        this._click(event);
+      }
+    });
+    // One without a mouse: assistive software clicks so.
     this.node.addEventListener('click', event => {
-      this._click(event);
+      if (event.detail === 0) {
+        this._click(event);
+      }
     });
     this.node.addEventListener('keydown', event => {
       this._key(event);
@@ -166,12 +178,10 @@ export class ListView {
   }
 
   private _click(event: MouseEvent): void {
-    const row = (event.target as Element).closest<HTMLElement>('.nbckpt-Timeline-row');
-    const id = row?.dataset.id;
-    if (id === undefined) {
-      return;
+    const id = idAt(event);
+    if (id !== undefined) {
+      this._choose(id, event.shiftKey || event.ctrlKey || event.metaKey);
     }
-    this._choose(id, event.shiftKey || event.ctrlKey || event.metaKey);
   }
 
   private _key(event: KeyboardEvent): void {
@@ -254,6 +264,12 @@ export class ListView {
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];
+  private _pressed: string | undefined;
+}
+
+/** The checkpoint whose row is under the pointer. */
+function idAt(event: MouseEvent): string | undefined {
+  return (event.target as Element).closest<HTMLElement>('.nbckpt-Timeline-row')?.dataset.id;
 }
 
 /** The listed checkpoint whose line is the trunk. */

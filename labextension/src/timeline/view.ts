@@ -173,7 +173,7 @@ export class TimelineView {
     this._list.head.hidden = this._listed.length === 0;
     this._empty.textContent =
       this._rows.length === 0
-        ? this._words.__('Nothing is checkpointed yet: put %%checkpoint on top of a cell.')
+        ? this._words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
         : this._words.__('No checkpoint matches the filter.');
   }
 
