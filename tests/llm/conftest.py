@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from nbckpt import current
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
+
+collect_ignore = [] if find_spec("litellm") else ["litellm_cases.py"]
 
 
 @pytest.fixture
