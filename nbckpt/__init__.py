@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nbckpt.llm.scope import recording
     from nbckpt.recovery import recover
     from nbckpt.session import Session
+    from nbckpt.through import map, track  # noqa: A004
 
 __all__ = [
     "Approval",
@@ -57,6 +58,7 @@ __all__ = [
     "fork",
     "get",
     "history",
+    "map",
     "note",
     "open",
     "prune",
@@ -71,6 +73,7 @@ __all__ = [
     "step",
     "switch",
     "tag",
+    "track",
     "update",
     "wait",
 ]
@@ -91,7 +94,9 @@ _HOMES = {
     "recording": "nbckpt.llm.scope",
     "recover": "nbckpt.recovery",
     "resolve": "nbckpt.durable",
+    "map": "nbckpt.through",
     "step": "nbckpt.durable",
+    "track": "nbckpt.through",
 }
 
 

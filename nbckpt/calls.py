@@ -58,6 +58,10 @@ class Recording(NamedTuple):
         Source and version of the price.
     summary
         The beginning of what was asked.
+    item
+        Of the step's loop or map, to which it belongs; empty if to none.
+    nth
+        How many equal requests that item had begun before.
     """
 
     id: str
@@ -90,6 +94,8 @@ class Recording(NamedTuple):
     summary: str = ""
     cell_id: str | None = None
     tags: tuple[str, ...] = ()
+    item: str = ""
+    nth: int = 0
 
 
 PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "position")

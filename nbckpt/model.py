@@ -169,6 +169,8 @@ class Checkpoint:
     finished
         Of a partial checkpoint: blobs that hold the digests of that loop's finished items, 16
         bytes each.
+    failures
+        Items that the step's `map` collected as failed: it runs again for these.
     error
         Of a failed checkpoint: the type and message.
     inherited
@@ -207,6 +209,7 @@ class Checkpoint:
     seeded: tuple[str, ...] = ()
     progress: tuple[int, int, int] | None = None
     finished: tuple[Digest, ...] = ()
+    failures: int = 0
     error: str | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
@@ -217,7 +220,10 @@ class Checkpoint:
 
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
-_OTHERS = ("outputs", "passive", "random_in", "progress", "error", "note", "inherited", "made_by")
+_OTHERS = (
+    *("outputs", "passive", "random_in", "progress", "failures"),
+    *("error", "note", "inherited", "made_by"),
+)
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)
 MICROSECONDS = 6
 """Digits of seconds that records keep."""

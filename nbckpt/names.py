@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
 
@@ -17,12 +17,12 @@ def is_user_name(name: str) -> bool:
 
 
 def is_nbckpts_own(value: object) -> bool:
-    """Whether `value` is nbckpt, or a function or class that was imported from it."""
+    """Whether `value` is nbckpt, or a function, method or class that was imported from it."""
     kind = type(value)  # `isinstance` would ask a proxy, which may be dead
     if kind is ModuleType:
         return value is sys.modules.get("nbckpt")
-    if kind is FunctionType or kind is type:
-        return str(value.__module__).startswith("nbckpt.")
+    if kind is FunctionType or kind is type or kind is MethodType:
+        return str(getattr(value, "__module__", "")).startswith("nbckpt.")
     return False
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -56,11 +54,56 @@ class Bar:
             self._bar.close()
 
 
-@contextmanager
-def loop_bar(what: str, total: int, done: int) -> Iterator[Callable[[], object]]:
-    """A bar over the items of a loop; what it gives is called after each item."""
-    from tqdm.auto import tqdm
+class LoopBar:
+    """A bar over the items of a loop; it shows itself once the loop has gone on for `PATIENCE_S`.
 
-    known = total if total >= 0 else None
-    with tqdm(desc=what, total=known, initial=min(done, max(total, 0)), delay=PATIENCE_S) as bar:
-        yield bar.update
+    Attributes
+    ----------
+    done
+        How many items are done, those of earlier runs among them.
+    """
+
+    def __init__(self, what: str, total: int) -> None:
+        self.done = 0
+        self._what = what
+        self._total = total
+        self._failed = 0
+        self._before = 0
+        self._began = time.time()
+        self._bar: Any = None
+
+    def begin(self, done: int) -> None:
+        """Count items as done by earlier runs."""
+        self.done = self._before = done
+
+    def advance(self, *, has_failed: bool = False) -> None:
+        """Count one more item as done, or as failed."""
+        self._failed += has_failed
+        self.done += not has_failed
+        if self._bar is None and time.time() - self._began >= PATIENCE_S:
+            self._show()
+        elif self._bar is not None:
+            self._tell()
+            self._bar.update()
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._tell()
+            self._bar.close()
+            self._bar = None
+
+    def _show(self) -> None:
+        from tqdm.auto import tqdm
+
+        known = self._total if self._total >= 0 else None
+        before = min(self._before, max(self._total, 0)) if known is not None else self._before
+        self._bar = tqdm(desc=self._what, total=known, initial=before)
+        self._bar.start_t = self._began
+        self._tell()
+        self._bar.update(self.done + self._failed - before)
+
+    def _tell(self) -> None:
+        numbers = {"failed": self._failed, "restored": self._before}
+        text = ", ".join(f"{n} {what}" for what, n in numbers.items() if n)
+        self._bar.set_postfix_str(text, refresh=False)

@@ -10,24 +10,24 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol
 
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
-from nbckpt.errors import StoreError
+from nbckpt.errors import StoreError, UsageError
+from nbckpt.figures import count_text
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
-from nbckpt.loops import Loops
+from nbckpt.loops import AtItem, Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
 from nbckpt.model import Cell, Checkpoint, Key, Manifest, State, checkpoint_record
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
-
-Item = TypeVar("Item")
+from nbckpt.through import ThroughItems
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Watch(Protocol):
 
 
 @dataclass(eq=False)
-class Step:
+class Step(ThroughItems):
     """One execution of a step.
 
     Attributes
@@ -84,6 +84,10 @@ class Step:
         Why the body runs, one sentence each.
     is_running
         Whether the body has begun, and neither ended nor failed.
+    loops
+        Its tracked loops.
+    at
+        Which item is in work.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -109,7 +113,8 @@ class Step:
     _calls: scope.Place | None = None
 
     def __post_init__(self) -> None:
-        self._loops = Loops(self, None)
+        self.loops = Loops(self, None)
+        self.at = AtItem(self.session)
 
     @classmethod
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
@@ -183,6 +188,8 @@ class Step:
     def _differs(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.outside:
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
+        if checkpoint.failures:
+            return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if not checkpoint.random_in:
             return None
         now = self.session.random_states()
@@ -208,9 +215,10 @@ class Step:
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
-            self._loops = Loops(self, self._unfinished())
+            self.loops = Loops(self, self._unfinished())
         self.is_running = True
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
+        self.at.scope = self._calls.scope
         self._began, self._since = time.perf_counter(), time.time()
 
     def _mates(self) -> set[str]:
@@ -234,6 +242,7 @@ class Step:
     def left(self) -> None:
         """Take note that the body has ended, however: model calls belong to it no more."""
         self.is_running = False
+        self.at.end()
         place, self._calls = self._calls, None
         if place is None:
             return
@@ -340,6 +349,7 @@ class Step:
             },
             outside=changes_outside(self.tree, session.namespace),
             random_in=drawn,
+            failures=self.at.failures,
             tags=request.tags,
             note=request.note,
         )
@@ -361,38 +371,30 @@ class Step:
 
     # -- loops ------------------------------------------------------------------------------
 
-    def track(self, iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
-        """The items that are not finished yet, with a progress bar, for a `for` statement.
-
-        An item is finished when the loop asks for the next one. What the step keeps is then
-        durable, unless that would take more than the settings' `track_share` of the loop's time:
-        of quick items the last few may run again. An item is known again by its value, not by its
-        place. A loop inside a tracked one is shown, and begins anew with its item.
-
-        Parameters
-        ----------
-        total
-            Number of items, where `iterable` does not tell.
+    def running(self, what: str) -> Step:
+        """The step itself, if it can go through items.
 
         Raises
         ------
         UsageError
-            If this is inside a function.
+            If it has ended.
         """
-        loops.require_top_level(self.request.name, loops.caller(), self.session.namespace)
-        return self._loops.track(iterable, total)
+        if not self.is_running:
+            message = f"checkpoint {self.request.name!r} has ended: use `{what}` inside of its body"
+            raise UsageError(message)
+        return self
 
     @property
     def loops_begun(self) -> int:
         """How many loops of the body have begun."""
-        return self._loops.begun
+        return self.loops.begun
 
     def track_again(self, begun: int) -> None:
         """Have loops go on where they were, because the code after the first `begun` runs again."""
         unfinished = self._unfinished()
         if self.request.rerun and unfinished and unfinished.created_at < self._since:
             unfinished = None
-        self._loops = Loops(self, unfinished, begun)
+        self.loops = Loops(self, unfinished, begun)
 
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""

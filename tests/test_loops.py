@@ -11,7 +11,7 @@ import pytest
 from nbckpt import current
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.loops import Finished, digest_of_item
+from nbckpt.loops.finished import Finished, digest_of_item
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.storage.store import Store
 from tests.running import noted

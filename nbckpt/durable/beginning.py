@@ -9,9 +9,10 @@ from nbckpt.durable import occurrences
 from nbckpt.durable.arguments import Arguments, bound, digest_of_arguments
 from nbckpt.durable.attempts import Attempts, error_text
 from nbckpt.durable.begun import Begun
-from nbckpt.durable.kept import CallId
+from nbckpt.durable.kept import CallId, index_of
 from nbckpt.durable.known import Known
 from nbckpt.errors import CaptureError, NbckptError, UsageError
+from nbckpt.llm.turns import taken
 from nbckpt.session import Session
 
 
@@ -56,8 +57,11 @@ def _begun(
         known.tell_once(session, "arguments", str(problem))
         return None
     code = known.reached.code()
-    among = occurrences.here(session)
+    among, within = occurrences.here(session), occurrences.items()
     key = CallId(plan.name, code.digest, arguments.digest, 0)
-    call = key._replace(n=among.reserve(key.key))
+    equals = index_of(session).equals(key, within)
+    turn = taken(key.key, within, among, equals)
+    call = key._replace(n=turn.number)
     step = occurrences.running_name(session)
-    return Begun(known, session, call, code, arguments, among, step, Attempts(plan))
+    place = occurrences.Place(among, within, turn)
+    return Begun(known, session, call, code, arguments, place, step, Attempts(plan))

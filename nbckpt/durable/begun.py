@@ -16,7 +16,7 @@ from nbckpt.durable.attempts import Attempts, error_text
 from nbckpt.durable.code import Code
 from nbckpt.durable.kept import KIND, CallId, Index, index_of
 from nbckpt.durable.known import Known
-from nbckpt.durable.occurrences import Occurrences
+from nbckpt.durable.occurrences import Occurrences, Place
 from nbckpt.durable.results import decoded, encoded
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, NbckptError, StoreError
@@ -48,7 +48,7 @@ class Begun:
     id: CallId
     code: Code
     arguments: Arguments
-    among: Occurrences
+    place: Place
     step: str | None
     attempts: Attempts
     own: Occurrences = field(default_factory=Occurrences)
@@ -132,7 +132,7 @@ class Begun:
 
     def failed(self, error: BaseException) -> None:
         """Note that there is no answer: the next equal call stands in its place."""
-        self.among.give_back(self.id.key, self.id.n)
+        self.place.give_back(self.id.key)
         try:
             self._append("failed", {"error": error_text(error)}, durable=self.known.plan.once)
         except NbckptError as problem:
@@ -205,6 +205,8 @@ class Begun:
             "created_at": time.time(),
             **members,
         }
+        if (turn := self.place.turn).item:
+            record = {**record, "item": turn.item, "nth": turn.nth}
         if plan.once:
             record = {**record, "once": True}
         if not self.index.knows(self.code):

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from nbckpt.digests import Digest
 from nbckpt.durable.code import Code
 from nbckpt.keys.difference import difference
+from nbckpt.llm.scope import Scope
 from nbckpt.model import Key, Record
 from nbckpt.session import Session
 
@@ -57,6 +58,7 @@ class Index:
         self._generation = self._store.generation
         self._done: dict[tuple[str, str, int], Record] = {}
         self._latest: dict[tuple[str, Digest, int], Record] = {}
+        self._of_items: dict[tuple[Any, ...], Record] = {}
         self._codes: dict[Digest, Key] = {}
 
     def look(self) -> None:
@@ -90,6 +92,15 @@ class Index:
         if record["state"] == "done" and "blob" in record:
             _keep_newest(self._done, (call.name, call.key, call.n), record, at)
         _keep_newest(self._latest, call.place, record, at)
+        if item := record.get("item"):
+            of_item = (record.get("step"), name, arguments, item, record.get("nth", 0))
+            _keep_newest(self._of_items, of_item, record, at)
+
+    def equals(self, call: CallId, within: Scope | None) -> Equals:
+        """What is known of the calls that items of a step made, and that equal one."""
+        if within is not None:
+            self.look()
+        return Equals(self, call, "" if within is None else within.step)
 
     def done(self, call: CallId) -> Record | None:
         """The newest answer to this call."""
@@ -100,6 +111,14 @@ class Index:
         """What was last said of a call with this name and these arguments, by whatever code."""
         self.look()
         return self._latest.get(call.place)
+
+    def of_item(self, step: str, call: CallId, item: str, nth: int) -> Record | None:
+        """What was last said of an item's `nth` call of those with equal arguments."""
+        record = self._of_items.get((step, call.name, call.arguments, item, nth))
+        if record is None:
+            return None
+        now = self._latest[call._replace(n=record["occurrence"]).place]
+        return record if now.get("item") == item else None
 
     def unresolved(self, name: str) -> list[Record]:
         """What is known of calls that must not be repeated and have no result."""
@@ -120,6 +139,27 @@ class Index:
         before = self._codes.get(record["code"])
         lines = difference(before, code.key) if before else []
         return "; ".join(lines[:3]) or "its code changed"
+
+
+class Equals:
+    """What is kept of the calls that items of a step made, and that equal one."""
+
+    def __init__(self, index: Index, call: CallId, step: str) -> None:
+        self._index = index
+        self._call = call
+        self._step = step
+
+    def number_of(self, item: str, nth: int) -> int | None:
+        """The number within the step of this item's `nth` call; None if it is not kept."""
+        record = self._index.of_item(self._step, self._call, item, nth)
+        return None if record is None else int(record["occurrence"])
+
+    def owner_of(self, number: int) -> str:
+        """The item whose call has a number; empty if it is of none."""
+        record = self._index.latest(self._call._replace(n=number))
+        if record is None or record.get("step") != self._step:
+            return ""
+        return str(record.get("item", ""))
 
 
 def is_open(record: Record) -> bool:

@@ -2,7 +2,8 @@
 
 Five equal calls of one cell are five samples, and replay as the five answers. Outside a step they
 are counted within the cell that runs or, where no shell tells of cells, within the session. A
-call that another step makes is counted within that one, so that nothing shifts when it is replayed.
+call that another step makes is counted within that one, so that nothing shifts when it is replayed,
+and a call of an item of a loop or map within that item.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from nbckpt.llm import scope
+from nbckpt.llm.scope import Scope
+from nbckpt.llm.turns import Turn
 from nbckpt.session import Session
 
 if TYPE_CHECKING:
@@ -44,6 +48,24 @@ class Occurrences:
             heappush(self._given_back.setdefault(key, []), n)
 
 
+class Place(NamedTuple):
+    """The place of a call among its equals.
+
+    Attributes
+    ----------
+    within
+        The item to which it belongs, or the step, if that goes through items.
+    """
+
+    among: Occurrences
+    within: Scope | None
+    turn: Turn
+
+    def give_back(self, key: str) -> None:
+        """Note that the call has no answer: the next equal one stands in its place."""
+        self.turn.give_back(key, self.within, self.among)
+
+
 _inside: ContextVar[Occurrences | None] = ContextVar("nbckpt_step", default=None)
 _running: WeakKeyDictionary[Any, Occurrences] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -53,7 +75,7 @@ def here(session: Session) -> Occurrences:
     """Those of the step, cell or session that runs."""
     if (inside := _inside.get()) is not None:
         return inside
-    token: object = _step_of(session) or session.running or session
+    token: object = running_step(session) or session.running or session
     with _lock:
         found = _running.get(token)
         if found is None:
@@ -61,13 +83,19 @@ def here(session: Session) -> Occurrences:
         return found
 
 
+def items() -> Scope | None:
+    """Where calls of items are counted; None in a call of another step, and without items."""
+    within = None if _inside.get() is not None else scope.here().scope
+    return within if within is not None and within.has_items else None
+
+
 def running_name(session: Session) -> str | None:
     """The name of the step that runs."""
-    step = _step_of(session)
+    step = running_step(session)
     return step.request.name if step is not None else None
 
 
-def _step_of(session: Session) -> Step | None:
+def running_step(session: Session) -> Step | None:
     """The step that runs, of several the one that began last."""
     running = [step for step in list(session.steps.values()) if step.is_running]
     return running[-1] if running else None

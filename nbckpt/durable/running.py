@@ -25,7 +25,7 @@ def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return answer.value
         begun.intend()
     except BaseException:
-        begun.among.give_back(begun.id.key, begun.id.n)
+        begun.place.give_back(begun.id.key)
         raise
     try:
         with begun.inside():
@@ -60,7 +60,7 @@ async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
         if (intention := begun.intention()) is not None:
             await durable(intention)
     except BaseException:
-        begun.among.give_back(begun.id.key, begun.id.n)
+        begun.place.give_back(begun.id.key)
         raise
     try:
         with begun.inside():

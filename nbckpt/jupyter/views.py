@@ -176,3 +176,8 @@ class Views:
 _making = threading.Lock()
 _all: weakref.WeakSet[Views] = weakref.WeakSet()
 """Each is held by its session, which calls it."""
+        steps = reversed(list(self.cells.session.steps.values()))
+        step = next((s for s in steps if s.is_running), None)
+        if step is not None and (counted := step.at.counted) is not None:
+            of = None if counted[1] < 0 else counted[1]
+            return {**busy, "name": step.request.name, "done": counted[0], "total": of}

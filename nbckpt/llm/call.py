@@ -16,6 +16,7 @@ from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.scope import Scope
+from nbckpt.llm.turns import Turn
 from nbckpt.llm.usage import Usage, usage_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,17 @@ class Question(NamedTuple):
     body: Canonical
     request: Digest
     scope: Scope
-    occurrence: int
+    turn: Turn
+
+    @property
+    def occurrence(self) -> int:
+        """How many equal requests the step began before."""
+        return self.turn.number
+
+    def give_back(self) -> None:
+        """Have the next equal request, a retry, stand in its place."""
+        within = self.scope
+        self.turn.give_back(self.request, within, within.around or within)
 
 
 class Call:
@@ -113,11 +124,11 @@ class Call:
         media_type = self.header("content-type").lower()
         self.is_streamed = "event-stream" in media_type or "ndjson" in media_type
         self._decode = bodies.decoder(self.header("content-encoding"))
+        kind = self.question.endpoint.kind
+        is_data = self.is_streamed or "json" in media_type
         if not 200 <= status < 300:
             self.failed(f"HTTP {status}")
-        elif "html" in media_type or (
-            self.question.endpoint.kind.is_json and not (self.is_streamed or "json" in media_type)
-        ):
+        elif not kind.takes_any and ("html" in media_type or (kind.is_json and not is_data)):
             self.failed(f"an answer of type {media_type or 'unknown'}")
 
     @_harmless
@@ -171,6 +182,13 @@ class Call:
         if self.is_streamed and not self._written:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
 
+    @_harmless
+    def settle(self) -> Future[None] | None:
+        """The step ends: what to wait for if all was said, whether or not more is read later."""
+        if self.is_over or self._written or self._problem():
+            return None
+        return self._keep("done")
+
     def defect(self, problem: Exception) -> None:
         """Follow this call no more: something is wrong here, and not with the call."""
         self.is_over = True
@@ -195,6 +213,7 @@ class Call:
             self._has_ended = True
         if kind.enough is not None and kind.enough.search(window):
             self._is_enough = True
+            self.question.scope.said_all.add(self)
         return self._has_ended
 
     def _problem(self) -> str:
@@ -204,7 +223,8 @@ class Call:
         if self.is_streamed:
             is_whole = self._is_framed or self._has_ended or self._is_enough
             return "" if is_whole and self.chunks else "the stream ended before its end"
-        if not self.question.endpoint.kind.is_json:
+        kind = self.question.endpoint.kind
+        if not (kind.is_json or kind.takes_any):
             return "" if self.chunks else "an empty answer"
         text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding"))
         if text is None:
@@ -212,8 +232,8 @@ class Call:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
-            return "an answer that is no JSON"
-        if isinstance(value, dict) and value.get("error"):
+            return "" if kind.takes_any else "an answer that is no JSON"
+        if isinstance(value, dict) and value.get("error") and not kind.takes_any:
             return "an answer that says that it failed"
         self.usage = usage_of([value])
         return ""

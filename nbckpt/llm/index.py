@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.model import Record
@@ -22,6 +22,7 @@ class Index:
     def __init__(self) -> None:
         self._found: dict[str, Record] = {}
         self._more: dict[str, list[Record]] = {}
+        self._items: dict[str, OfItems] = {}
         self._ids: set[str] = set()
 
     def take(self, records: Iterable[Record]) -> None:
@@ -30,6 +31,8 @@ class Index:
             if record["state"] != "done" or (own := record["id"]) in self._ids:
                 continue
             self._ids.add(own)
+            if (items := self._items.get(record["step"])) is not None:
+                items.take(record)
             asking = _text(record["step"], record["request"], record["occurrence"])
             if self._found.setdefault(asking, record) is not record:
                 self._more.setdefault(asking, []).append(record)
@@ -39,6 +42,15 @@ class Index:
         text = _text(*asking)
         found = self._found.get(text)
         return () if found is None else (found, *self._more.get(text, ()))
+
+    def of_items(self, step: str) -> OfItems:
+        """What the items of a step have asked; all its recordings are decoded for that, once."""
+        items = self._items.get(step)
+        if items is None:
+            items = self._items[step] = OfItems()
+            for record in reversed(self.of_step(step)):
+                items.take(record)
+        return items
 
     def of_step(self, step: str) -> list[Record]:
         """All recordings of a step, newest first."""
@@ -51,9 +63,44 @@ def _text(step: str, request: Digest, occurrence: int) -> str:
     return f"{request}{occurrence} {step}"
 
 
+class OfItems:
+    """The recordings of a step's items: by item, and which item has a number of the step."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._owners: dict[str, str] = {}
+
+    def take(self, record: Record) -> None:
+        """Know this one as well; it is newer than those that are known."""
+        if item := record.get("item"):
+            request, number = record["request"], record["occurrence"]
+            self._numbers[_text(item, request, record.get("nth", 0))] = number
+            self._owners[_text("", request, number)] = item
+
+    def of(self, request: Digest) -> OfRequest:
+        """What is known of one request."""
+        return OfRequest(self._numbers, self._owners, request)
+
+
+class OfRequest(NamedTuple):
+    """What the items of a step have asked by one request."""
+
+    numbers: Mapping[str, int]
+    owners: Mapping[str, str]
+    request: Digest
+
+    def number_of(self, item: str, nth: int) -> int | None:
+        """The number within the step of this item's `nth` call; None if it is not recorded."""
+        return self.numbers.get(_text(item, self.request, nth))
+
+    def owner_of(self, number: int) -> str:
+        """The item whose call has a number; empty if it is of none."""
+        return self.owners.get(_text("", self.request, number), "")
+
+
 def newest(records: Iterable[Record]) -> Record:
-    """The one that was made last."""
-    return max(records, key=_time)
+    """The one that was made last; of two of one call, the one that has more of its stream."""
+    return max(records, key=lambda record: (_time(record), record["duration_s"]))
 
 
 def _time(record: Record) -> float:

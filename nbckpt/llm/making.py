@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.calls import Headers, Outcome, Recording
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
+from nbckpt.llm.fields import Fields, values_of, without, without_in_answer
+from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
 from nbckpt.llm.summary import summary_of
 
@@ -38,19 +40,19 @@ class Harmless(NamedTuple):
     summary: str
 
 
-def kept_of(call: Call) -> Harmless:
-    """What may be written of a call, as far as it has come."""
+def kept_of(call: Call, fields: Fields) -> Harmless:
+    """What may be written of a call, as far as it has come; nothing of the user's `fields`."""
     asked, body = call.question.asked, call.question.body
-    hidden = secrets_of(asked)
-    data, headers = _answer(b"".join(call.chunks), call.headers, hidden)
-    text = redacted(body.text, hidden) if len(body.text) <= LONGEST_ASKED else b""
+    hidden = secrets_of(asked, values_of(asked, body, fields))
+    data, headers = _answer(b"".join(call.chunks), call.headers, hidden, fields)
+    text = redacted(without(body, fields), hidden) if len(body.text) <= LONGEST_ASKED else b""
     return Harmless(
         # By custom a blob's first part is cut by its content: requests that grow share most of it.
         parts=(text, memoryview(data)),
         sizes=list(map(len, call.chunks)) if len(data) == call.size else [len(data)],
         headers=headers,
-        url=without_keys(asked.url, hidden),
-        summary=redacted_text(summary_of(body.members), hidden),
+        url=without_keys(asked.url, hidden, fields),
+        summary=redacted_text(summary_of(fields_hidden(body.members, fields)), hidden),
     )
 
 
@@ -87,17 +89,24 @@ def recording_of(
         usage=usage.told,
         summary=kept.summary,
         cell_id=question.scope.cell_id,
+        item=question.turn.item,
+        nth=question.turn.nth,
     )
 
 
-def _answer(data: bytes, headers: Headers, hidden: list[bytes]) -> tuple[bytes, Headers]:
+def _answer(
+    data: bytes, headers: Headers, hidden: list[bytes], fields: Fields
+) -> tuple[bytes, Headers]:
     """The bytes and headers of an answer to keep: as they came, unless a secret is in them."""
     kept = harmless(headers, hidden)
     encoding = next((value for name, value in kept if name.lower() == "content-encoding"), "")
     text = bodies.decoded(data, encoding)
-    if text is None or not any(secret in text for secret in hidden):
+    if text is None:
+        return data, kept
+    harmless_text = redacted(without_in_answer(text, fields), hidden)
+    if harmless_text == text:
         return data, kept
     if not encoding:
-        return redacted(data, hidden), kept
+        return harmless_text, kept
     told = ("content-encoding", "content-length")
-    return redacted(text, hidden), [pair for pair in kept if pair[0].lower() not in told]
+    return harmless_text, [pair for pair in kept if pair[0].lower() not in told]

@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
+from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, NbckptError, ReplayError, StoreError
+from nbckpt.hosts import fields_of
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
 from nbckpt.llm.call import Call, Question
+from nbckpt.llm.fields import Fields, hidden, values_of
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.making import kept_of, recording_of
+from nbckpt.llm.noticing import named
+from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.secrets import redacted_text, secrets_of
+from nbckpt.llm.turns import Turn, taken
 from nbckpt.model import Record
 
 if TYPE_CHECKING:
@@ -71,11 +78,9 @@ class Recorder:
             return None
 
     def _begin(self, asked: Asked) -> Call | None:
-        endpoint = providers.endpoint_of(asked.method, asked.url)
-        if endpoint is None:
-            return None
         body = keys.canonical(asked)
-        if not providers.is_asked_as(endpoint, body.members):
+        endpoint = _endpoint(asked, body.members)
+        if endpoint is None:
             return None
         place = scope.here()
         mode, within = place.mode or self.mode, place.scope
@@ -85,21 +90,31 @@ class Recorder:
             self.purse.unseen(endpoint, body.members, len(asked.body))
             return None
         request = keys.key_of(asked, endpoint, body)
-        question = Question(asked, endpoint, body, request, within, within.reserve(request))
+        turn = self._turn(within, request)
+        question = Question(asked, endpoint, body, request, within, turn)
         if mode == "record" or (within.is_fresh and mode != "only"):
             return self._paid(question)
         kept = self._kept(question)
         if kept is None and mode == "only":
-            within.give_back(request, question.occurrence)
+            question.give_back()
             raise ReplayError(self._told(question))
         return self._paid(question) if kept is None else Call(self, question, kept)
+
+    def _turn(self, within: scope.Scope, request: Digest) -> Turn:
+        """The place of a request among its equals, in its step and in the item of that."""
+        if not within.has_items:
+            return Turn(within.reserve(request))
+        with self._lock:
+            self._look()
+            known = self._index.of_items(within.step).of(request)
+        return taken(request, within, within.around or within, known)
 
     def _paid(self, question: Question) -> Call:
         call = Call(self, question)
         try:
             self.purse.begin(call)
         except BudgetError:
-            question.scope.give_back(question.request, question.occurrence)
+            question.give_back()
             raise
         return call
 
@@ -110,11 +125,10 @@ class Recorder:
         record = self._find(asking)
         if record is None:
             return None
-        recording = recording_from(record)
         try:
             body = bytes(self._session.store.get_blob(recording.blob)[1])
         except NbckptError as problem:
-            step = recording.step
+            step = record["step"]
             self._tell(f"a recording of step {step!r} cannot be read and is paid anew: {problem}")
             return None
         question.scope.count("replayed", recording.provider)
@@ -143,7 +157,8 @@ class Recorder:
         """Take in what the session has seen of others' recordings."""
         store = self._session.store
         if store.generation != self._generation:
-            self._generation, self._taken = store.generation, 0
+            # What a prune took is not to be found again.
+            self._generation, self._taken, self._index = store.generation, 0, Index()
         records = store.records(RECORDING)
         if self._taken < len(records):
             self._index.take(records[self._taken :])
@@ -160,8 +175,9 @@ class Recorder:
         ]
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
         return (
+        asked = hidden(question.body.members, self._fields())
             f"no recording of call {question.occurrence + 1} of this {what} request in step "
-            f"{step!r}; {nearest.told(question.body.members, near)}: "
+            f"{step!r}; {nearest.told(asked, near)}: "
             "run it once with recording on, or without mode 'only'"
         )
 
@@ -177,7 +193,7 @@ class Recorder:
     def keep(self, call: Call, state: Outcome) -> Future[None] | None:
         """Write what a call brought; done when it is durable, None if the disk refused."""
         question, store = call.question, self._session.store
-        kept = kept_of(call)
+        kept = kept_of(call, self._fields())
         question.scope.count(
             "recorded" if state == "done" else "partial", question.endpoint.provider
         )
@@ -204,10 +220,11 @@ class Recorder:
         question = call.question
         self.purse.failed(call)
         scope_, endpoint = question.scope, question.endpoint
-        scope_.give_back(question.request, question.occurrence)
+        question.give_back()
         scope_.count("failed", endpoint.provider)
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         try:
+        values = values_of(question.asked, question.body, self._fields())
             self._session.record_event(
                 "model_call_failed",
                 name=scope_.step,
@@ -215,13 +232,17 @@ class Recorder:
                 endpoint=endpoint.kind.name,
                 model=providers.model_of(endpoint, question.body.members),
                 request=question.request,
-                error=redacted_text(text, secrets_of(question.asked))[:500],
+                error=redacted_text(text, secrets_of(question.asked, values))[:500],
                 took_s=call.duration_s,
             )
         except StoreError as problem:
             self._tell(str(problem))
 
     def defect(self, problem: Exception) -> None:
+    def _fields(self) -> Fields:
+        """What the user does not want written."""
+        return fields_of(self._session.settings.secret_fields)
+
         """Say that a call was not recorded though it should have been."""
         what = f"{type(problem).__name__}: {problem}"
         self._tell(f"a model call was NOT recorded, by a defect in nbckpt: {what}")
@@ -233,6 +254,15 @@ class Recorder:
 
 
 def _cut(body: bytes, sizes: Any) -> list[bytes]:
+def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | None:
+    """What a request is for; None if it is neither a model call nor of a host that is named."""
+    endpoint = providers.endpoint_of(asked.method, asked.url)
+    host = named(asked.method, asked.url)
+    if endpoint is not None and providers.is_asked_as(endpoint, members):
+        return endpoint._replace(provider=host.provider) if host and host.provider else endpoint
+    return None if host is None else providers.raw_endpoint(asked.url, host.provider)
+
+
     """The chunks of an answer."""
     chunks, at = [], 0
     for size in sizes:

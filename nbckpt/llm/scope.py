@@ -7,11 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from weakref import WeakSet
 
 from nbckpt.errors import UsageError
+from nbckpt.llm.seams.waiting import wait
+
+if TYPE_CHECKING:
+    from nbckpt.llm.call import Call
 
 Mode: TypeAlias = Literal["replay", "record", "only", "off"]
 MODES = get_args(Mode)
@@ -28,11 +33,19 @@ class Scope:
         Its name.
     is_fresh
         Whether its calls are to be paid anew, though there are recordings.
+    said_all
+        Calls whose streams have said everything: not every client reads on to their end.
     counts
         How many were ``recorded``, ``replayed``, ``failed`` and ``partial``, per provider.
     saved
         Sums of what replays would have taken: ``duration_s``, ``tokens_in``, ``tokens_out``,
         ``cost_usd``.
+    item
+        Of the step's loop or map, to which the calls belong; empty outside of items.
+    around
+        The step's own scope, of an item.
+    has_items
+        Whether the step went through items in this run.
     """
 
     step: str
@@ -40,11 +53,28 @@ class Scope:
     is_fresh: bool = False
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     saved: Counter[str] = field(default_factory=Counter)
+    item: str = ""
+    around: Scope | None = None
+    has_items: bool = False
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
+        around = self.around
+        self._lock: threading.Lock = around._lock if around else threading.Lock()  # noqa: SLF001
+        self.said_all: WeakSet[Call] = WeakSet() if self.around is None else self.around.said_all
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
+
+    def of_item(self, item: str) -> Scope:
+        """One item's scope within this one: equal calls of two items are told apart by it."""
+        self.has_items = True
+        within = f"{self.item}/{item}" if self.item else item
+        around = self.around or self
+        return replace(self, item=within, around=around, has_items=True)
+
+    def next_pass(self) -> str:
+        """What tells equal items of several loops from one another, in the order they begin."""
+        n = self.reserve("pass")
+        return f"{n + 1}." if n else ""
 
     def reserve(self, request: str) -> int:
         """How many equal requests began before, of those that were or may be answered.
@@ -91,6 +121,11 @@ class Scope:
         with self._lock:
             for name, figure in figures.items():
                 self.saved[name] += figure or 0  # type: ignore[assignment]
+
+    def settle(self) -> None:
+        """Keep what has been said in full, though nobody has read to its end."""
+        for call in list(self.said_all):
+            wait(call.settle())
 
     def absorb(self, inner: Scope) -> None:
         """Take over what a step within this one has counted."""
@@ -142,9 +177,17 @@ def enter(step: str, cell_id: str | None = None, *, is_fresh: bool = False) -> P
     return _enter(Place(Scope(step, cell_id, is_fresh), outer.mode, outer))
 
 
+def enter_item(step: Scope, item: str) -> Place:
+    """Begin an item of a loop: calls belong to it, in threads too, until it is left."""
+    outer = here()
+    return _enter(Place(step.of_item(item), outer.mode, outer))
+
+
 def leave(place: Place) -> None:
     """End what was entered, and what was entered in it. A task that it began goes on in it."""
     _places[:] = [other for other in _places if not other.is_within(place)]
+    if place.scope is not None:
+        place.scope.settle()
     now = _here.get()
     if now is not None and now.is_within(place):
         _here.set(None if place.outer is _NOWHERE else place.outer)
@@ -179,7 +222,9 @@ def inside(inner: Scope | None) -> Iterator[None]:
         yield
     finally:
         _here.reset(token)
-        outer.scope.absorb(inner)
+        inner.settle()
+        if inner.around is None:  # an item counts where its step does
+            outer.scope.absorb(inner)
 
 
 @contextmanager

@@ -1,0 +1,81 @@
+"""The place of a call among its equals, where a step goes through items.
+
+A call of an item is known by the item and by how many equal ones that item began before, so that
+neither the order in which threads come, nor items that were finished in an earlier run, nor new
+ones between them shift anything. Its number within the step is one that no other item has: without
+items, as when a loop is written in another way, the same calls are found by that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from nbckpt.llm.scope import Scope
+
+
+class Counts(Protocol):
+    """Gives equal calls numbers, and takes those back of calls that have no answer."""
+
+    def reserve(self, key: str, /) -> int:
+        """The first number that none has."""
+
+    def give_back(self, key: str, n: int, /) -> None:
+        """Have the next equal call take `n`."""
+
+
+class Known(Protocol):
+    """What is kept of the calls that equal one."""
+
+    def number_of(self, item: str, nth: int) -> int | None:
+        """The number within the step of this item's `nth` call; None if it is not kept."""
+
+    def owner_of(self, number: int) -> str:
+        """The item of this step whose call has a number; empty if it is of none."""
+
+
+class Turn(NamedTuple):
+    """The place of a call.
+
+    Attributes
+    ----------
+    number
+        How many equal calls the step began before.
+    item
+        To which it belongs; empty if to none.
+    nth
+        How many equal calls the item began before.
+    """
+
+    number: int
+    item: str = ""
+    nth: int = 0
+    is_found: bool = False
+
+    def give_back(self, key: str, within: Scope | None, counts: Counts) -> None:
+        """Note that it has no answer: the next equal call stands in its place."""
+        if not self.is_found:
+            counts.give_back(key, self.number)
+        if self.item and within is not None:
+            within.give_back(key, self.nth)
+
+
+def taken(key: str, within: Scope | None, counts: Counts, known: Known) -> Turn:
+    """The place of a call that begins now.
+
+    Parameters
+    ----------
+    within
+        Of the step or item to which it belongs.
+    counts
+        Of the step.
+    """
+    if within is None or not within.has_items:
+        return Turn(counts.reserve(key))
+    item = within.item
+    nth = within.reserve(key) if item else 0
+    if item and (number := known.number_of(item, nth)) is not None:
+        return Turn(number, item, nth, is_found=True)
+    number = counts.reserve(key)
+    while known.owner_of(number):
+        number = counts.reserve(key)
+    return Turn(number, item, nth)

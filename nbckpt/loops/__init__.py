@@ -1,0 +1,11 @@
+"""The loops of a step: which of their items are finished, and how far they came.
+
+`finished` tells items from one another and remembers those that are done, `written` says how a
+loop may stand in the code, `tracking` goes through the items, `at_item` knows which is in work.
+"""
+
+from nbckpt.loops.at_item import AtItem
+from nbckpt.loops.tracking import Loops, Tracked
+from nbckpt.loops.written import caller, require_plain, require_top_level
+
+__all__ = ["AtItem", "Loops", "Tracked", "caller", "require_plain", "require_top_level"]

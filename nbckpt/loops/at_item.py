@@ -1,0 +1,59 @@
+"""Which item of a step's loop or map is in work: for the calls that belong to it, and for views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from nbckpt.llm import scope
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+
+class AtItem:
+    """Where one execution of a step is.
+
+    Attributes
+    ----------
+    scope
+        The step's own; None before it runs.
+    counted
+        How many items of the loop or map are done, and of how many (-1: unknown); None if it goes
+        through none.
+    failures
+        Items that failed, and that the next run is to try again.
+    """
+
+    is_nbckpts_own: ClassVar[bool] = True
+
+    def __init__(self, session: Session) -> None:
+        self.scope: scope.Scope | None = None
+        self.counted: tuple[int, int] | None = None
+        self.failures = 0
+        self._session = session
+        self._place: scope.Place | None = None
+
+    def next_pass(self) -> str:
+        """What tells the items of a loop that begins now from those of others."""
+        return "" if self.scope is None else self.scope.next_pass()
+
+    def begin(self, item: str) -> None:
+        """Have calls belong to an item, until it ends."""
+        self.end()
+        if self.scope is not None:
+            self._place = scope.enter_item(self.scope, item)
+
+    def end(self) -> None:
+        """Have calls belong to the step alone."""
+        if self._place is not None:
+            place, self._place = self._place, None
+            scope.leave(place)
+
+    def count(self, done: int, total: int) -> None:
+        """Have views know how far it came."""
+        self.counted = (done, total)
+        self._session.tell("progress")
+
+    def uncount(self) -> None:
+        """Have views know that no items are being done."""
+        self.counted = None
