@@ -114,7 +114,7 @@ class Purse:
                 "end it with `%nbckpt budget off`"
             )
             raise BudgetError(message)
-        if estimate is None:
+        if estimate is None and model:
             told = f"no price is known of {model!r}: the budget does not see its calls; "
             told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
             if told not in self._session.writing.news:

@@ -27,6 +27,11 @@ def end() -> None:
     _made.clear()
 
 
+def setting(name: str) -> str:
+    """A setting of the session that is open; empty if none is."""
+    return str(getattr(_open[0].settings, name)) if _open else ""
+
+
 def recorder() -> Recorder | None:
     """Made by the first request that may be a model call; None if no session is open."""
     if not _made and _open:

@@ -65,4 +65,6 @@ def key_of(asked: Asked, endpoint: Endpoint, body: Canonical) -> Digest:
     headers = [[name, asked.header(name)] for name in HEADERS if asked.header(name)]
     # The path tells what is asked for; a port is another one whenever a server is started.
     place = [endpoint.provider, endpoint.host, endpoint.path, told, headers]
+    if asked.method != "POST":
+        place.append(asked.method)
     return digest_of(json.dumps(place), b"\0", body.text)

@@ -26,6 +26,8 @@ class Kind(NamedTuple):
         What is in a stream that has said everything, though more may come.
     is_json
         Whether an answer that is no stream is JSON.
+    takes_any
+        Whether whatever comes back with a good status is an answer.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Kind(NamedTuple):
     ends: re.Pattern[bytes] | None = None
     enough: re.Pattern[bytes] | None = None
     is_json: bool = True
+    takes_any: bool = False
 
 
 class Endpoint(NamedTuple):
@@ -76,6 +79,7 @@ KINDS = (
     _kind("chat", "ollama", "api/chat", "model", "messages", ends=_LAST_LINE),
     _kind("generate", "ollama", "api/generate", "model", ends=_LAST_LINE),
     _kind("completions", "openai", "(?:fim/)?completions", "model", "prompt", ends=_DONE),
+    _kind("chat", "mistral_ai", "agents/completions", "agent_id", "messages", ends=_DONE),
     _kind("images", "openai", "images/(?:generations|edits|variations)"),
     _kind("speech", "openai", "audio/speech", "input", is_json=False),
     _kind("transcription", "openai", "audio/(?:transcriptions|translations)", is_json=False),
@@ -105,6 +109,20 @@ HOSTS = (
 )
 """How the name of a host ends, and whose it is."""
 
+RAW = Kind("raw", "", re.compile(""), ends=_DONE, is_json=False, takes_any=True)
+"""Whatever is asked of a host that the user names."""
+
+_UNKNOWN = (
+    "api.ai21.com", "api.cerebras.ai", "api.cohere.ai", "api.cohere.com", "api.replicate.com",
+    "api.sambanova.ai", "api.voyageai.com", "router.huggingface.co",
+)  # fmt: skip
+"""Hosts of models whose paths are in no table."""
+
+_NAMES = "|".join(re.escape(name) for name in (*(ending for ending, _ in HOSTS), *_UNKNOWN))
+_WATCHED = re.compile(
+    rf"(?:^|[/.@-])(?:{_NAMES}|bedrock-runtime[a-z0-9.-]*\.amazonaws\.com)(?=[:/?#]|$)"
+)
+
 _QUICK = re.compile(
     r"completions|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/|moderations|/ocr"
     r"|enerateContent|countTokens|:predict"
@@ -114,6 +132,23 @@ _QUICK = re.compile(
 def may_be_call(method: str, url: str) -> bool:
     """Whether a request is worth a closer look: quick, for each request of any kind."""
     return method == "POST" and _QUICK.search(url) is not None
+
+
+def watched(place: str) -> bool:
+    """Whether a URL, or the name of a host, is one of a provider of models."""
+    return _WATCHED.search(place) is not None
+
+
+def is_known(host: str) -> bool:
+    """Whether a table tells which requests to a host are model calls."""
+    return _owner_of(host) is not None
+
+
+def raw_endpoint(url: str, provider: str) -> Endpoint:
+    """What is asked of a host that the user names, by a path that no table has."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return Endpoint(provider or _owner_of(host) or host, RAW, host, parts.path.rstrip("/"))
 
 
 def endpoint_of(method: str, url: str) -> Endpoint | None:
@@ -146,7 +181,11 @@ def model_of(endpoint: Endpoint, body: Mapping[str, Any] | None) -> str:
 
 
 def _provider(host: str, kind: Kind) -> str:
+    return _owner_of(host) or kind.provider
+
+
+def _owner_of(host: str) -> str | None:
     for ending, provider in HOSTS:
         if host == ending or host.endswith((f".{ending}", f"-{ending}")):
             return provider
-    return kind.provider
+    return None

@@ -126,7 +126,8 @@ class Recorder:
         if record is None:
             return None
         try:
-            body = bytes(self._session.store.get_blob(recording.blob)[1])
+            recording = recording_from(record)
+            body = bytes(self._session.store.get_blob(recording.blob, of=record)[1])
         except NbckptError as problem:
             step = record["step"]
             self._tell(f"a recording of step {step!r} cannot be read and is paid anew: {problem}")
@@ -174,8 +175,8 @@ class Recorder:
             if r["provider"] == question.endpoint.provider
         ]
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
-        return (
         asked = hidden(question.body.members, self._fields())
+        return (
             f"no recording of call {question.occurrence + 1} of this {what} request in step "
             f"{step!r}; {nearest.told(asked, near)}: "
             "run it once with recording on, or without mode 'only'"
@@ -223,8 +224,8 @@ class Recorder:
         question.give_back()
         scope_.count("failed", endpoint.provider)
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        try:
         values = values_of(question.asked, question.body, self._fields())
+        try:
             self._session.record_event(
                 "model_call_failed",
                 name=scope_.step,
@@ -238,11 +239,11 @@ class Recorder:
         except StoreError as problem:
             self._tell(str(problem))
 
-    def defect(self, problem: Exception) -> None:
     def _fields(self) -> Fields:
         """What the user does not want written."""
         return fields_of(self._session.settings.secret_fields)
 
+    def defect(self, problem: Exception) -> None:
         """Say that a call was not recorded though it should have been."""
         what = f"{type(problem).__name__}: {problem}"
         self._tell(f"a model call was NOT recorded, by a defect in nbckpt: {what}")
@@ -253,7 +254,6 @@ class Recorder:
             self._session.writing.news.append(text)
 
 
-def _cut(body: bytes, sizes: Any) -> list[bytes]:
 def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | None:
     """What a request is for; None if it is neither a model call nor of a host that is named."""
     endpoint = providers.endpoint_of(asked.method, asked.url)
@@ -263,6 +263,7 @@ def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | Non
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)
 
 
+def _cut(body: bytes, sizes: Any) -> list[bytes]:
     """The chunks of an answer."""
     chunks, at = [], 0
     for size in sizes:

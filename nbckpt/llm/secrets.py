@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import compress
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from nbckpt.calls import Headers
@@ -22,9 +23,15 @@ _OF_THE_CONNECTION = frozenset(
 )
 
 
-def secrets_of(asked: Asked) -> list[bytes]:
-    """The texts that must not be written: of the environment, and what the request goes with."""
-    found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
+def secrets_of(asked: Asked, more: Iterable[str] = ()) -> list[bytes]:
+    """The texts that must not be written: of the environment, and what the request goes with.
+
+    Parameters
+    ----------
+    more
+        Others, which count as these do.
+    """
+    found = {*more} | {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     for name, value in asked.headers:
         if _SECRET_HEADER.search(name):
             found.add(value)
@@ -50,11 +57,13 @@ def redacted_text(text: str, secrets: Iterable[bytes]) -> str:
     return redacted(text.encode("utf-8", "replace"), secrets).decode("utf-8", "replace")
 
 
-def without_keys(url: str, secrets: Iterable[bytes]) -> str:
-    """A URL without the keys in it, and without user and password."""
+def without_keys(url: str, secrets: Iterable[bytes], fields: Collection[str] = frozenset()) -> str:
+    """A URL without the keys and `fields` in it, and without user and password."""
     parts = urlsplit(url)
     pairs = [pair for pair in parts.query.split("&") if pair]
-    query = "&".join(p for p in pairs if p.partition("=")[0].lower() not in KEYS_IN_URLS)
+    names = [pair.partition("=")[0] for pair in pairs]
+    kept = [n.lower() not in KEYS_IN_URLS and n not in fields for n in names]
+    query = "&".join(compress(pairs, kept))
     host = parts.netloc.rpartition("@")[2]
     return redacted_text(urlunsplit((parts.scheme, host, parts.path, query, "")), secrets)
 

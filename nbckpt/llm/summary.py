@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LONGEST = 200
-_PLACES = ("messages", "input", "prompt", "contents", "content", "document", "text")
+_PLACES = ("messages", "input", "prompt", "contents", "content", "document", "text", "query")
 
 
 def summary_of(members: Mapping[str, Any] | None) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from nbckpt.llm import bodies, current, providers, seams
+from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.waiting import wait_async
 
 NAME = "_request"
@@ -46,7 +47,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
     reader = _reader_of(module)
 
     async def request(self: Any, method: str, str_or_url: Any, **options: Any) -> Any:
-        if not providers.may_be_call(method.upper(), str(str_or_url)) or seams.is_inside():
+        if seams.is_inside() or not is_worth(method.upper(), _place(self, str_or_url)):
             return await original(self, method, str_or_url, **options)
         call, is_decoded = None, _is_decoded(self, options)
         try:
@@ -78,6 +79,13 @@ def _requesting(original: Any, module: ModuleType) -> Any:
     setattr(request, "original", original)  # noqa: B010
     request.__name__ = NAME
     return request
+
+
+def _place(session: Any, str_or_url: Any) -> str:
+    """The address, with that of the session before it."""
+    base = getattr(session, "_base_url", None)
+    text = str(str_or_url)
+    return text if base is None or "://" in text else f"{str(base).rstrip('/')}/{text.lstrip('/')}"
 
 
 def _is_decoded(session: Any, options: dict[str, Any]) -> bool:

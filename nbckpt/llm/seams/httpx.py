@@ -11,9 +11,10 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
-from nbckpt.llm import current, providers, seams
+from nbckpt.llm import current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.waiting import wait, wait_async
 
 NAME = "_send_single_request"
@@ -131,7 +132,7 @@ def _marked(send: Any, original: Any) -> Any:
 
 
 def _may_be_call(request: Any) -> bool:
-    return providers.may_be_call(request.method, str(request.url)) and not seams.is_inside()
+    return not seams.is_inside() and is_worth(request.method, str(request.url))
 
 
 def _begin(request: Any, body: bytes) -> Call | None:

@@ -10,9 +10,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nbckpt.llm import bodies, current, providers, seams
+from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.waiting import wait
 
 NAME = "urlopen"
@@ -57,8 +58,9 @@ def _opening(original: Any, module: ModuleType) -> Any:
         **more: Any,
     ) -> Any:
         call = None
-        if providers.may_be_call(method.upper(), url) and not seams.is_inside():
-            call = _begin(self, module, method.upper(), url, body, headers)
+        place = _place(self, url)
+        if not seams.is_inside() and is_worth(method.upper(), place):
+            call = _begin(self, module, method.upper(), place, body, headers)
         if call is None:
             return original(self, method, url, body, headers, *rest, **more)
         if call.kept is not None:
@@ -86,13 +88,17 @@ def _begin(
     if body is not None and not isinstance(body, str | bytes | bytearray):
         seams.tell(module, f"a body of type {type(body).__name__} can be read only once")
         return None
-    if "://" not in url:  # through a proxy, it is all there
-        host = f"[{pool.host}]" if ":" in pool.host else pool.host
-        url = f"{pool.scheme}://{host}" + (f":{pool.port}" if pool.port else "") + url
     given = pool.headers if headers is None else headers
     pairs = [(_text(name).lower(), _text(value)) for name, value in given.items()]
     data = body.encode() if isinstance(body, str) else bytes(body or b"")
     return recorder.begin(Asked(method, url, pairs, data))
+
+
+def _place(pool: Any, url: str) -> str:
+    if "://" in url:  # through a proxy, it is all there
+        return url
+    host = f"[{pool.host}]" if ":" in pool.host else pool.host
+    return f"{pool.scheme}://{host}" + (f":{pool.port}" if pool.port else "") + url
 
 
 def _text(value: Any) -> str:
