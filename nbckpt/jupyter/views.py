@@ -161,6 +161,11 @@ class Views:
         if latest is not None and latest.tree is self.cells.session.running:
             busy.update(name=latest.request.name, calls=latest.calls)
             busy["cost_usd"] = self._cost_since(doing.began_at)
+        steps = reversed(list(self.cells.session.steps.values()))
+        step = next((s for s in steps if s.is_running), None)
+        if step is not None and (counted := step.at.counted) is not None:
+            of = None if counted[1] < 0 else counted[1]
+            return {**busy, "name": step.request.name, "done": counted[0], "total": of}
         newest = next((r for r in reversed(listed.rows) if r["state"] == "partial"), None)
         if newest is not None and newest["created_at"] >= doing.began_at:
             done, total = newest["progress"] or (None, None)
@@ -176,8 +181,3 @@ class Views:
 _making = threading.Lock()
 _all: weakref.WeakSet[Views] = weakref.WeakSet()
 """Each is held by its session, which calls it."""
-        steps = reversed(list(self.cells.session.steps.values()))
-        step = next((s for s in steps if s.is_running), None)
-        if step is not None and (counted := step.at.counted) is not None:
-            of = None if counted[1] < 0 else counted[1]
-            return {**busy, "name": step.request.name, "done": counted[0], "total": of}
