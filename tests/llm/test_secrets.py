@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
+from nbckpt.errors import ReplayError
+from nbckpt.hosts import fields_of
 from nbckpt.llm import scope
+from nbckpt.llm.fields import without_in_answer
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -77,3 +82,79 @@ def test_what_is_short_is_no_secret(
 
     (record,) = records_of(recorded)
     assert record["summary"] == "true or false?"
+
+
+FIELDS = "user_ssn, account, pin"
+HIDDEN = ["123-45-6789", "AC-00-11-22", "4711", "9876543"]
+
+
+def _written(folder: Path, session: Session) -> bytes:
+    """All that is in the store: its files, and its blobs, which may be compressed."""
+    records = records_of(session)
+    blobs = [bytes(p) for r in records for p in session.store.get_blob(r["blob"])]
+    return b"".join([*blobs, *(path.read_bytes() for path in folder.rglob("*") if path.is_file())])
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_fields_that_the_user_names_are_never_written(
+    streamed: bool, recorded: Session, folder: Path
+) -> None:
+    recorded.settings = replace(recorded.settings, secret_fields=FIELDS)
+    call = {"id": "c", "type": "function", "function": {"name": "f"}}
+    call["function"]["arguments"] = json.dumps({"account": HIDDEN[1], "pin": "4711"})  # type: ignore[index]
+    said = [{"role": "assistant", "tool_calls": [call]}, *body("who am I?")["messages"]]
+    person = {"user_ssn": [HIDDEN[0]], "account": {"number": HIDDEN[1], "of": 9876543}}
+    asked = {"model": "m", "stream": streamed, "messages": said, "metadata": person}
+    answers = iter([f"you are {HIDDEN[0]} of {HIDDEN[1]}", "nobody"])
+    with Provider(answer=lambda _: next(answers)) as provider:
+        url = f"{provider.url}/v1/chat/completions?pin=4711"
+        with scope.entered("step"):
+            first = httpx.post(url, json=asked)
+        other = {**asked, "metadata": {"user_ssn": "another"}}
+        with scope.entered("step"):
+            httpx.post(url, json=other)
+        assert provider.answered == 2
+        provider.stop()
+        with scope.entered("step"), scope.recording("only"):
+            again = httpx.post(url, json=asked)
+            with pytest.raises(ReplayError) as raised:
+                httpx.post(url, json={**asked, "temperature": 1})
+
+    if not streamed:
+        assert HIDDEN[0] in first.text
+        assert (
+            again.json()["choices"][0]["message"]["content"] == "you are *********** of ***********"
+        )
+    written = _written(folder, recorded)
+    assert b"who am I?" in written
+    assert b'"user_ssn":"***"' in written
+    for secret in HIDDEN:
+        assert secret.encode() not in written, secret
+        assert secret not in str(raised.value)
+
+
+def test_fields_of_forms_and_of_answers_are_never_written(
+    provider: Provider, recorded: Session, folder: Path
+) -> None:
+    hosts = {"record_hosts": "127.0.0.1", "secret_fields": FIELDS}
+    recorded.settings = replace(recorded.settings, **hosts)  # type: ignore[arg-type]
+    with scope.entered("step"):
+        form = {"user_ssn": HIDDEN[0], "model": "whisper-1"}
+        url = f"{provider.url}/v1/audio/transcriptions"
+        httpx.post(url, data=form, files={"file": ("a.wav", b"RIFF" * 20)})
+        httpx.post(url, data=form)
+
+    assert records_of(recorded)
+    written = _written(folder, recorded)
+    assert b"whisper-1" in written
+    assert HIDDEN[0].encode() not in written
+
+
+def test_a_named_field_of_an_answer_is_starred_in_place() -> None:
+    fields = fields_of("ssn, acct")
+    answer = b'{"ssn": "1\\"2", "x": 1, "acct": 12, "args": "{\\"ssn\\": \\"12-34\\"}"}'
+
+    hidden = without_in_answer(answer, fields)
+
+    assert hidden == b'{"ssn": "****", "x": 1, "acct": 10, "args": "{\\"ssn\\": \\"*****\\"}"}'
+    assert json.loads(hidden)["x"] == 1

@@ -32,6 +32,7 @@ from nbckpt.llm.usage import usage_of
         ),
         ("http://localhost:11434/api/chat", ("ollama", "chat")),
         ("http://localhost:11434/api/embed", ("ollama", "embeddings")),
+        ("https://api.mistral.ai/v1/agents/completions", ("mistral_ai", "chat")),
         ("https://api.openai.com/v1/files", None),
         ("https://api.openai.com/v1/chat/completions/abc", None),
         ("https://example.com/completions-of-orders", None),
