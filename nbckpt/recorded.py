@@ -146,7 +146,7 @@ def _kind(checkpoint: Checkpoint) -> Kind:
 
 
 def _is_block(source: str) -> bool:
-    body = _parsed(source).body
+    body = parsed(source).body
     return len(body) == 1 and isinstance(body[0], ast.With)
 
 
@@ -155,7 +155,7 @@ def _is_inside(block: Recorded, later: Sequence[Recorded]) -> bool:
     written = block.cell.source
     for piece in later:
         if piece.kind in ("cell", "joined"):
-            withs = (n for n in ast.walk(_parsed(piece.cell.source)) if isinstance(n, ast.With))
+            withs = (n for n in ast.walk(parsed(piece.cell.source)) if isinstance(n, ast.With))
             if any(ast.unparse(node) == written for node in withs):
                 return True
         if piece.kind == "cell":
@@ -163,7 +163,7 @@ def _is_inside(block: Recorded, later: Sequence[Recorded]) -> bool:
     return False
 
 
-def _parsed(source: str) -> ast.Module:
+def parsed(source: str) -> ast.Module:
     """The code without its magics; empty if it cannot be read without IPython."""
     try:
         return ast.parse(_MAGIC.sub(r"\1pass", source))
@@ -184,7 +184,7 @@ def made_between(checkpoint: Checkpoint) -> set[str]:
         return changed if not checkpoint.joined else set()
     made = changed - set(checkpoint.bound)
     for cell in checkpoint.joined:
-        tree = _parsed(cell.source)
+        tree = parsed(cell.source)
         names = analysis.names_of_tree(tree)
         if not tree.body or names.everything:
             return set()

@@ -10,8 +10,8 @@ from nbckpt.spending import book_of
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
-SIZE_EVERY_S = 5.0
-"""The disk is not asked more often."""
+SHARE = 0.02
+"""Of the time, at most, that is spent on asking the disk."""
 
 
 class Totals:
@@ -35,10 +35,12 @@ class Totals:
 
     def _size(self) -> int:
         revision = self._session.timeline.revision
-        if revision != self._revision and time.monotonic() >= self._not_before:
+        began = time.monotonic()
+        if revision != self._revision and began >= self._not_before:
             from nbckpt.storage.pruning import size_of
 
             self._revision = revision
             self._size_bytes = size_of(self._session.store.path)
-            self._not_before = time.monotonic() + SIZE_EVERY_S
+            now = time.monotonic()
+            self._not_before = now + (now - began) / SHARE
         return self._size_bytes

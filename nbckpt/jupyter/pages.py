@@ -19,7 +19,7 @@ from nbckpt.version import __version__
 if TYPE_CHECKING:
     from nbckpt.jupyter.panel import Answer, Args
 
-HELLO = "hello"
+HELLO, MARKS = "hello", "marks"
 _SHAPE = "a request is an object with 'id', 'op' and 'args', which is an object, too"
 
 
@@ -67,7 +67,7 @@ class Pages:
         elif {**self._status, "now": 0} != {**status, "now": 0}:
             self._comms.send({"event": "status", "status": dict(status)})
         self._status = dict(status)
-        marks = self.views.panel.marks()
+        marks = self.views.marks(status["busy"])
         if marks != self._marks:
             self._marks = marks
             self._comms.send({"event": "marks", "marks": marks})
@@ -111,9 +111,10 @@ class Pages:
             reply(refusal(_SHAPE, UsageError.__name__))
             return
         op = str(request.get("op"))
-        if op == HELLO:
+        if op in (HELLO, MARKS):
+            job = self._hello if op == HELLO else lambda: self._tell_marks(args)
             with self.views.alone():  # no event may overtake it
-                reply(self.views.panel.guarded(op, self._hello))
+                reply(self.views.panel.guarded(op, job))
             return
         reply(self._answer(op, args))
 
@@ -138,6 +139,14 @@ class Pages:
             "approvals": [],
             "notebook": self.views.cells.session.notebook,
         }
+
+    def _tell_marks(self, args: Args) -> Answer:
+        """The marks; by the order of the notebook's cells, if the page tells it."""
+        cells = args.get("cells")
+        if isinstance(cells, list):
+            self.views.arrange([str(cell_id) for cell_id in cells])
+        self.show(*self.views.now())
+        return {"marks": self._marks}
 
 
 def write(op: str, text: str) -> Answer:

@@ -63,10 +63,6 @@ class Panel:
         totals = self._totals.now()
         return status_of(self._session, now=time.time(), busy=busy, totals=totals)
 
-    def marks(self) -> Answer:
-        """What is told of each cell (`nbckpt.notebook`)."""
-        return {}
-
     def answer(self, op: str, args: Args) -> Answer:
         """`{"ok": True, "result": …}`, or `{"ok": False, "error": …}` with one sentence.
 

@@ -71,6 +71,7 @@ class Turns:
         self._is_wanted = is_wanted
         self._changed = changed
         self._running = 0  # cells, each within the one before
+        self._count = 0
         self._cell: Doing | None = None
         self._job: Doing | None = None
         self._counting = threading.Lock()
@@ -84,6 +85,11 @@ class Turns:
     def doing(self) -> Doing | None:
         """What a job that is given now has to wait for: a job, or a cell."""
         return self._job or self._cell
+
+    @property
+    def moment(self) -> int | None:
+        """How many cells and jobs there were; None while there is one."""
+        return None if self.doing is not None else self._count
 
     def take(self, what: str, job: Job) -> None:
         """Do `job` on the main thread when no cell runs.
@@ -114,6 +120,7 @@ class Turns:
             return
         with self._counting:
             self._running += 1
+            self._count += 1
             cell_id = getattr(info, "cell_id", None)
             self._cell = self._cell or Doing(_first_line(info), time.time(), cell_id)
         self._changed()
@@ -143,6 +150,7 @@ class Turns:
 
     def _do(self, waiting: _Waiting) -> None:
         """One job, between the two events that IPython has for what is no cell."""
+        self._count += 1
         self._job = Doing(waiting.what, time.time())
         self._changed()
         is_main = threading.current_thread() is threading.main_thread()

@@ -10,7 +10,7 @@ import contextvars
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
+from nbckpt.notebook.marks import Mark, Marks, running
 from nbckpt.rows import Listed, Listing
 from nbckpt.spending import book_of
 
@@ -50,6 +51,7 @@ class Views:
         self._turns = turns.Turns(
             cells.shell, lambda: self.panel.is_open, self._throttle.ask, running=cells.running
         )
+        self._marks = Marks(cells.session, self._moment)
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
@@ -63,6 +65,28 @@ class Views:
         """What there is to show."""
         listed = self._listing.list()
         return listed, self.panel.status(self._busy(listed))
+
+    def marks(self, busy: Mapping[str, Any] | None) -> dict[str, Mark]:
+        """What stands beside each cell of the notebook.
+
+        Parameters
+        ----------
+        busy
+            What runs, as in a status.
+        """
+        marks = self._marks.now()
+        cell_id = busy and busy["cell_id"]
+        if not busy or not cell_id:
+            return marks
+        return {**marks, cell_id: running(marks.get(cell_id), busy["name"], busy["began_at"])}
+
+    def arrange(self, cells: Sequence[str]) -> None:
+        """Take note of the order of the notebook's cells, by their ids."""
+        self._marks.arrange(cells)
+
+    def _moment(self) -> object:
+        moment = self._turns.moment
+        return None if moment is None else (moment, self.cells.session.timeline.revision)
 
     def add(self, view: View) -> None:
         """Keep a view up to date, for as long as somebody holds it."""
@@ -157,9 +181,9 @@ class Views:
             "began_at": doing.began_at,
             **dict.fromkeys(("done", "total", "calls", "cost_usd")),
         }
-        latest = self.cells.latest
-        if latest is not None and latest.tree is self.cells.session.running:
-            busy.update(name=latest.request.name, calls=latest.calls)
+        steps = [s for s in list(self.cells.session.steps.values()) if s.is_running]
+        if steps:
+            busy.update(name=steps[0].request.name, calls=sum(step.calls for step in steps))
             busy["cost_usd"] = self._cost_since(doing.began_at)
         steps = reversed(list(self.cells.session.steps.values()))
         step = next((s for s in steps if s.is_running), None)

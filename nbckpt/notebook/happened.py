@@ -1,0 +1,112 @@
+"""What happened to a namespace, in its order: where it was moved to last, and the cells since.
+
+A line of checkpoints alone does not tell it. Where the first cell of a finished notebook is
+restored, the session stands at its checkpoint, and what the other cells made is still there.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt.model import Checkpoint
+from nbckpt.notebook.runs import Run, runs_of
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+_MOVES = frozenset({"resumed", "rewound", "forked", "switched", "updated", "fell_back"})
+
+
+class _Restored(NamedTuple):
+    at: float
+    checkpoint: str
+    took_s: float
+
+
+class Happened:
+    """The history of one session's namespace.
+
+    Attributes
+    ----------
+    taken
+        How many events of the store were looked at.
+    move_s
+        Seconds that the last move took.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._generation = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Know nothing."""
+        self.taken = 0
+        self.move_s = 0.0
+        self._moved = _Restored(0.0, "", 0.0)
+        self._restored: list[_Restored] = []
+
+    def take(self) -> None:
+        """Know what has happened since."""
+        store, own = self._session.store, self._session.id
+        if store.generation != self._generation:
+            self._generation = store.generation
+            self.begin()
+        events = store.records("event")
+        for event in events[self.taken :]:
+            if event.get("session") != own or "checkpoint" not in event:
+                continue
+            happened = _Restored(event["at"], event["checkpoint"], event.get("took_s", 0.0))
+            if event["event"] == "restored":
+                self._restored.append(happened)
+            elif event["event"] in _MOVES:
+                self._begin_at(happened)
+        self.taken = len(events)
+        self._follow()
+
+    def _begin_at(self, moved: _Restored) -> None:
+        self._moved, self._restored, self.move_s = moved, [], moved.took_s
+
+    def _follow(self) -> None:
+        """See that the session stands elsewhere than its last cell led: it was moved silently."""
+        session = self._session
+        here = session.timeline.checkpoints.get(session.position or "")
+        known = {self._moved.checkpoint, *(r.checkpoint for r in self._restored)}
+        if here is None or here.id in known or here.session == session.id:
+            return
+        self._begin_at(_Restored(time.time(), here.id, 0.0))
+
+    def took_s(self, checkpoint_id: str) -> float | None:
+        """Seconds in which a checkpoint's cell was restored last; None if it was not."""
+        found = (r.took_s for r in reversed(self._restored) if r.checkpoint == checkpoint_id)
+        return next(found, None)
+
+    def runs(self) -> list[Run]:
+        """All cells that made what is there, oldest first; the last ones are not kept yet."""
+        session = self._session
+        timeline, known = session.timeline, session.timeline.checkpoints
+        with timeline.lock:
+            target, here = self._moved.checkpoint, session.position or ""
+            base = timeline.ancestry(target)[::-1] if target in known else []
+            line = timeline.ancestry(here) if here in known else []
+            made = self._made({c.id for c in base}, line if base else [])
+            restored = [
+                (r.at, known[r.checkpoint]) for r in self._restored if r.checkpoint in known
+            ]
+        since = [(c.created_at, run) for c in made for run in runs_of([c])]
+        since += [(at, Run(c.cell, c, is_own=True)) for at, c in restored]
+        since.sort(key=lambda each: each[0])
+        return [*runs_of(base), *(run for _, run in since), *runs_of((), session.joined)]
+
+    def _made(self, base: set[str], line: list[Checkpoint]) -> list[Checkpoint]:
+        """Checkpoints after the move: of this session, and on the line where it stands."""
+        session = self._session
+        found = {c.id: c for c in line if c.id not in base}
+        for i in session.timeline.newest_first():
+            checkpoint = session.timeline.checkpoints[i]
+            if checkpoint.created_at <= self._moved.at:
+                break
+            if checkpoint.session == session.id and i not in base:
+                found[i] = checkpoint
+        return list(found.values())

@@ -1,0 +1,166 @@
+"""What stands beside each cell of a notebook: checkpointed, restored, stale or failed.
+
+It holds for the place in the history where the session stands. A cell of which nothing certain is
+known has no mark.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nbckpt.figures import count_text
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.notebook.happened import Happened
+from nbckpt.notebook.present import Present
+from nbckpt.notebook.runs import Run, last_of_cells
+from nbckpt.notebook.staleness import Staleness, stale_after_given
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+Mark: TypeAlias = dict[str, Any]
+
+
+class Marks:
+    """The marks of one session's cells.
+
+    Parameters
+    ----------
+    moment
+        See `Present`.
+    """
+
+    def __init__(self, session: Session, moment: Callable[[], object]) -> None:
+        self._session = session
+        self._moment = moment
+        self._present = Present(session, moment)
+        self._order: dict[str, int] = {}
+        self._happened = Happened(session)
+        self._state: object = None
+        self._marks: dict[str, Mark] = {}
+
+    def arrange(self, cells: Sequence[str]) -> None:
+        """Take note of the order of the notebook's cells, by their ids."""
+        self._order = {cell_id: place for place, cell_id in enumerate(cells)}
+        self._state = None
+
+    def now(self) -> dict[str, Mark]:
+        """Id of each cell → its mark.
+
+        While a cell runs nothing is found to be stale, and what was found before stays.
+        """
+        self._happened.take()
+        session, moment = self._session, self._moment()
+        state = (session.timeline.revision, session.position, self._happened.taken, moment)
+        if state != self._state:
+            before, self._state, self._marks = self._marks, state, self._made()
+            if moment is None:
+                self._marks.update(_still_stale(before, self._marks))
+        return self._marks
+
+    def _made(self) -> dict[str, Mark]:
+        session = self._session
+        timeline = session.timeline
+        with timeline.lock:
+            if session.position is None or session.position not in timeline.checkpoints:
+                return {}
+            here = timeline.checkpoints[session.position]
+            line = set(timeline.line(here.id))
+            shown = (timeline.checkpoints[i] for i in timeline.log(None))
+            undone = [c for c in shown if c.state != "done" and c.branch == session.branch]
+        runs = self._happened.runs()
+        staleness = Staleness(runs, self._present, self._order)
+        marks: dict[str, Mark] = {}
+        for cell_id, place in last_of_cells(runs).items():
+            run = runs[place]
+            if run.checkpoint is not None and not run.checkpoint.made_by:
+                marks[cell_id] = self._of(run, run.checkpoint, staleness.why(place))
+        if here.made_by:
+            marks = {**self._left_by(here), **marks}
+        return {**marks, **_failed(undone, line, marks)}
+
+    def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:
+        if why is not None:
+            return mark("stale", checkpoint, run.cell, checkpoint.duration_s, why=why)
+        if run.is_own and (took_s := self._happened.took_s(checkpoint.id)) is not None:
+            return mark("restored", checkpoint, run.cell, took_s)
+        if checkpoint.session != self._session.id:
+            return mark("restored", checkpoint, run.cell, self._happened.move_s)
+        took_s = checkpoint.duration_s if run.is_own else None
+        return mark("checkpointed", checkpoint, run.cell, took_s)
+
+    def _left_by(self, here: Checkpoint) -> dict[str, Mark]:
+        """Cells of the line that was left when values were given by hand."""
+        session = self._session
+        line = session.timeline.following(here.id, branch=session.branch, origin=session.origin)
+        whys = stale_after_given(here, line, self._present)
+        steps = {step.cell.cell_id: step for step in line}
+        return {
+            i: mark("stale", steps[i], steps[i].cell, steps[i].duration_s, why=why)
+            for i, why in whys.items()
+        }
+
+
+def mark(
+    state: str,
+    checkpoint: Checkpoint,
+    cell: Cell,
+    took_s: float | None,
+    *,
+    why: str = "",
+    error: str = "",
+) -> Mark:
+    """What is told of one cell; `took_s` is None where only its checkpoint's time is known."""
+    return {
+        "state": state,
+        "checkpoint": checkpoint.id,
+        "name": checkpoint.name,
+        "created_at": checkpoint.created_at,
+        "took_s": took_s,
+        "source_crc": zlib.crc32(cell.source.encode("utf-8", "surrogatepass")),
+        "why": why,
+        "error": error,
+    }
+
+
+def _still_stale(before: Mapping[str, Mark], now: Mapping[str, Mark]) -> dict[str, Mark]:
+    """What was stale and has not run since."""
+    stale = {i: mark for i, mark in before.items() if mark["state"] == "stale"}
+    return {i: m for i, m in stale.items() if i in now and now[i]["checkpoint"] == m["checkpoint"]}
+
+
+def running(known: Mark | None, name: str, began_at: float) -> Mark:
+    """The mark of a cell that runs."""
+    blank = {"checkpoint": None, "name": name, "source_crc": None}
+    now = {"state": "running", "created_at": began_at, "took_s": None, "why": "", "error": ""}
+    return {**blank, **(known or {}), **now}
+
+
+def _failed(
+    undone: Sequence[Checkpoint], line: set[str], marks: Mapping[str, Mark]
+) -> dict[str, Mark]:
+    """Cells that ran again at this place, or after it, and did not end well."""
+    found: dict[str, Mark] = {}
+    for checkpoint in sorted(undone, key=lambda c: c.created_at):
+        cell_id = checkpoint.cell.cell_id
+        if not cell_id or (checkpoint.parent is not None and checkpoint.parent not in line):
+            continue
+        if cell_id in marks and marks[cell_id]["created_at"] > checkpoint.created_at:
+            continue
+        error = checkpoint.error or stopped_text(checkpoint)
+        found[cell_id] = mark(
+            "failed", checkpoint, checkpoint.cell, checkpoint.duration_s, error=error
+        )
+    return found
+
+
+def stopped_text(checkpoint: Checkpoint) -> str:
+    """How far the loop of a checkpoint came that did not end."""
+    _, done, total = checkpoint.progress or (0, 0, -1)
+    return (
+        f"stopped at {done:,} of {total:,}"
+        if total >= 0
+        else f"stopped after {count_text(done, 'item')}"
+    )

@@ -1,0 +1,94 @@
+"""Which cells ran on a line of checkpoints, in their order, and which checkpoint holds each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from nbckpt import analysis
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.recorded import parsed
+
+
+class Run(NamedTuple):
+    """A cell that ran well.
+
+    Attributes
+    ----------
+    checkpoint
+        What holds what it made; None as long as nothing does.
+    is_own
+        Whether that is its own, and not of a cell that it was joined to.
+    """
+
+    cell: Cell
+    checkpoint: Checkpoint | None
+    is_own: bool
+
+    @property
+    def cell_id(self) -> str:
+        """The front end's id of the cell; empty if it told none."""
+        return self.cell.cell_id or ""
+
+    def may_write(self, name: str, *, in_place: bool) -> bool:
+        """Whether the cell may have given a variable another value.
+
+        Parameters
+        ----------
+        in_place
+            Whether its value can be changed without being bound anew.
+        """
+        checkpoint = self.checkpoint
+        if checkpoint is not None and self.is_own and not checkpoint.joined:
+            return name in checkpoint.bound
+        if checkpoint is not None and name not in checkpoint.changed:
+            return False
+        names = names_in(self.cell.source)
+        return name in names.binds or (in_place and name in names.loads)
+
+
+def runs_of(line: Iterable[Checkpoint], since: Iterable[Cell] = ()) -> list[Run]:
+    """All that ran on a line, oldest first, and after it.
+
+    Parameters
+    ----------
+    line
+        Checkpoints, oldest first.
+    since
+        Cells that ran after the last of them and are not kept yet.
+    """
+    return [*(run for checkpoint in line for run in _of(checkpoint)), *_not_kept(since)]
+
+
+def _of(checkpoint: Checkpoint) -> Iterator[Run]:
+    yield from (Run(cell, checkpoint, is_own=False) for cell in checkpoint.joined)
+    yield Run(checkpoint.cell, checkpoint, is_own=True)
+
+
+def _not_kept(cells: Iterable[Cell]) -> Iterator[Run]:
+    return (Run(cell, None, is_own=False) for cell in cells)
+
+
+def last_of_cells(runs: Sequence[Run]) -> dict[str, int]:
+    """Id of each cell → place of its last run."""
+    return {run.cell_id: place for place, run in enumerate(runs) if run.cell_id}
+
+
+def first_of_cells(runs: Sequence[Run]) -> dict[str, int]:
+    """Id of each cell → place of its first run."""
+    return {run.cell_id: place for place, run in reversed(list(enumerate(runs))) if run.cell_id}
+
+
+@lru_cache(maxsize=1000)
+def names_in(source: str) -> analysis.Names:
+    """What a cell reads and binds, as far as that can be told without IPython."""
+    return analysis.names_of_tree(parsed(source))
+
+
+@lru_cache(maxsize=1000)
+def code_of(source: str) -> str:
+    """What of a cell's text counts when its runs are compared: no comments, no spacing."""
+    tree = parsed(source)
+    return ast.dump(tree) if tree.body and "%" not in source and "!" not in source else source
