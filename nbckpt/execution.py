@@ -10,11 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from nbckpt.errors import NotebookError
+from nbckpt.errors import NotebookError, UnansweredError
 from nbckpt.ipynb import Out
 from nbckpt.kernel import CellError, Kernel, KernelDiedError
 from nbckpt.model import Record
 from nbckpt.outcomes import FINAL, Ending, Outcome, label_of, told
+from nbckpt.questions import APPROVAL, Questions
+from nbckpt.report.questions import waits_text
 from nbckpt.storage.store import Store
 
 LOAD = "__import__('nbckpt').load_ipython_extension(get_ipython())\n"
@@ -138,7 +140,7 @@ class Execution:
         try:
             await self.kernel.execute(self.out.document.cells[index], index)
         except CellError as error:
-            ending = "interrupted" if self.interrupts else "failed"
+            ending = "interrupted" if self.interrupts else _ending_of(error)
             problem = str(error)
         except KernelDiedError as error:
             ending = "interrupted" if self.interrupts else "died"
@@ -156,6 +158,8 @@ class Execution:
         where = f"cell {cell.number} of {len(self.outcomes)} ({cell.label!r})"
         again = "run the same command again, and it goes on there"
         match ending:
+            case "unanswered":
+                return f"{where} stopped: {problem.partition(': ')[2]}"
             case "failed":
                 return f"{where} failed: {problem}"
             case "died":
@@ -194,9 +198,18 @@ class Execution:
             await asyncio.sleep(LOOK_S)
             self.out.write_if_due()
             for record in self.store.refresh():
+                self._tell_question(record)
                 if record.get("session") == self.session and "progress" in record:
                     _, done, total = record["progress"]
                     self.watcher.progress(done, total)
+
+    def _tell_question(self, record: Record) -> None:
+        """Say that a cell waits for a person, and how to answer."""
+        if record["kind"] != APPROVAL or record.get("session") != self.session:
+            return
+        question = Questions(self.store.records(APPROVAL)).all.get(record["id"])
+        if question is not None and question.state == record.get("state") == "waiting":
+            self.watcher.warn(waits_text(question, self.store.path))
 
     # -- signals
 
@@ -212,6 +225,10 @@ class Execution:
         self.interrupts += 1
         stopping = self.kernel.interrupt() if self.interrupts == 1 else self.kernel.kill()
         self._stopping = asyncio.ensure_future(stopping)
+
+
+def _ending_of(error: CellError) -> Ending:
+    return "unanswered" if str(error).startswith(f"{UnansweredError.__name__}:") else "failed"
 
 
 def _has_code(cell: Any) -> bool:

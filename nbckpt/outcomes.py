@@ -11,7 +11,7 @@ from nbckpt.figures import count_text, duration_text
 from nbckpt.model import Record
 from nbckpt.tabular import Column, table_text
 
-Ending: TypeAlias = Literal["done", "failed", "died", "interrupted", "waiting"]
+Ending: TypeAlias = Literal["done", "failed", "unanswered", "died", "interrupted", "waiting"]
 Way: TypeAlias = Literal["ran", "restored", "continued"]
 
 FINAL = frozenset({"ran", "failed", "restored"})
@@ -64,7 +64,9 @@ class Outcome:
             return began or "ran"
         if self.ending == "waiting":
             return "not reached"
-        ending = {"died": "kernel died"}.get(self.ending, self.ending)
+        ending = {"died": "kernel died", "unanswered": "waits for an answer"}.get(
+            self.ending, self.ending
+        )
         return f"{began}, then {ending}" if began else ending
 
     def _went_on(self) -> str:

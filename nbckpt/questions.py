@@ -1,7 +1,8 @@
 """Questions to people and their answers, as the records of kind `approval` tell them. Pure.
 
-A question is one record; its answer is another, which another process may have written; that an
-answer was used outside of steps is a third. They come in any order.
+A question is one record; its answer is another, which another process may have written; that it
+is asked again after a restart, and that an answer was used outside of steps, are others. They come
+in any order.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Question(NamedTuple):
         What was said with the answer.
     user, host, through, answered_at
         Who answered, on which machine, by which door, and when.
+    session
+        Who asked it, and of several who asked it again the last.
     is_used
         Whether code outside of steps has had the answer: there it serves once.
     """
@@ -80,6 +83,18 @@ def place_of(question: Question) -> Place:
     return question.step, question.request, question.occurrence
 
 
+def again_record(question: Question, session: str, at: float) -> Record:
+    """The record that says who waits for a question now."""
+    return {
+        "kind": APPROVAL,
+        "id": question.id,
+        "state": "waiting",
+        "again": True,
+        "session": session,
+        "at": at,
+    }
+
+
 def asked_record(question: Question) -> Record:
     """The record of a question that is asked."""
     members = {name: getattr(question, name) for name in _ASKED}
@@ -95,6 +110,7 @@ class Questions:
         self.all: dict[str, Question] = {}
         self._answers: dict[str, Record] = {}
         self._used: set[str] = set()
+        self._again: dict[str, str] = {}
         for record in records:
             self.take(record)
 
@@ -105,6 +121,8 @@ class Questions:
             return
         if record.get("used"):
             self._used.add(i)
+        elif record.get("again"):
+            self._again[i] = record["session"]
         elif record.get("state") == "waiting" and i not in self.all:
             question = _asked(record)
             if question is not None:
@@ -114,7 +132,10 @@ class Questions:
             if known is None or _counts_before(record, known):
                 self._answers[i] = record
         if i in self.all:
-            self.all[i] = _answered(self.all[i], self._answers.get(i), used=i in self._used)
+            asked = self.all[i]._replace(
+                session=self._again.get(i, self.all[i].session), is_used=i in self._used
+            )
+            self.all[i] = _answered(asked, self._answers.get(i))
 
     def at(self, place: Place) -> list[Question]:
         """The questions that were asked at a place."""
@@ -143,9 +164,9 @@ def _asked(record: Record) -> Question | None:
         return None
 
 
-def _answered(question: Question, answer: Record | None, *, used: bool) -> Question:
+def _answered(question: Question, answer: Record | None) -> Question:
     if answer is None:
-        return question._replace(is_used=used)
+        return question
     return question._replace(
         state=answer["state"],
         text=answer.get("text", ""),
@@ -153,5 +174,4 @@ def _answered(question: Question, answer: Record | None, *, used: bool) -> Quest
         host=answer.get("host", ""),
         through=answer.get("through", ""),
         answered_at=answer["at"],
-        is_used=used,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbckpt import ipynb, parameters
-from nbckpt.config import STORE_VARIABLE, Settings, settings_from
+from nbckpt.config import STORE_VARIABLE, Settings, settings_from, variable_of
 from nbckpt.errors import UsageError
 from nbckpt.execution import Execution, Watcher
 from nbckpt.ipynb import Out
@@ -69,6 +69,7 @@ def run(
     values: Mapping[str, object] | None = None,
     fresh: bool = False,
     store: Path | None = None,
+    approvals: str | None = None,
     watcher: Watcher = SILENT,
 ) -> Run:
     """What a run of `notebook` did; cells that an earlier one finished are restored.
@@ -86,6 +87,9 @@ def run(
         Run every cell, whatever was kept; what they do is kept all the same.
     store
         By default ``NBCKPT_STORE``, or ``.nbckpt`` beside `notebook`.
+    approvals
+        What `nbckpt.approve` does where nobody has answered yet: ``wait`` or ``fail``; by default
+        as the settings say, which is to wait, and to tell the watcher.
 
     Raises
     ------
@@ -106,7 +110,7 @@ def run(
     place = _store_of(notebook, store)
     begun = Run(notebook, out, place, unknown=unknown)
     with _opened(place) as opened:
-        kernel = Kernel(document, notebook.parent, _environment(notebook, place))
+        kernel = Kernel(document, notebook.parent, _environment(notebook, place, approvals))
         execution = Execution(kernel, Out(document, out), opened, watcher)
         began = time.perf_counter()
         ending, problem = asyncio.run(execution.run(fresh=fresh))
@@ -137,9 +141,10 @@ def _store_of(notebook: Path, store: Path | None) -> Path:
     return notebook.with_name(chosen.name) if chosen == Settings().store else chosen.absolute()
 
 
-def _environment(notebook: Path, store: Path) -> dict[str, str]:
+def _environment(notebook: Path, store: Path, approvals: str | None) -> dict[str, str]:
     """What the kernel is told by its environment, as a notebook server would tell it."""
-    return {STORE_VARIABLE: str(store), "JPY_SESSION_NAME": str(notebook)}
+    asked = {} if approvals is None else {variable_of("approvals"): approvals}
+    return {STORE_VARIABLE: str(store), "JPY_SESSION_NAME": str(notebook), **asked}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from nbckpt.digests import Digest, digest_of
 from nbckpt.durable import occurrences
 from nbckpt.durable.arguments import digest_of_value
 from nbckpt.durable.occurrences import Occurrences
-from nbckpt.durable.results import encoded
+from nbckpt.durable.results import RESULT, encoded
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, UsageError
 from nbckpt.llm import scope
@@ -81,6 +81,8 @@ def begin(question: str, data: object) -> Begun:
                 asked_at=time.time(),
             )
             found = _kept(desk, asked, data)
+        elif found.state == "waiting":
+            desk.ask_again(found)
     except BaseException:
         counted.give_back(request, n)
         raise
@@ -91,8 +93,8 @@ def _request(session: Session, question: str, data: object) -> Digest:
     about = digest_of_value(data, session.namespace)
     if about is None:
         message = (
-            f"approve({question!r}): its data, a {type(data).__name__}, cannot be told from other"
-            " data; give what can be (a list of names, a table, a text)"
+            f"approve({question!r}): its data, of type {type(data).__name__}, cannot be told from"
+            " other data; give what can be (a list of names, a table, a text)"
         )
         raise UsageError(message)
     return digest_of("approval\0", question, "\0", about)
@@ -106,9 +108,9 @@ def _kept(desk: Desk, asked: Question, data: object) -> Question:
     asked = asked._replace(preview=shown(data))
     with session.store.writing():
         try:
-            asked = asked._replace(
-                blob=session.store.put_blob(encoded(data, session.namespace)),
-            )
+            blob = session.store.put_blob(encoded(data, session.namespace))
+            asked = asked._replace(blob=blob)
         except CaptureError as problem:
-            tell(session, f"the data of the question {asked.question!r} is NOT kept: {problem}")
+            why = str(problem).removeprefix(f"{RESULT}, ")
+            tell(session, f"the data of the question {asked.question!r} is NOT kept: {why}")
         return desk.ask(asked)

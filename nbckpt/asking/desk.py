@@ -13,10 +13,18 @@ from contextlib import contextmanager
 from socket import gethostname
 from weakref import WeakKeyDictionary, ref
 
-from nbckpt.asking.telling import answered_text
 from nbckpt.errors import NotFoundError, UsageError
 from nbckpt.model import Record
-from nbckpt.questions import APPROVAL, VERDICTS, Place, Question, Questions, asked_record
+from nbckpt.questions import (
+    APPROVAL,
+    VERDICTS,
+    Place,
+    Question,
+    Questions,
+    again_record,
+    asked_record,
+)
+from nbckpt.report.questions import answered_text
 from nbckpt.session import Session
 from nbckpt.typed import require_text
 
@@ -105,6 +113,10 @@ class Desk:
         """
         self._append(asked_record(question)).result()
         return question
+
+    def ask_again(self, question: Question) -> None:
+        """Note that this session waits for a question that was asked before."""
+        self._append(again_record(question, self.session.id, time.time()))
 
     def state_of(self, question: Question) -> Question:
         """What has become of a question so far."""

@@ -7,8 +7,8 @@ import threading
 from typing import Protocol
 
 from nbckpt.asking.desk import Desk
-from nbckpt.asking.telling import waits_text
 from nbckpt.questions import Question
+from nbckpt.report.questions import waits_text
 
 
 class Shown(Protocol):

@@ -7,9 +7,9 @@ import sys
 import threading
 
 from nbckpt.asking.desk import Desk
-from nbckpt.asking.telling import command, outcome_text
 from nbckpt.errors import NbckptError
 from nbckpt.questions import Question
+from nbckpt.report.questions import command, outcome_text
 
 PROMPT = "approve or refuse, and why: "
 _WORDS = {

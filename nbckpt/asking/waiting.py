@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +10,10 @@ from contextlib import contextmanager
 from nbckpt.asking.approval import Approval
 from nbckpt.asking.begun import Begun, begin
 from nbckpt.asking.showing import Shown, show
-from nbckpt.asking.telling import answered_text, command
 from nbckpt.errors import RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from nbckpt.questions import Question
+from nbckpt.report.questions import answered_text, command
 
 SOON_S = 0.1
 LATE_S = 1.0
@@ -125,6 +124,7 @@ def _settled(begun: Begun) -> Iterator[None]:
 def _waited(begun: Begun, timeout_s: float | None, began: float) -> Question:
     desk, question = begun.desk, begun.question
     _require_patience(begun)
+    _require_time(begun, timeout_s, began)
     with desk.waiting_for(question) as came, _shown(begun) as shown:
         pause_s = SOON_S
         while (now := desk.state_of(question)).state == "waiting":
@@ -138,6 +138,7 @@ def _waited(begun: Begun, timeout_s: float | None, began: float) -> Question:
 async def _awaited(begun: Begun, timeout_s: float | None, began: float) -> Question:
     desk, question = begun.desk, begun.question
     _require_patience(begun)
+    _require_time(begun, timeout_s, began)
     with desk.waiting_for(question) as came, _shown(begun) as shown:
         pause_s, looked = SOON_S, time.monotonic()
         while (now := desk.state_of(question)).state == "waiting":
@@ -199,8 +200,3 @@ def _given(begun: Begun, answered: Question, *, or_raise: bool) -> Approval:
         message = f"{answered.question!r} was {answered_text(answered)}{said}; {again}"
         raise RefusedError(message)
     return Approval.of(answered)
-
-
-def is_main_thread() -> bool:
-    """Whether this thread may be interrupted, and read what is typed."""
-    return threading.current_thread() is threading.main_thread()

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Sequence
 
 from nbckpt import __version__
-from nbckpt.cli import keeping, looking, moving, running
+from nbckpt.cli import asking, keeping, looking, moving, running
 from nbckpt.cli.showing import DAMAGED, INTERRUPTED, MISUSED, NOTEBOOK_FAILED, PIPE_CLOSED, refused
 from nbckpt.errors import BlobNotFoundError, FormatError, NbckptError, NotebookError, RestoreError
 
 _EXIT_STATUS = """\
 exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done,
-3 the store is damaged or of a newer nbckpt, 130 interrupted"""
+3 the store is damaged or of a newer nbckpt, 4 a question of the notebook has no answer yet,
+130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,6 +61,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbckpt {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (running, looking, moving, keeping):
+    for room in (running, looking, moving, keeping, asking):
         room.add(verbs)
     return parser

@@ -14,6 +14,8 @@ Without options: by the settings retention_count, retention_days and max_size, i
 and in any case bytes that no checkpoint names. What a head, a tag or a kept checkpoint needs
 stays; what others no longer need is freed, also while notebooks run.
 
+What was paid for stays: model calls and kept calls go only with --recordings or --forget.
+
   nbckpt prune --keep-last 20 --keep-days 30 --dry-run
   nbckpt prune --max-size 2GB"""
 

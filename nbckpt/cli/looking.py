@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
     sql.add_argument(
         "query",
         metavar="QUERY",
-        help="over checkpoints, variables, branches, events, recordings, steps, "
+        help="over checkpoints, variables, branches, events, recordings, steps, approvals, "
         "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
     )
     check = parsing.verb(
@@ -56,7 +56,9 @@ def add(verbs: Any) -> None:
 
 def _log(arguments: argparse.Namespace) -> int:
     from nbckpt import as_json, report
+    from nbckpt.questions import APPROVAL, Questions
     from nbckpt.references import unknown_branch
+    from nbckpt.report.questions import waits_text
     from nbckpt.spending import book_of
 
     session = looking_session(arguments)
@@ -71,6 +73,8 @@ def _log(arguments: argparse.Namespace) -> int:
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
     print(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
+    for question in Questions(session.store.records(APPROVAL)).waiting:
+        print(waits_text(question, session.store.path))
     return DONE
 
 

@@ -12,6 +12,7 @@ from nbckpt.cli.showing import (
     DONE,
     INTERRUPTED,
     NOTEBOOK_FAILED,
+    UNANSWERED,
     as_typed,
     print_json,
     refused,
@@ -20,6 +21,8 @@ from nbckpt.cli.showing import (
 
 if TYPE_CHECKING:
     from nbckpt.runner import Run
+
+_STATUS = {"interrupted": INTERRUPTED, "unanswered": UNANSWERED}
 
 _RUN_AGAIN = """\
 The kernel may die, or the machine: type the same command again, and every cell that was
@@ -52,6 +55,11 @@ def add(verbs: Any) -> None:
         "may be given again",
     )
     run.add_argument("--fresh", action="store_true", help="run every cell, whatever was kept")
+    run.add_argument(
+        "--approvals",
+        choices=("wait", "fail"),
+        help="what `nbckpt.approve` does without an answer: wait for one, or fail (exit status 4)",
+    )
     parsing.takes_store(run, "by default NBCKPT_STORE, or .nbckpt beside NOTEBOOK")
     parsing.takes_json(run)
     demo = parsing.verb(
@@ -73,6 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
             values=values,
             fresh=arguments.fresh,
             store=arguments.store,
+            approvals=arguments.approvals,
             watcher=watcher,
         )
     if arguments.json:
@@ -80,8 +89,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         _print_run(done)
     if done.problem:
-        status = INTERRUPTED if done.ending == "interrupted" else NOTEBOOK_FAILED
-        return refused(done.problem, status)
+        return refused(done.problem, _STATUS.get(done.ending, NOTEBOOK_FAILED))
     return DONE
 
 

@@ -22,9 +22,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.asking import terminal
 from nbckpt.asking.desk import Desk
 from nbckpt.asking.showing import Line, Shown
-from nbckpt.asking.telling import command, outcome_text
 from nbckpt.errors import NbckptError
 from nbckpt.questions import Question
+from nbckpt.report.questions import command, outcome_text
 
 CODE = Path(__file__).with_name("static") / "approval.js"
 GRACE_S = 3.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.figures import age_text, bytes_text, count_text
+from nbckpt.questions import APPROVAL, Questions
 from nbckpt.report.words import ID_LENGTH, state_text
 from nbckpt.spending import book_of
 from nbckpt.tabular import facts_text
@@ -54,9 +55,18 @@ def status_text(
             ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),
             ("others", _others(timeline, branch, at)),
+            ("asks", _asks(store)),
             ("damaged", "\n".join([*store.damages, *([CHECK] if store.damages else [])])),
         ]
     )
+
+
+def _asks(store: Store) -> str:
+    """The questions that wait for an answer, one a line."""
+    waiting = Questions(store.records(APPROVAL)).waiting
+    lines = [f"{q.question} (`nbckpt answer {q.id} approve|refuse`)" for q in waiting]
+    more = [f"… and {len(lines) - FEW} more"] if len(lines) > FEW else []
+    return "\n".join([*lines[:FEW], *more])
 
 
 def _holds(timeline: Timeline) -> str:

@@ -47,8 +47,8 @@ def relation(
 ) -> duckdb.DuckDBPyRelation:
     """The answer to `sql`: a DuckDB relation, computed when it is looked at.
 
-    Tables: `checkpoints`, `variables`, `branches`, `events`, `recordings`, `steps`, and
-    ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it was at a
+    Tables: `checkpoints`, `variables`, `branches`, `events`, `recordings`, `steps`, `approvals`,
+    and ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it was at a
     checkpoint, by default the newest that has it.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from nbckpt import randomness
 from nbckpt.calls import RECORDING
 from nbckpt.model import Checkpoint, Variable
+from nbckpt.questions import APPROVAL, Questions
 from nbckpt.storage.store import Store
 from nbckpt.timeline import Timeline
 
@@ -105,6 +106,26 @@ COLUMNS: dict[str, dict[str, str]] = {
         "size_bytes": "bigint",
         "created_at": "timestamp",
         "error": "varchar",
+    },
+    "approvals": {
+        "id": "varchar",
+        "checkpoint": "varchar",
+        "step": "varchar",
+        "question": "varchar",
+        "preview": "varchar",
+        "request": "varchar",
+        "occurrence": "bigint",
+        "state": "varchar",
+        "text": "varchar",
+        "answered_by": "varchar",
+        "host": "varchar",
+        "through": "varchar",
+        "asked_at": "timestamp",
+        "answered_at": "timestamp",
+        "cell_id": "varchar",
+        "session": "varchar",
+        "branch": "varchar",
+        "notebook": "varchar",
     },
 }
 
@@ -215,6 +236,15 @@ def _steps(store: Store, _timeline: Timeline) -> Rows:
         yield {**record, "key": key}
 
 
+def _approvals(store: Store, _timeline: Timeline) -> Rows:
+    for question in Questions(store.records(APPROVAL)).all.values():
+        yield {
+            **question._asdict(),
+            "checkpoint": question.position,
+            "answered_by": question.user or None,
+        }
+
+
 _ROWS: dict[str, Callable[[Store, Timeline], Rows]] = {
     "checkpoints": _checkpoints,
     "variables": _variables,
@@ -222,4 +252,5 @@ _ROWS: dict[str, Callable[[Store, Timeline], Rows]] = {
     "events": _events,
     "recordings": _recordings,
     "steps": _steps,
+    "approvals": _approvals,
 }

@@ -25,6 +25,8 @@ class Front:
         The widget's model, as the kernel's messages have left it.
     updates
         The parts of it that came in each message, after the first.
+    errors
+        What it was told that answers no request.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -33,6 +35,7 @@ class Front:
         self.state: dict[str, Any] = {}
         self.updates: list[dict[str, Any]] = []
         self.answers: list[Message] = []
+        self.errors: list[str] = []
         self.comm_id = ""
         self.subshell: str | None = None
         self._number = 0
@@ -156,6 +159,8 @@ class Front:
         if data["method"] == "update":
             self.updates.append(data["state"])
             self.state |= data["state"]
+        elif data["method"] == "custom" and "id" not in data["content"]:
+            self.errors.append(data["content"]["error"])
         elif data["method"] == "custom":
             self.answers.append(data["content"])
 

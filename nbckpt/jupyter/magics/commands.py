@@ -42,6 +42,8 @@ class Commands:
             "budget": budgets.budget,
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
+            "approvals": self._approvals,
+            "answer": self._answer,
         }
 
     @property
@@ -143,6 +145,18 @@ class Commands:
             return
         names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
         print(f"changed by something other than a cell, kept now as {kept.name!r}: {names}")
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def _approvals(self, line: str) -> None:
+        from nbckpt.jupyter.magics import questions
+
+        questions.approvals(self._session, line, WIDTH)
+
+    def _answer(self, line: str) -> None:
+        from nbckpt.jupyter.magics import questions
+
+        questions.answer(self._session, line)
 
     # -- setting ------------------------------------------------------------------------------
 

@@ -54,10 +54,10 @@ def waits_text(question: Question, store: Path) -> str:
     return f"waits for an answer: {question.question}{about} · {command(question, store)}"
 
 
-def table(questions: Sequence[Question], *, width: int | None = None) -> str:
-    """Questions, one a line."""
+def table(questions: Sequence[Question], *, width: int | None = None, waiting: bool = False) -> str:
+    """Questions, one a line; `waiting` says that these are all that wait."""
     if not questions:
-        return "no question was asked"
+        return "nothing waits for an answer" if waiting else "nothing was asked"
     now = time.time()
     rows = [
         (
