@@ -75,6 +75,7 @@ async function buildTests() {
       .map(name => join(folder, name)),
     outdir: 'lib/tests',
     outExtension: { '.js': '.mjs' },
+    packages: 'external',
     platform: 'node',
     sourcemap: 'inline'
   });

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asRerunPlan, chosen, counted, firstLine, summary } from '../sidebar/rerunplan';
+import { ENGLISH } from '../timeline/words';
+
+const PLAN = asRerunPlan({
+  cells: [
+    { cell_id: 'a', does: 'runs', why: 'it was edited' },
+    { cell_id: 'b', does: 'restored', why: 'nothing that it reads has changed' },
+    { cell_id: 'c', does: 'fresh' }
+  ]
+});
+
+test('what stands as it would after a rerun is executed only when all is asked for', () => {
+  const ids = (everything: boolean): string[] => chosen(PLAN, everything).map(cell => cell.cell_id);
+  assert.deepEqual(
+    [ids(false), ids(true)],
+    [
+      ['a', 'b'],
+      ['a', 'b', 'c']
+    ]
+  );
+});
+
+test('the plan is told in numbers', () => {
+  assert.equal(counted(PLAN, false, ENGLISH), '1 cell runs, 1 is restored, 1 stays as it is');
+  assert.equal(counted(PLAN, true, ENGLISH), '2 cells run, 1 is restored');
+});
+
+test('a plan of another shape is refused', () => {
+  assert.throws(() => asRerunPlan({ cells: [{ cell_id: 'a', does: 'explodes' }] }));
+});
+
+test('a cell is called by its checkpoint or its first line', () => {
+  assert.deepEqual(
+    [
+      '%%checkpoint train --sync\nmodel = fit(df)',
+      '%%checkpoint --sync\n\nmodel = fit(df)',
+      '\n  x = 1  \ny = 2',
+      '%%time\nslow()',
+      ''
+    ].map(source => firstLine(source)),
+    ['train', 'model = fit(df)', 'x = 1', 'slow()', '']
+  );
+  assert.equal(firstLine('x'.repeat(100)).length, 60);
+});
+
+test('what came of it is told in numbers', () => {
+  const cell = { checkpoint_id: null, why: '', took_s: null };
+  const cells = ['run', 'run', 'restored', 'failed', 'not reached'].map((state, at) => ({
+    ...cell,
+    name: String(at),
+    state
+  }));
+  assert.equal(
+    summary('load', cells, ENGLISH),
+    'rerun from load: 2 run, 1 restored, 1 failed, 1 not reached'
+  );
+});

@@ -1,0 +1,175 @@
+/** The marks at the cells of one notebook. They are drawn beside the document, never into it. */
+
+import type { Cell } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+import type { IWords } from '../timeline/words';
+import { cellMark } from './cellmark';
+import { crc32 } from './crc';
+import type { KernelLink } from './link';
+import type { ILinked } from './links';
+import { lookOf, type ILook } from './looks';
+import type { IMark } from './news';
+
+/** How much of the marks is shown. */
+export type Shown = 'words' | 'icons' | 'off';
+
+/** How long an edit may go unseen: typing and printing change a notebook all the time. */
+const EDITS_MS = 250;
+
+/** What was drawn at a cell. */
+interface IDrawn {
+  key: string;
+  mark: HTMLElement | null;
+}
+
+/**
+ * Keeps the marks of one view of a notebook up to date.
+ *
+ * The kernel tells what became of the cells, in every window; JupyterLab's own signals of what ran
+ * are heard in one window only. That a cell was edited is found here, by its text.
+ */
+export class NotebookMarks implements IDisposable {
+  constructor(
+    { panel, link }: ILinked,
+    private readonly _words: IWords,
+    private readonly _onOpen: (checkpoint: string) => void
+  ) {
+    this._panel = panel;
+    this._link = link;
+    link.changed.connect((_, change) => {
+      if (change === 'marks' || change === 'state') {
+        this.refresh();
+      }
+    }, this);
+    panel.content.modelContentChanged.connect(() => {
+      this._refreshLater();
+    }, this);
+    panel.content.activeCellChanged.connect((_, cell) => {
+      this._activate(cell);
+    }, this);
+    panel.disposed.connect(() => {
+      this.dispose();
+    }, this);
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  get shown(): Shown {
+    return this._shown;
+  }
+  set shown(value: Shown) {
+    this._shown = value;
+    this._panel.content.node.dataset.nbckptMarks = value;
+    this.refresh();
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    clearTimeout(this._timer);
+    Signal.clearData(this);
+  }
+
+  /** Draw what has changed. */
+  refresh(): void {
+    if (this._isDisposed || this._panel.isDisposed) {
+      return;
+    }
+    const marks = this._shown === 'off' ? {} : this._link.marks;
+    for (const cell of this._panel.content.widgets) {
+      const mark = cell.model.type === 'code' ? marks[cell.model.id] : undefined;
+      this._draw(cell, mark ? lookOf(mark, this._wasEdited(cell, mark), this._words) : null);
+    }
+  }
+
+  private _wasEdited(cell: Cell, mark: IMark): boolean {
+    if (mark.source_crc === null) {
+      return false;
+    }
+    const source = cell.model.sharedModel.getSource();
+    let known = this._texts.get(cell);
+    if (known?.source !== source) {
+      known = { source, crc: crc32(source) };
+      this._texts.set(cell, known);
+    }
+    return known.crc !== mark.source_crc;
+  }
+
+  private _draw(cell: Cell, look: ILook | null): void {
+    const key = look === null ? '' : JSON.stringify(look);
+    if ((this._drawn.get(cell)?.key ?? '') === key) {
+      return;
+    }
+    if (look === null) {
+      delete cell.node.dataset.nbckpt;
+    } else {
+      cell.node.dataset.nbckpt = look.state;
+    }
+    const header = cell.node.querySelector(':scope > .jp-CellHeader');
+    if (!header) {
+      this._drawWhenReady(cell);
+      return;
+    }
+    const mark = look === null ? null : cellMark(look, this._onOpen);
+    if (mark && cell === this._panel.content.activeCell) {
+      mark.tabIndex = 0;
+    }
+    const focused = header.contains(document.activeElement);
+    header.replaceChildren(...(mark ? [mark] : []));
+    header.classList.toggle('nbckpt-has-mark', mark !== null);
+    if (focused) {
+      mark?.focus();
+    }
+    this._drawn.set(cell, { key, mark });
+  }
+
+  /** A cell far from what is seen is only a placeholder yet, without a header. */
+  private _drawWhenReady(cell: Cell): void {
+    if (this._awaited.has(cell)) {
+      return;
+    }
+    this._awaited.add(cell);
+    void cell.ready.then(() => {
+      this._refreshLater();
+    });
+  }
+
+  private _refreshLater(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._timer ??= setTimeout(() => {
+      this._timer = undefined;
+      this.refresh();
+    }, EDITS_MS);
+  }
+
+  /** Tab leads to the mark of the active cell alone, as it does to the rest of that cell. */
+  private _activate(cell: Cell | null): void {
+    const before = this._active && this._drawn.get(this._active)?.mark;
+    if (before) {
+      before.tabIndex = -1;
+    }
+    const mark = cell && this._drawn.get(cell)?.mark;
+    if (mark) {
+      mark.tabIndex = 0;
+    }
+    this._active = cell;
+  }
+
+  private readonly _panel: NotebookPanel;
+  private readonly _link: KernelLink;
+  private readonly _drawn = new WeakMap<Cell, IDrawn>();
+  private readonly _texts = new WeakMap<Cell, { source: string; crc: number }>();
+  private readonly _awaited = new WeakSet<Cell>();
+  private _active: Cell | null = null;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
+  private _shown: Shown = 'words';
+  private _isDisposed = false;
+}

@@ -1,0 +1,134 @@
+/** What a rerun would do, cell by cell, in the dialog that asks for it. */
+
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import { duration } from '../timeline/format';
+import type { IWords } from '../timeline/words';
+import type { KernelLink } from './link';
+import { counted, firstLine, type IPlanned, type IRerunPlan } from './rerunplan';
+
+/** What the dialog speaks of. */
+export interface IRerunSubject {
+  /** Of the step. */
+  name: string;
+  /** Texts of the cells by their ids. */
+  sources: ReadonlyMap<string, string>;
+  /** Whether all cells are to run, to begin with. */
+  everything: boolean;
+}
+
+const SIGNS = { runs: '▸', restored: '↺', fresh: '–' } as const;
+
+/** Lists the cells, lets the user choose all of them, and offers to interrupt what runs. */
+export class RerunBody extends Widget {
+  constructor(
+    private readonly _plan: IRerunPlan,
+    private readonly _link: KernelLink,
+    private readonly _subject: IRerunSubject,
+    private readonly _words: IWords
+  ) {
+    super();
+    this.addClass('nbckpt-RerunBody');
+    this._all.type = 'checkbox';
+    this._all.checked = _subject.everything;
+    this._all.addEventListener('change', () => {
+      this._draw();
+    });
+    this._busy.setAttribute('role', 'status');
+    this.node.append(this._head, this._list);
+    if (_plan.cells.some(cell => cell.does === 'fresh')) {
+      const label = element('label', 'nbckpt-RerunBody-all');
+      label.append(this._all, _words.__('Run all cells below, also those that need not'));
+      this.node.append(label);
+    }
+    this.node.append(this._busy);
+    this._draw();
+    this._wait();
+    _link.changed.connect(() => {
+      this._wait();
+    }, this);
+  }
+
+  /** Whether all cells are to run. */
+  get everything(): boolean {
+    return this._all.checked;
+  }
+
+  override dispose(): void {
+    Signal.clearData(this);
+    super.dispose();
+  }
+
+  private _draw(): void {
+    const words = this._words;
+    const told = counted(this._plan, this.everything, words);
+    this._head.textContent = this._plan.rewinds
+      ? words.__(
+          'The variables go back to %1; what is there now is checkpointed first. Below it %2:',
+          this._subject.name,
+          told
+        )
+      : words.__('Below %1, with the variables as they are, %2:', this._subject.name, told);
+    this._list.replaceChildren(...this._plan.cells.map(cell => this._line(cell)));
+  }
+
+  private _line(cell: IPlanned): HTMLElement {
+    const words = this._words;
+    const does = cell.does === 'fresh' && this.everything ? 'runs' : cell.does;
+    const states = {
+      runs: words.__('runs'),
+      restored: words.__('restored'),
+      fresh: words.__('stays')
+    };
+    const sign = element('span', 'nbckpt-RerunBody-sign', SIGNS[does]);
+    sign.setAttribute('aria-hidden', 'true');
+    const source = this._subject.sources.get(cell.cell_id) ?? '';
+    const line = element('li', `nbckpt-RerunBody-cell`);
+    line.dataset.does = does;
+    line.append(
+      sign,
+      element('span', 'nbckpt-RerunBody-state', states[does]),
+      element('code', 'nbckpt-RerunBody-code', firstLine(source)),
+      element('span', 'nbckpt-RerunBody-why', cell.why)
+    );
+    return line;
+  }
+
+  /** What runs now comes first, or is interrupted. */
+  private _wait(): void {
+    const words = this._words;
+    const { status } = this._link;
+    const busy = status?.busy ?? null;
+    if (!status || !busy) {
+      this._busy.replaceChildren();
+      return;
+    }
+    const time = duration(Math.max(0, status.now - busy.began_at));
+    const text =
+      busy.name === ''
+        ? words.__('A cell runs (%1): the rerun waits for it.', time)
+        : words.__('%1 runs (%2): the rerun waits for it.', busy.name, time);
+    const stop = element('button', 'jp-mod-styled', words.__('Interrupt It'));
+    stop.setAttribute('type', 'button');
+    stop.addEventListener('click', () => {
+      void this._link.interrupt();
+    });
+    this._busy.replaceChildren(element('span', '', text), stop);
+  }
+
+  private readonly _head = element('p', 'nbckpt-RerunBody-head');
+  private readonly _list = element('ol', 'nbckpt-RerunBody-cells');
+  private readonly _all = element('input', '');
+  private readonly _busy = element('div', 'nbckpt-RerunBody-busy');
+}
+
+function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  classes: string,
+  text = ''
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  made.className = classes;
+  made.textContent = text;
+  return made;
+}

@@ -1,0 +1,66 @@
+/** Which of the notebook's own cells a rerun executes, and what is said of it. Pure. */
+
+import type { ICellRun } from '../records';
+import { flag, list, or, refuse, shaped, text, type Check } from '../shapes';
+import type { IWords } from '../timeline/words';
+
+/** What a rerun does with a cell; `fresh` ones stand as they would after it. */
+export type Does = 'runs' | 'restored' | 'fresh';
+
+export interface IPlanned {
+  cell_id: string;
+  does: Does;
+  why: string;
+}
+
+/** What the kernel says of the cells below a step, in the order of the document. */
+export interface IRerunPlan {
+  cells: IPlanned[];
+  /** Whether the namespace has to go back to the step first. */
+  rewinds: boolean;
+}
+
+const does: Check<Does> = value =>
+  value === 'runs' || value === 'restored' || value === 'fresh' ? value : refuse('plan of a cell');
+
+export const asRerunPlan: Check<IRerunPlan> = shaped<IRerunPlan>({
+  cells: list(shaped<IPlanned>({ cell_id: text, does, why: or(text, '') })),
+  rewinds: or(flag, true)
+});
+
+/** The cells that are executed. */
+export function chosen(plan: IRerunPlan, everything: boolean): IPlanned[] {
+  return plan.cells.filter(cell => everything || cell.does !== 'fresh');
+}
+
+/** "3 cells run, 2 are restored, 1 stays as it is". */
+export function counted(plan: IRerunPlan, everything: boolean, words: IWords): string {
+  const of = (what: Does): number => plan.cells.filter(cell => cell.does === what).length;
+  const runs = of('runs') + (everything ? of('fresh') : 0);
+  const stays = everything ? 0 : of('fresh');
+  return [
+    words._n('%1 cell runs', '%1 cells run', runs),
+    of('restored') > 0 ? words._n('%1 is restored', '%1 are restored', of('restored')) : '',
+    stays > 0 ? words._n('%1 stays as it is', '%1 stay as they are', stays) : ''
+  ]
+    .filter(part => part !== '')
+    .join(', ');
+}
+
+/** The first line of a cell that says something, without the `%%checkpoint` above it. */
+export function firstLine(source: string, most = 60): string {
+  const lines = source.split('\n').map(line => line.trim());
+  const named = /^%%checkpoint\s+([^\s-]\S*)/.exec(lines.find(line => line !== '') ?? '');
+  const line = named?.[1] ?? lines.find(each => each !== '' && !each.startsWith('%%')) ?? '';
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}
+
+/** "rerun from 'load': 2 run, 1 restored". */
+export function summary(name: string, cells: readonly ICellRun[], words: IWords): string {
+  const states = ['run', 'restored', 'failed', 'not reached'];
+  const told = states
+    .map(state => [cells.filter(cell => cell.state === state).length, state] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${count} ${state}`);
+  return words.__('rerun from %1: %2', name, told.join(', '));
+}
