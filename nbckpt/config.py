@@ -42,6 +42,8 @@ class Settings:
     retention_count, retention_days, max_size
         What is pruned by itself: all but the newest checkpoints, what is older, what makes the
         store larger than so many bytes. None: nothing for that reason.
+    retention_recordings
+        Days after which a prune takes calls of steps without a checkpoint along. None: never.
     auto
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
     prices
@@ -65,6 +67,7 @@ class Settings:
     retention_count: int | None = None
     retention_days: float | None = None
     max_size: int | None = None
+    retention_recordings: float | None = None
     auto: str = ""
     prices: str = ""
     record_hosts: str = ""
@@ -179,6 +182,9 @@ _KINDS = {
     ),
     "max_size": _Kind(
         bytes_of, "a size, such as 2GB", "how large the store may become, in bytes"
+    ),
+    "retention_recordings": _Kind(
+        _days, "a number of days, or 0", "how long calls of steps without a checkpoint are kept"
     ),
     "auto": _Kind(_policy, f"a policy: {policy.USAGE}", "what `%load_ext nbckpt` begins with"),
     "prices": _Kind(

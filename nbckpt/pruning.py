@@ -47,6 +47,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="give this branch up; may be given again",
     )
+    parser.add_argument(
+        "--recordings",
+        metavar="AGE",
+        nargs="?",
+        const=0.0,
+        type=_days,
+        help="also model calls and kept calls of steps without a checkpoint; with AGE only older",
+    )
+    parser.add_argument(
+        "--forget",
+        metavar="TAG",
+        action="append",
+        default=[],
+        help="also model calls with this tag; may be given again",
+    )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
 
 
@@ -65,6 +80,8 @@ def retention_of(arguments: argparse.Namespace, settings: Settings) -> Retention
         keep_tagged=arguments.keep_tagged,
         max_size=arguments.max_size,
         drop=tuple(arguments.drop),
+        recordings=arguments.recordings,
+        forget=tuple(arguments.forget),
     )
 
 
@@ -76,8 +93,15 @@ def asked(
     keep_tagged: bool,
     max_size: int | str | None,
     drop: tuple[str, ...],
+    recordings: float | bool | None = None,
+    forget: tuple[str, ...] = (),
 ) -> Retention:
     """What is kept; as the settings say where nothing is said.
+
+    Parameters
+    ----------
+    recordings
+        True: calls of steps without a checkpoint go; a number: those older than so many days.
 
     Raises
     ------
@@ -86,14 +110,17 @@ def asked(
     """
     from nbckpt.retention import Retention
 
-    if keep_last is None and keep_days is None and max_size is None and not drop:
+    calls_days = _calls_days(recordings)
+    rules = (keep_last, keep_days, max_size, calls_days)
+    if rules == (None,) * len(rules) and not drop and not forget:
         keep_last, keep_days = settings.retention_count, settings.retention_days
-        max_size = settings.max_size
+        max_size, calls_days = settings.max_size, settings.retention_recordings
     if keep_last is not None:
         require_number(keep_last, "keep_last", whole=True)
     if keep_days is not None:
         require_number(keep_days, "keep_days")
     require_texts(drop, "a branch to drop")
+    require_texts(forget, "a tag to forget")
     if keep_last is not None and keep_last < 1:
         message = f"keep_last is {keep_last}: keep 1 checkpoint or more"
         raise UsageError(message)
@@ -106,8 +133,24 @@ def asked(
         message = f"max_size is {size!r}: give a number of bytes, or a size such as '2GB'"
         raise UsageError(message)
     return Retention(
-        keep_last=keep_last, keep_days=keep_days, keep_tagged=keep_tagged, max_size=size, drop=drop
+        keep_last=keep_last,
+        keep_days=keep_days,
+        keep_tagged=keep_tagged,
+        max_size=size,
+        drop=drop,
+        calls_days=calls_days,
+        forget=forget,
     )
+
+
+def _calls_days(recordings: float | bool | None) -> float | None:
+    if recordings is None or isinstance(recordings, bool):
+        return 0.0 if recordings else None
+    require_number(recordings, "recordings")
+    if recordings < 0:
+        message = f"recordings is {recordings}: give a number of days, 0 or more"
+        raise UsageError(message)
+    return recordings
 
 
 def prune(session: Session, retention: Retention, *, dry_run: bool = False) -> Pruned:
@@ -144,6 +187,7 @@ def text_of(pruned: Pruned) -> str:
     would, done = ("would remove", "would free") if pruned.dry_run else ("removed", "freed")
     removed, kept = len(pruned.checkpoints), count_text(pruned.kept_checkpoints, "checkpoint")
     what = count_text(removed, "checkpoint") if removed else "no checkpoint"
+    what += f" and {count_text(pruned.calls, 'call')}" if pruned.calls else ""
     lines = [f"{would} {what}, {done} {bytes_text(pruned.freed_bytes)}; {kept} kept"]
     if pruned.dry_run:
         lines += [f"  {name}  {i[:8]}" for i, name in pruned.checkpoints[:NAMED]]

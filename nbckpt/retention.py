@@ -35,6 +35,11 @@ class Retention:
         branches and tagged ones. If these alone are larger, only what frees room goes.
     drop
         Branches to forget, so that what only they reach goes.
+    calls_days
+        Model calls and kept calls of steps that have no checkpoint left, if they are older than so
+        many days. None: all stay.
+    forget
+        Tags; the model calls that have one of them go, whatever step they belong to.
     """
 
     keep_last: int | None = None
@@ -42,6 +47,13 @@ class Retention:
     keep_tagged: bool = True
     max_size: int | None = None
     drop: tuple[str, ...] = ()
+    calls_days: float | None = None
+    forget: tuple[str, ...] = ()
+
+    @property
+    def forgets(self) -> bool:
+        """Whether calls that were paid for are to go."""
+        return self.calls_days is not None or bool(self.forget)
 
     @property
     def is_bounded(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt import current
 from nbckpt.looks import Look, ref_of
@@ -62,6 +62,8 @@ def prune(
     keep_tagged: bool = True,
     max_size: int | str | None = None,
     drop: Iterable[str] = (),
+    recordings: bool | float | None = None,
+    forget: Iterable[str] = (),
     dry_run: bool = False,
 ) -> Pruned:
     """What was removed from the store: what no head, no tag and no rule keeps.
@@ -78,6 +80,11 @@ def prune(
         The oldest go until the store is no larger: bytes, or a text such as ``"2GB"``.
     drop
         Branches to give up.
+    recordings
+        True: model calls and kept calls of steps that have no checkpoint left go too; a number:
+        those of them that are older than so many days. What was paid for stays otherwise.
+    forget
+        Tags of model calls that go, whatever step they belong to.
     dry_run
         Only tell.
 
@@ -97,9 +104,16 @@ def prune(
         keep_days=keep_days,
         keep_tagged=keep_tagged,
         max_size=max_size,
-        drop=(drop,) if isinstance(drop, str) or not isinstance(drop, Iterable) else tuple(drop),
+        drop=_several(drop),
+        recordings=recordings,
+        forget=_several(forget),
     )
     return pruning.prune(session, retention, dry_run=dry_run)
+
+
+def _several(names: object) -> tuple[Any, ...]:
+    """Names as they were given: one, or several."""
+    return tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
 
 
 def wait(timeout_s: float | None = None) -> None:

@@ -41,7 +41,8 @@ class Retaining:
         from nbckpt.retention import Retention
 
         count, days, size = asked_for
-        retention = Retention(keep_last=count, keep_days=days, max_size=size)
+        calls_days = settings.retention_recordings
+        retention = Retention(keep_last=count, keep_days=days, max_size=size, calls_days=calls_days)
         self._session.store.in_background(partial(self._prune, retention))
 
     def _prune(self, retention: Retention) -> None:
