@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import secrets
 import select
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,14 +23,17 @@ import numpy as np
 
 from nbckpt import randomness
 from nbckpt.building import Values
+from nbckpt.calls import RECORDING, recording_record
 from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
+from tests.llm.test_records import ONE
 
 KEPT = 4
+CALLS_TOO = Retention(keep_last=KEPT, calls_days=0.0)
 BIG_BYTES = 300_000
 
 
@@ -49,9 +54,21 @@ def advance(session: Session, n: int, rng: random.Random) -> str:
     namespace[f"own{n % 5}"] = [n] * 10
     if n % 7 == 3:
         namespace.pop(f"own{(n + 1) % 5}", None)
+    ask(session, f"n{n}", rng)
     namespace["expected"] = {k: digest(v) for k, v in namespace.items() if k in names(namespace)}
     made = session.checkpoint(f"n{n}", sync=True, tags=["kept"] if n % 40 == 0 else ())
     return made.id
+
+
+def ask(session: Session, step: str, rng: random.Random) -> None:
+    """Keep a model call of a step, as if a model had answered."""
+    with session.store.writing():
+        blob = session.store.put_blob([b"asked", rng.randbytes(rng.choice([100, 20_000]))])
+        asked = ONE._replace(
+            id=secrets.token_hex(10), step=step, blob=blob, session=session.id, state="done",
+            created_at=time.time(), position=session.position,
+        )  # fmt: skip
+        session.append([recording_record(asked)])
 
 
 def names(namespace: dict[str, object]) -> set[str]:
@@ -72,7 +89,12 @@ def wrong_in(path: Path, most: int = 20) -> list[str]:
     timeline = folded(store.refresh())
     ids = sorted(timeline.checkpoints)
     chosen = {*timeline.branches.values(), *random.sample(ids, min(most, len(ids)))}
+    asked = {record["step"] for record in store.records(RECORDING)}
     for checkpoint in (timeline.checkpoints[i] for i in sorted(chosen)):
+        if checkpoint.name[1:].isdecimal() and checkpoint.name not in asked:
+            if checkpoint.id in folded(Store.open(path).refresh()).checkpoints:
+                wrong.append(f"{checkpoint.name}: its model call is gone")
+            continue
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         try:
@@ -106,7 +128,7 @@ def prune_on(path: Path) -> None:
     while True:
         branches = folded(store.all_records()).branches
         dead = tuple(name for name in branches if name.startswith("both"))
-        pruned = prune(store, Retention(keep_last=KEPT, drop=dead))
+        pruned = prune(store, Retention(keep_last=KEPT, drop=dead, calls_days=0.0))
         print(len(pruned.checkpoints), pruned.left, flush=True)
 
 
@@ -119,7 +141,7 @@ def write_and_prune(path: Path) -> None:
     while True:
         advance(session, n, rng)
         n += 1
-        pruned = prune(session.store, Retention(keep_last=KEPT))
+        pruned = prune(session.store, CALLS_TOO)
         session.refresh()
         print(len(pruned.checkpoints), pruned.left, flush=True)
 
@@ -131,11 +153,11 @@ def die_at_each_step(path: Path) -> None:
         shutil.copytree(path, copy)
         if (child := os.fork()) == 0:
             _die_at(step)
-            prune(Store.open(copy), Retention(keep_last=KEPT))
+            prune(Store.open(copy), CALLS_TOO)
             os._exit(0)
         died = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         _say_what_is_wrong(copy, step)
-        prune(Store.open(copy), Retention(keep_last=KEPT))
+        prune(Store.open(copy), CALLS_TOO)
         _say_what_is_wrong(copy, step, is_clean=True)
         shutil.rmtree(copy)
         if died == 0:

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
-from tests.pruning import KEPT, advance, wrong_in
+from tests.pruning import CALLS_TOO, KEPT, advance, wrong_in
 
 
 def start(what: str, path: Path) -> subprocess.Popen[str]:
@@ -77,7 +76,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
                 writer.wait_for(KEPT + 2)
             if kill % 8 == 7:  # one that nobody kills: how long it takes depends on the machine
                 began = time.monotonic()
-                prune(Store.open(path), Retention(keep_last=KEPT))
+                prune(Store.open(path), CALLS_TOO)
                 span_s = 2 * (time.monotonic() - began)
             victim = start(rng.choice(["prune", "prune", "both"]), path)
             assert victim.stdin is not None
@@ -103,7 +102,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
     finally:
         code = writer.end()
     assert code == 0
-    prune(Store.open(path), Retention(keep_last=KEPT))
+    prune(Store.open(path), CALLS_TOO)
     report = Store.open(path).check()
     assert report.ok, report.problems
     assert not [p for p in report.problems if "left by a prune" in p.what]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.storage.journal import PRUNE
@@ -17,12 +18,12 @@ TABLE = "table"
 
 
 def pruned_in(records: Iterable[Record]) -> set[str]:
-    """Ids of the checkpoints that do not count any more."""
+    """Ids of the checkpoints and recordings that do not count any more."""
     return {i for record in records if record["kind"] == PRUNE for i in record["pruned"]}
 
 
 def counting(records: Sequence[Record]) -> list[Record]:
-    """The records that count: of each checkpoint one, and none of those that were pruned."""
+    """The records that count: of each checkpoint one, and nothing that was pruned."""
     pruned = pruned_in(records)
     best: dict[str, Record] = {}
     for record in records:
@@ -34,8 +35,8 @@ def counting(records: Sequence[Record]) -> list[Record]:
     return [
         record
         for record in records
-        if record["kind"] != CHECKPOINT
-        or (record["id"] not in pruned and best[record["id"]] is record)
+        if record["kind"] not in (CHECKPOINT, RECORDING)
+        or ((own := record.get("id", "")) not in pruned and best.get(own, record) is record)
     ]
 
 

@@ -54,7 +54,7 @@ class Journals:
         return frozenset(name for prune in self.prunes for name in prune["replaces"])
 
     def gone(self, what: str) -> set[str]:
-        """Names of the packs (`condemned`) or `tables` that prunes took."""
+        """Names of the packs (`condemned`) or `tables`, or ids (`pruned`), that prunes took."""
         return {name for prune in self.prunes for name in prune.get(what, ())}
 
     def serial(self, journal: str) -> int:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.storage.counting import CHECKPOINT, TABLE
@@ -47,6 +48,7 @@ class Known:
         self._index = index
         self._verified = verified
         self._journals = Journals(self._folder)
+        self._pruned: tuple[int, set[str]] = (0, set())
         self._by_kind: dict[str, list[Record]] = {}
         self._all: list[Record] = []
         self._unseen: list[Record] = []
@@ -104,6 +106,7 @@ class Known:
 
     def _begin_anew(self) -> None:
         before, self._journals = self._journals, Journals(self._folder)
+        self._pruned = (0, set())
         self._by_kind, self._all, self.tables = {}, [], {}
         entries = self._read()
         self._index.begin_anew()
@@ -115,18 +118,27 @@ class Known:
 
     def _take(self, entries: Iterable[Entry]) -> None:
         self._index.excuse(self._journals.gone("condemned"))
-        batches, by_kind = [], self._by_kind
+        batches, by_kind, pruned = [], self._by_kind, self._gone()
         for entry in entries:
             record = entry.record
             kind = record["kind"]
             if kind == BATCH:
                 batches.append(Batch(record["pack"], record["frame"]))
                 continue
+            if kind == RECORDING and pruned and record.get("id", "") in pruned:
+                continue
             if kind == TABLE:
                 self.tables[record["value"]] = record
             by_kind.setdefault(kind, []).append(record)
             self._all.append(record)
         self._index.expect(batches)
+
+    def _gone(self) -> set[str]:
+        """Ids of what prunes took."""
+        prunes = len(self._journals.prunes)
+        if prunes != self._pruned[0]:
+            self._pruned = (prunes, self._journals.gone("pruned"))
+        return self._pruned[1]
 
     def _show(self, entries: Iterable[Entry]) -> None:
         """Have these given to who follows; of what a prune has left, only what places."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from nbckpt.calls import RECORDING
 from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text
 from nbckpt.model import Record
@@ -15,6 +16,7 @@ from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
+from nbckpt.storage.leaving import Leaving
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.packs import Batch, Name, Place
@@ -51,6 +53,8 @@ class Plan:
         Ids of checkpoints.
     removed
         Ids and names of those that are to go, oldest first.
+    calls
+        Those that are to go with them.
     """
 
     def __init__(
@@ -78,6 +82,9 @@ class Plan:
         self.kept = kept(self._before, retention, now, self._size_of, standing=self._standing())
         checkpoints = self._before.checkpoints.values()
         self.removed = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
+        self.calls = Leaving(self._entries, retention, self._before, self.kept, self.dead, now)
+        self._records = list(self.calls.stay(self._records))
+        self._entries = [entry for entry in self._entries if not self.calls.has(entry.record)]
         self._new = rewritten(self._before, records, self.kept, now)
 
     # -- what is kept
@@ -100,7 +107,7 @@ class Plan:
             record = entry.record
             if record["kind"] == CHECKPOINT and entry.journal not in self.dead:
                 found.add(record["id"])
-        return sorted(found - self.kept)
+        return sorted((found - self.kept) | self._forgotten_of_the_living())
 
     @cached_property
     def values(self) -> set[str]:
@@ -136,7 +143,7 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
-        has_work = self.removed or self.packs or self.tables or self._drop
+        has_work = self.removed or self.calls.gone or self.packs or self.tables or self._drop
         return not has_work and len(self.dead) < MANY_JOURNALS
 
     @cached_property
@@ -199,6 +206,8 @@ class Plan:
         known = {*self.kept, *(r["id"] for r in records if r["kind"] == CHECKPOINT), None}
         for record in records:
             if record["kind"] == CHECKPOINT:
+                if record.get("name", "") in self.calls.steps:
+                    return False
                 leans_on = {record.get("parent"), *record.get("inherited", ())}
             elif record["kind"] in NAMING:
                 leans_on = {record["checkpoint"]}
@@ -230,6 +239,17 @@ class Plan:
                 raise StoreError(message)
 
     # -- within
+
+    def _forgotten_of_the_living(self) -> set[str]:
+        """Ids of recordings that do not count any more, in journals that stay."""
+        before = self.journals.gone("pruned")
+        return {
+            record["id"]
+            for _, journal, _, record in self._everything
+            if journal not in self.dead
+            and record["kind"] == RECORDING
+            and (self.calls.has(record) or record.get("id", "") in before)
+        }
 
     def _names(self, entries: Iterable[Entry]) -> set[str]:
         return {entry.journal for entry in entries}

@@ -52,6 +52,8 @@ class Pruned:
         Why something was left that was to go, and the next move; empty if nothing was.
     dry_run
         Whether nothing was removed: so it would be.
+    calls
+        How many model calls and kept calls are gone.
     """
 
     checkpoints: tuple[tuple[str, str], ...]
@@ -59,10 +61,12 @@ class Pruned:
     freed_bytes: int
     left: str = ""
     dry_run: bool = False
+    calls: int = 0
 
     def __repr__(self) -> str:
         would, freed = ("would prune", "would free") if self.dry_run else ("pruned", "freed")
         gone = count_text(len(self.checkpoints), "checkpoint")
+        gone += f" and {count_text(self.calls, 'call')}" if self.calls else ""
         left = f"; {self.left}" if self.left else ""
         room = bytes_text(self.freed_bytes)
         return f"<{would} {gone}, {freed} {room}; {self.kept_checkpoints:,} kept{left}>"
@@ -86,7 +90,14 @@ def prune(
     if dry_run:
         plan = Plan(store.path, retention, now)
         freed = plan.freed_bytes()
-        return Pruned(tuple(plan.removed), len(plan.kept), freed, plan.too_large, dry_run=True)
+        return Pruned(
+            tuple(plan.removed),
+            len(plan.kept),
+            freed,
+            plan.too_large,
+            dry_run=True,
+            calls=len(plan.calls.gone),
+        )
     with refused(store.path), one_at_a_time(store.path):
         store.settle()
         for _ in range(TRIES):
@@ -181,7 +192,13 @@ class _Work:
             return None
         self._delete([*plan.old_journals(), *self._leftovers()])
         self._freed -= sum(map(_size, [self._journal, *self._mover.paths]))
-        return Pruned(tuple(plan.removed), len(plan.kept), max(self._freed, 0), self._told())
+        return Pruned(
+            tuple(plan.removed),
+            len(plan.kept),
+            max(self._freed, 0),
+            self._told(),
+            calls=len(plan.calls.gone),
+        )
 
     # -- beside what is there
 
@@ -212,8 +229,10 @@ class _Work:
             "pruned": plan.pruned,
         }
         batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
-        event = {"kind": "event", "event": "pruned", "at": time.time()}
+        event: dict[str, object] = {"kind": "event", "event": "pruned", "at": time.time()}
         event["checkpoints"] = len(plan.removed)
+        if plan.calls.bereft:
+            event["steps"] = plan.calls.bereft
         records = [first, *batches, *plan.records, event]
         data = b"".join(
             lines.seal_line(lines.encode(dict(record)), n) for n, record in enumerate(records)
