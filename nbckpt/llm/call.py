@@ -45,7 +45,15 @@ def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
 
 
 class Question(NamedTuple):
-    """What is asked, where, and the how-manieth of its equals it is."""
+    """What is asked, where, and the how-manieth of its equals it is.
+
+    Attributes
+    ----------
+    tags
+        Of what will be recorded of it.
+    ttl_s
+        How old a recording may be that answers; None: any age.
+    """
 
     asked: Asked
     endpoint: Endpoint
@@ -53,6 +61,8 @@ class Question(NamedTuple):
     request: Digest
     scope: Scope
     turn: Turn
+    tags: tuple[str, ...] = ()
+    ttl_s: float | None = None
 
     @property
     def occurrence(self) -> int:

@@ -91,6 +91,7 @@ def recording_of(
         cell_id=question.scope.cell_id,
         item=question.turn.item,
         nth=question.turn.nth,
+        tags=question.tags,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.fields import Fields, hidden, values_of
-from nbckpt.llm.index import Asking, Index, newest
+from nbckpt.llm.index import Index, newest
 from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.noticing import named
 from nbckpt.llm.providers import Endpoint
@@ -40,15 +41,25 @@ class Recorder:
     ----------
     mode
         What is done where no `recording` block says anything else.
+    ttl_s
+        How old a recording may be that answers, where no block says anything else; None: any age.
+    tags
+        Of all that is recorded.
     seen
         Model calls by provider, those outside of steps, too.
+    counts
+        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, and ``passed`` through,
+        each per provider.
     purse
         What they cost, and the budget.
     """
 
     def __init__(self, session: Session, mode: scope.Mode = "replay") -> None:
         self.mode = mode
+        self.ttl_s: float | None = None
+        self.tags: tuple[str, ...] = ()
         self.seen: Counter[str] = Counter()
+        self.counts: Counter[tuple[str, str]] = Counter()
         self.purse = Purse(session)
         self._session = session
         self._index = Index()
@@ -87,11 +98,15 @@ class Recorder:
         with self._lock:
             self.seen[endpoint.provider] += 1
         if within is None or mode == "off":
+            with self._lock:
+                self.counts["passed", endpoint.provider] += 1
             self.purse.unseen(endpoint, body.members, len(asked.body))
             return None
         request = keys.key_of(asked, endpoint, body)
         turn = self._turn(within, request)
-        question = Question(asked, endpoint, body, request, within, turn)
+        ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
+        tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
+        question = Question(asked, endpoint, body, request, within, turn, tags, ttl_s)
         if mode == "record" or (within.is_fresh and mode != "only"):
             return self._paid(question)
         kept = self._kept(question)
@@ -121,8 +136,7 @@ class Recorder:
     # -- replay -------------------------------------------------------------------------------
 
     def _kept(self, question: Question) -> Kept | None:
-        asking = (question.scope.step, question.request, question.occurrence)
-        record = self._find(asking)
+        record = self._find(question)
         if record is None:
             return None
         try:
@@ -132,7 +146,7 @@ class Recorder:
             step = record["step"]
             self._tell(f"a recording of step {step!r} cannot be read and is paid anew: {problem}")
             return None
-        question.scope.count("replayed", recording.provider)
+        self._count(question.scope, "replayed", question.endpoint.provider)
         question.scope.save(
             {
                 "duration_s": recording.duration_s,
@@ -143,16 +157,23 @@ class Recorder:
         )
         return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
 
-    def _find(self, asking: Asking) -> Record | None:
+    def _find(self, question: Question) -> Record | None:
         """The recording that answers: of the line that the session is on, else the newest."""
-        with self._lock:
-            self._look()
-            found = self._index.find(asking)
+        found = self._made(question)
+        if question.ttl_s is not None:
+            oldest = time.time() - question.ttl_s
+            found = [record for record in found if record["created_at"] >= oldest]
         if len(found) < 2:
             return found[0] if found else None
         timeline, here = self._session.timeline, self._session.position
         line = {None, *timeline.line(here)}
         return newest([r for r in found if r["position"] in line] or found)
+
+    def _made(self, question: Question) -> Sequence[Record]:
+        """The recordings of a question, of any age."""
+        with self._lock:
+            self._look()
+            return self._index.find((question.scope.step, question.request, question.occurrence))
 
     def _look(self) -> None:
         """Take in what the session has seen of others' recordings."""
@@ -175,6 +196,12 @@ class Recorder:
             if r["provider"] == question.endpoint.provider
         ]
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
+        if self._made(question):
+            return (
+                f"call {question.occurrence + 1} of this {what} request in step {step!r} was "
+                f"recorded longer ago than its ttl of {question.ttl_s:g} s: give a longer ttl, or "
+                "run it without mode 'only'"
+            )
         asked = hidden(question.body.members, self._fields())
         return (
             f"no recording of call {question.occurrence + 1} of this {what} request in step "
@@ -195,9 +222,8 @@ class Recorder:
         """Write what a call brought; done when it is durable, None if the disk refused."""
         question, store = call.question, self._session.store
         kept = kept_of(call, self._fields())
-        question.scope.count(
-            "recorded" if state == "done" else "partial", question.endpoint.provider
-        )
+        what = "recorded" if state == "done" else "partial"
+        self._count(question.scope, what, question.endpoint.provider)
         try:
             with getattr(store, "writing", nullcontext)():
                 blob = store.put_blob(kept.parts)
@@ -222,7 +248,7 @@ class Recorder:
         self.purse.failed(call)
         scope_, endpoint = question.scope, question.endpoint
         question.give_back()
-        scope_.count("failed", endpoint.provider)
+        self._count(scope_, "failed", endpoint.provider)
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         values = values_of(question.asked, question.body, self._fields())
         try:
@@ -238,6 +264,11 @@ class Recorder:
             )
         except StoreError as problem:
             self._tell(str(problem))
+
+    def _count(self, within: scope.Scope, what: str, provider: str) -> None:
+        within.count(what, provider)
+        with self._lock:
+            self.counts[what, provider] += 1
 
     def _fields(self) -> Fields:
         """What the user does not want written."""

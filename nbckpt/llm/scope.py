@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from weakref import WeakSet
 
 from nbckpt.errors import UsageError
+from nbckpt.llm import aging
 from nbckpt.llm.seams.waiting import wait
 
 if TYPE_CHECKING:
@@ -149,11 +151,17 @@ class Place:
         None: the recorder's own.
     outer
         What held here before.
+    ttl_s
+        How old a recording may be that answers; None: the recorder's own.
+    tags
+        Of what is recorded.
     """
 
     scope: Scope | None = None
     mode: Mode | None = None
     outer: Place | None = None
+    ttl_s: float | None = None
+    tags: tuple[str, ...] = ()
 
     def is_within(self, other: Place) -> bool:
         """Whether this was entered in `other`, or is it."""
@@ -174,13 +182,13 @@ def here() -> Place:
 def enter(step: str, cell_id: str | None = None, *, is_fresh: bool = False) -> Place:
     """Begin a run of a step: calls belong to it until it is left."""
     outer = here()
-    return _enter(Place(Scope(step, cell_id, is_fresh), outer.mode, outer))
+    return _enter(replace(outer, scope=Scope(step, cell_id, is_fresh), outer=outer))
 
 
 def enter_item(step: Scope, item: str) -> Place:
     """Begin an item of a loop: calls belong to it, in threads too, until it is left."""
     outer = here()
-    return _enter(Place(step.of_item(item), outer.mode, outer))
+    return _enter(replace(outer, scope=step.of_item(item), outer=outer))
 
 
 def leave(place: Place) -> None:
@@ -217,7 +225,7 @@ def inside(inner: Scope | None) -> Iterator[None]:
     if inner is None or outer.scope is None:
         yield
         return
-    token = _here.set(Place(inner, outer.mode, outer))
+    token = _here.set(replace(outer, scope=inner, outer=outer))
     try:
         yield
     finally:
@@ -228,7 +236,12 @@ def inside(inner: Scope | None) -> Iterator[None]:
 
 
 @contextmanager
-def recording(mode: Mode = "replay") -> Iterator[None]:
+def recording(
+    mode: Mode | None = None,
+    *,
+    ttl: float | str | timedelta | None = None,
+    tags: Iterable[str] = (),
+) -> Iterator[None]:
     """What becomes of model calls in the block, in tasks and threads that it begins, too.
 
     Parameters
@@ -237,17 +250,27 @@ def recording(mode: Mode = "replay") -> Iterator[None]:
         ``replay``: answered from the store if they were recorded, else asked and recorded.
         ``record``: asked and recorded in any case; what there is stays. ``only``: answered from
         the store, and what was not recorded is a `ReplayError`. ``off``: asked, and not recorded.
+        None: what holds around the block if `ttl` or `tags` are given, else ``replay``.
+    ttl
+        How old a recording may be that answers: seconds, or a text such as ``"7d"``. What is older
+        is asked anew, and both are kept. None: what holds around the block, else any age.
+    tags
+        Words to find what is recorded here by, in `nbckpt.sql` and to prune it; those of blocks
+        around it count too.
 
     Raises
     ------
     UsageError
-        If there is no such mode.
+        If there is no such mode, or `ttl` or a tag cannot be meant.
     """
-    if mode not in MODES:
+    if mode is not None and mode not in MODES:
         message = f"no mode {mode!r} of recording: it is one of {', '.join(MODES)}"
         raise UsageError(message)
-    outer = here()
-    place = _enter(Place(outer.scope, mode, outer))
+    outer, said = here(), aging.tags_of(tags)
+    mode = mode or ("replay" if ttl is None and not said else outer.mode)
+    ttl_s = outer.ttl_s if ttl is None else aging.ttl_of(ttl)
+    words = tuple(dict.fromkeys((*outer.tags, *said)))
+    place = _enter(replace(outer, mode=mode, outer=outer, ttl_s=ttl_s, tags=words))
     try:
         yield
     finally:

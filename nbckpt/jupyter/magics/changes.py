@@ -80,24 +80,3 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         text = f"{self.prog}: {message}; {' '.join(self.format_usage().split())}"
         raise UsageError(text)
-
-
-def record(line: str) -> None:
-    """Record and replay model calls, or leave them alone; say which, and what was seen."""
-    from nbckpt.llm import current, seams
-
-    usage = "%nbckpt record [on | off]"
-    words, _ = lines.parted(line, usage, 0, 1)
-    recorder = current.recorder()
-    if recorder is None or (words and words[0] not in ("on", "off")):
-        message = f"record {line!r}: write `{usage}`"
-        raise UsageError(message)
-    if words:
-        recorder.mode = "replay" if words[0] == "on" else "off"
-    seen = ", ".join(f"{n} of {provider}" for provider, n in sorted(recorder.seen.items()))
-    what = (
-        "off: they are paid each time" if recorder.mode == "off" else "on, in cells that are kept"
-    )
-    print(f"model calls are recorded: {what}; seen so far: {seen or 'none'}")
-    for problem in seams.missed:
-        print(problem)

@@ -11,7 +11,7 @@ from nbckpt.jupyter import autos
 from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
-from nbckpt.jupyter.magics import budgets, changes, lines
+from nbckpt.jupyter.magics import budgets, changes, lines, recording
 from nbckpt.references import unknown_branch
 from nbckpt.spending import book_of
 
@@ -38,7 +38,7 @@ class Commands:
             "note": lambda line: changes.note(self._session, line),
             "update": lambda line: changes.update(self._session, line),
             "prune": lambda line: changes.prune(self._session, line),
-            "record": changes.record,
+            "record": recording.record,
             "budget": budgets.budget,
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
@@ -106,6 +106,7 @@ class Commands:
         session.refresh()
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
         print(autos.status_text(session, self._cells.auto))
+        print(f"calls       {recording.calls_text()}")
         print(f"durable     {session.writing.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
             names = ", ".join(left_out)

@@ -1,0 +1,36 @@
+"""What became of a session's model calls, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbckpt.figures import count_text
+from nbckpt.llm import noticing
+
+if TYPE_CHECKING:
+    from nbckpt.llm.recorder import Recorder
+
+_OUTCOMES = {
+    "recorded": "recorded",
+    "replayed": "replayed",
+    "partial": "cut or left",
+    "failed": "failed",
+    "passed": "not in a step, or off",
+}
+
+
+def calls_text(recorder: Recorder) -> str:
+    """How many calls of each provider were seen, and what became of them."""
+    told = [f"{n} of {name}{_detail(recorder, name)}" for name, n in sorted(recorder.seen.items())]
+    told += [
+        f"{count_text(n, 'other request')} to {host}"
+        for host, n in sorted(noticing.passed.items())
+        if n
+    ]
+    return ", ".join(told) or "none"
+
+
+def _detail(recorder: Recorder, provider: str) -> str:
+    counts = [(text, recorder.counts[what, provider]) for what, text in _OUTCOMES.items()]
+    told = ", ".join(f"{n} {text}" for text, n in counts if n)
+    return f" ({told})" if told else ""
