@@ -8,15 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED, INTERRUPTED, PIPE_CLOSED = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    130,
-    141,
-)
+DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED = 0, 1, 2, 3, 4
+INTERRUPTED, PIPE_CLOSED = 130, 141
 
 
 def refused(message: str, status: int) -> int:

@@ -53,6 +53,14 @@ def move() -> list[CellRun]:
     return list(rerun.cells)
 
 
+async def delete(paths: list[str]) -> str:
+    asked: nbckpt.Approval = nbckpt.approve("delete?", paths, timeout_s=60, or_raise=True)
+    if await nbckpt.approve_async("sure?"):
+        return asked.text + asked.answered_by
+    waiting: list[nbckpt.Approval] = nbckpt.approvals(waiting=True)
+    return nbckpt.answer(waiting[0], "refuse", "no").state
+
+
 def keep() -> int:
     tagged: Look = nbckpt.tag("embed", "best", "small", delete=False)
     noted: Look = nbckpt.note("embed", "look here")
