@@ -18,6 +18,7 @@ from nbckpt.durable.item_results import Keeping, Kept, Place
 from nbckpt.durable.running import durable
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, NbckptError, UsageError
+from nbckpt.keys.difference import difference
 from nbckpt.llm import scope
 from nbckpt.loops.clock import Clock
 from nbckpt.loops.finished import digest_of_item, digest_of_key, is_place
@@ -96,11 +97,10 @@ class Each:
         self._is_checked = False
         self._keeping: Keeping | None = None
         digests = [self._digest_of(item) for item in items]
-        code = self._code()
+        self._of = self._code()
         known: Kept | None = None
-        if code is not None:
-            place = Place(within.step, self._name, code)
-            self._code_digest = code.digest
+        if self._of is not None:
+            place = Place(within.step, self._name, self._of)
             known = Kept(self._session, place)
             self._keeping = Keeping(self._session, place, knows_code=known.knows_code)
         self.tasks = self._left(items, digests, known)
@@ -134,8 +134,8 @@ class Each:
         tasks: deque[Task] = deque()
         for index, (item, digest) in enumerate(zip(items, digests, strict=True)):
             result = ""
-            if known is not None and digest:
-                nth = self._scope.reserve(f"map {self._code_digest}{digest.hex()}")
+            if known is not None and self._of is not None and digest:
+                nth = self._scope.reserve(f"map {self._of.digest}{digest.hex()}")
                 result = f"{outer}{digest.hex()}#{nth}"
                 if not is_anew and self._is_restored(known, index, result):
                     continue
@@ -179,6 +179,12 @@ class Each:
         return UsageError(
             f"{self._name!r} gives something to await: give map the `async def` itself"
         )
+
+    def failed(self, task: Task, error: Exception) -> Outcome:
+        """The outcome of a task that raised; unless errors are collected, no more are begun."""
+        if not self._collects:
+            self.tasks.clear()
+        return Outcome(task, error=error)
 
     def kept(self, outcome: Outcome) -> Outcome:
         """The outcome, whose result is durable, unless that would take too much of the time."""
@@ -226,9 +232,11 @@ class Each:
         """Raise if the function does more than to return something."""
         if not self._is_checked and self._reached is not None:
             self._is_checked = True
-            if self._reached.code().digest != self._code_digest:
+            now = self._reached.code()
+            if self._of is not None and now.digest != self._of.digest:
                 self._keeping = None
-                message = "it changes variables that it reads, which a replay would not"
+                what = "; ".join(difference(self._of.key, now.key)[:3])
+                message = f"it changes what it reads ({what}), which a replay would not"
                 raise CaptureError(message)
         if self._key is not None or type(task.item) in ATOMS:
             return
@@ -253,7 +261,7 @@ class Each:
             self._results[outcome.task.place] = outcome.value
             return
         self._errors.append(outcome)
-        if not (self._collects and isinstance(error, Exception)):
+        if not isinstance(error, Exception):
             self.tasks.clear()
 
     def _count(self) -> None:

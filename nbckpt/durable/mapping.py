@@ -68,7 +68,7 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
             try:
                 outcome = Outcome(task, await asked.function(task.item))
             except Exception as error:
-                outcome = Outcome(task, error=error)
+                outcome = each.failed(task, error)
         each.take(await each.kept_async(outcome, clock))
 
     with each:
@@ -86,7 +86,7 @@ def _plain(each: Each) -> Callable[[Task], Outcome]:
                     value.close()
                     raise each.awaits()
             except Exception as error:
-                return Outcome(task, error=error)
+                return each.failed(task, error)
         return each.kept(Outcome(task, value))
 
     return run

@@ -1,0 +1,188 @@
+"""Model calls inside `step.map`: each belongs to its item, and is paid once whatever happens."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt import current
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
+from tests.kernels import Kernel, KernelDiedError
+from tests.llm.asking import records_of
+from tests.llm.founding import Founding, ProviderProcess
+from tests.notebooks import define
+
+ASK = """
+import openai, nbckpt
+client = openai.OpenAI(max_retries=0)
+def said(prompt):
+    asked = [{"role": "user", "content": prompt}]
+    answer = client.chat.completions.create(model="m", messages=asked)
+    return answer.choices[0].message.content
+"""
+
+SAMPLED = """
+def sample(n):
+    import time
+    time.sleep(0.03 * (5 - n) * {slow})
+    answers = [said("a number, please"), said("a number, please")]
+    if n in {bad}: raise ValueError(n)
+    return answers
+with nbckpt.checkpoint("samples", rerun=True) as step:
+    if step.todo:
+        out, failures = step.map(sample, range(5), workers={workers}, errors="collect")
+"""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    store = Store.open(tmp_path / ".nbckpt")
+    yield current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    current.end()
+    store.close()
+
+
+def sampled(session: Session, **options: Any) -> list[Any]:
+    define(SAMPLED.format(**{"slow": 0, "bad": (), "workers": 1, **options}), session.namespace)
+    out: list[Any] = session.namespace["out"]
+    return out
+
+
+def test_a_call_is_known_by_its_item_whatever_order_threads_come_in(
+    session: Session, provider: Provider
+) -> None:
+    define(ASK, session.namespace)
+    first = sampled(session, workers=5, slow=1)
+    assert len({text for pair in first for text in pair}) == provider.answered == 10
+    records = records_of(session)
+    assert {r["step"] for r in records} == {"samples"}
+    assert len({(r["item"], r.get("nth", 0)) for r in records}) == 10
+    assert sorted(r["occurrence"] for r in records) == list(range(10))
+
+    with pytest.warns(RuntimeWarning, match="runs 'sample' for all items"):
+        again = sampled(session, workers=2)
+
+    assert again == first
+    with pytest.warns(RuntimeWarning, match="runs 'sample' for all items"):
+        assert sampled(session, bad=(0, 1))[2:] == first[2:]
+    assert provider.answered == 10
+
+
+def test_a_plain_loop_over_the_same_requests_finds_the_answers_of_a_map(
+    session: Session, provider: Provider
+) -> None:
+    define(ASK, session.namespace)
+    first = sampled(session)
+    assert provider.answered == 10
+
+    define(
+        "with nbckpt.checkpoint('samples', rerun=True) as step:\n    if step.todo:\n"
+        "        plain = [said('a number, please') for _ in range(10)]",
+        session.namespace,
+    )
+
+    assert session.namespace["plain"] == [text for pair in first for text in pair]
+    assert provider.answered == 10
+
+
+TRACKED = """
+texts = []
+with nbckpt.checkpoint("loop", rerun=True) as step:
+    if step.todo:
+        for n in step.track({items}):
+            texts.append((n, said("a number, please")))
+"""
+
+
+def test_a_call_in_a_tracked_loop_is_known_by_its_item(
+    session: Session, provider: Provider
+) -> None:
+    define(ASK, session.namespace)
+    define(TRACKED.format(items="[1, 2, 3]"), session.namespace)
+    first = dict(session.namespace["texts"])
+
+    define(TRACKED.format(items="[9, 3, 1, 2]"), session.namespace)
+
+    again = dict(session.namespace["texts"])
+    assert {n: again[n] for n in first} == first
+    assert again[9] not in first.values()
+    assert provider.answered == 4
+
+
+def test_what_a_map_in_threads_costs_belongs_to_its_step(
+    session: Session, provider: Provider
+) -> None:
+    define(ASK, session.namespace)
+    sampled(session, workers=5)
+
+    [event] = [r for r in records_of(session, "event") if r["event"] == "model_calls"]
+
+    assert (event["name"], event["recorded"]) == ("samples", 10)
+
+
+# -- deaths
+
+MAPPED = """%%checkpoint summaries
+client = openai.OpenAI(max_retries=0)
+def ask(i):
+    said = client.chat.completions.create(model="gpt-5-mini", messages=messages(i))
+    return see(i, said.choices[0].message.content)
+answers = __import__("nbckpt").map(ask, range(len(documents)), workers=20)
+"""
+
+
+def test_killed_with_twenty_items_in_work_no_more_than_those_are_paid_again(
+    tmp_path: Path,
+) -> None:
+    with ProviderProcess("--first", "0.05") as provider:
+        founding = Founding(tmp_path, provider, MAPPED, documents=60, in_flight=20)
+        founding.killed(random.Random(7), 2)
+        founding.check_end()
+        assert founding.kills
+    store = Store.open(tmp_path / ".nbckpt", create=False)
+    store.refresh()
+    done = sum(r["count"] for r in store.records("items"))
+    store.close()
+    assert 60 <= done <= 60 + founding.again
+
+
+SLOW = """%%checkpoint slow
+import nbckpt, time
+def slow(n):
+    with open("log", "a") as file: file.write(f"{n}\\n")
+    time.sleep(0.05 if n < 6 else 600)
+    return n
+out = nbckpt.map(slow, range(9), workers=3)
+"""
+
+
+def test_an_interrupt_ends_a_map_at_once_and_keeps_what_was_done(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with Kernel(tmp_path) as kernel:
+        assert kernel.run("%load_ext nbckpt").ok
+        request = kernel.send(SLOW, "slow")
+        while not log.exists() or len(log.read_text().split()) < 9:
+            time.sleep(0.01)
+        began = time.monotonic()
+        kernel._manager.interrupt_kernel()
+        ran = kernel.collect(request)
+        assert "KeyboardInterrupt" in ran.error
+        assert time.monotonic() - began < 5
+        log.unlink()
+
+        kernel.send(SLOW, "slow")
+        while not log.exists() or len(log.read_text().split()) < 3:
+            time.sleep(0.01)
+        killer = threading.Timer(0.3, kernel.kill)
+        killer.start()
+        with pytest.raises(KernelDiedError):
+            kernel.collect("none")
+        assert sorted(log.read_text().split()) == ["6", "7", "8"]
