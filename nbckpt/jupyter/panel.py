@@ -29,6 +29,8 @@ Answer: TypeAlias = dict[str, Any]
 WRITES = frozenset(
     {"rewind", "fork", "rerun", "switch", "tag", "untag", "note", "resume", "checkpoint"}
 )
+NAME = "checkpoint"
+"""Of a checkpoint that a page asks for without a name."""
 
 
 class Panel:
@@ -42,6 +44,9 @@ class Panel:
         self._ops: dict[str, Callable[[Args], Answer]] = {
             "details": self._details,
             "diff": self._diff,
+            "page": self._page,
+            "resume_plan": self._resume_plan,
+            "rerun_plan": self._rerun_plan,
             "rewind": self._rewind,
             "fork": self._fork,
             "rerun": self._rerun,
@@ -77,7 +82,8 @@ class Panel:
 
     def _do(self, op: str, args: Args) -> Answer:
         if op not in self._ops:
-            message = f"{op!r} is nothing that can be asked here: {', '.join(self._ops)} are"
+            known = ", ".join(self._ops)
+            message = f"{op!r} is nothing that can be asked here: {known} are"
             raise UsageError(message)
         if op in WRITES:
             self._session.running = None  # as a call from outside a cell
@@ -118,6 +124,26 @@ class Panel:
         record: Answer = compare(self._session, _text(args, "a"), _text(args, "b")).as_record()
         return record
 
+    def _page(self, args: Args) -> Answer:
+        from nbckpt.notebook.looks import page_at
+
+        return page_at(self._session, self._checkpoint(args))
+
+    def _resume_plan(self, args: Args) -> Answer:
+        from nbckpt.jupyter.setup import is_setup
+        from nbckpt.notebook.documents import code_cells
+        from nbckpt.notebook.resuming import resume_plan
+
+        cells, branch = code_cells(args.get("cells")), args.get("branch") or None
+        return resume_plan(self._session, branch, cells, now=time.time(), sets_up=is_setup)
+
+    def _rerun_plan(self, args: Args) -> Answer:
+        from nbckpt.notebook.documents import code_cells
+        from nbckpt.notebook.prospects import rerun_plan
+
+        cells = code_cells(args.get("cells"))
+        return rerun_plan(self._session, self._checkpoint(args), cells)
+
     # -- writes
 
     def _rewind(self, args: Args) -> Answer:
@@ -138,14 +164,25 @@ class Panel:
         return self._moved(moved, f"on branch {self._session.branch!r}, at")
 
     def _resume(self, args: Args) -> Answer:
-        branch = args.get("branch") or None
-        moved = self._session.resume(branch, fallback=bool(args.get("fallback")))
-        return self._moved(moved, f"resumed {self._session.branch!r} at")
+        """As `%resume` does, or, of a notebook that died on its second run, where that stood."""
+        from nbckpt.notebook.resuming import target_of
+
+        session, branch = self._session, args.get("branch") or None
+        if args.get("once") and session.position is not None:
+            text = "this notebook was resumed already, or has gone on without"
+            return {**self._told(text), "checkpoint": session.position, "failed": [], "error": text}
+        session.refresh()
+        target, _ = target_of(session, branch)
+        moved = session.resume(branch, fallback=bool(args.get("fallback")))
+        if target is not None and session.timeline.is_ancestor(target.id, moved.checkpoint.id):
+            moved = moved if target.id == moved.checkpoint.id else session.rewind(target.id)
+        return self._moved(moved, f"resumed {session.branch!r} at")
 
     def _checkpoint_now(self, args: Args) -> Answer:
         tags = args.get("tags") or ()
         note = str(args.get("note") or "")
-        made = self._session.checkpoint(_text(args, "name"), tags=tags, note=note, sync=True)
+        name = _text(args, "name") if args.get("name") else NAME
+        made = self._session.checkpoint(name, tags=tags, note=note, sync=True)
         return {**self._told(f"kept as {made.name!r}"), "checkpoint": made.id}
 
     def _moved(self, moved: Moved, did: str) -> Answer:

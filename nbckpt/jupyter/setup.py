@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import re
 
+from IPython.core.inputtransformer2 import TransformerManager
+
 _CALLS = re.compile(
     r"""(warnings\.(filterwarnings|simplefilter))
     | ((pd|pandas|pl|polars)\.(set_option|reset_option|Config\.\w+))
@@ -40,6 +42,16 @@ def setup_statements(tree: ast.Module) -> list[ast.stmt]:
         return []
     needed = {n.id for s in found for n in ast.walk(s) if isinstance(n, ast.Name)}
     return [s for s in tree.body if s in found or _imports_any(s, needed)]
+
+
+def is_setup(source: str) -> bool:
+    """Whether a cell does nothing but set up the process, and import what it needs for that."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(source))
+    except (SyntaxError, ValueError):
+        return False
+    rest = [s for s in tree.body if not isinstance(s, ast.Import | ast.ImportFrom | ast.Pass)]
+    return bool(rest) and all(_sets_up(s) for s in rest)
 
 
 def _sets_up(statement: ast.stmt) -> bool:

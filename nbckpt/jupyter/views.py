@@ -182,14 +182,13 @@ class Views:
             **dict.fromkeys(("done", "total", "calls", "cost_usd")),
         }
         steps = [s for s in list(self.cells.session.steps.values()) if s.is_running]
-        if steps:
-            busy.update(name=steps[0].request.name, calls=sum(step.calls for step in steps))
+        if steps:  # a block, within its cell
+            step = steps[-1]
+            busy.update(name=step.request.name, calls=sum(step.calls for step in steps))
             busy["cost_usd"] = self._cost_since(doing.began_at)
-        steps = reversed(list(self.cells.session.steps.values()))
-        step = next((s for s in steps if s.is_running), None)
-        if step is not None and (counted := step.at.counted) is not None:
-            of = None if counted[1] < 0 else counted[1]
-            return {**busy, "name": step.request.name, "done": counted[0], "total": of}
+            if (counted := step.at.counted) is not None:
+                of = None if counted[1] < 0 else counted[1]
+                return {**busy, "done": counted[0], "total": of}
         newest = next((r for r in reversed(listed.rows) if r["state"] == "partial"), None)
         if newest is not None and newest["created_at"] >= doing.began_at:
             done, total = newest["progress"] or (None, None)

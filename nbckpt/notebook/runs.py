@@ -32,6 +32,11 @@ class Run(NamedTuple):
         """The front end's id of the cell; empty if it told none."""
         return self.cell.cell_id or ""
 
+    @property
+    def kept_as(self) -> str:
+        """Name of the checkpoint that holds it; empty as long as none does."""
+        return self.checkpoint.name if self.checkpoint is not None else ""
+
     def may_write(self, name: str, *, in_place: bool) -> bool:
         """Whether the cell may have given a variable another value.
 
@@ -85,6 +90,13 @@ def first_of_cells(runs: Sequence[Run]) -> dict[str, int]:
 def names_in(source: str) -> analysis.Names:
     """What a cell reads and binds, as far as that can be told without IPython."""
     return analysis.names_of_tree(parsed(source))
+
+
+@lru_cache(maxsize=1000)
+def blocks_in(source: str) -> frozenset[str]:
+    """The `with` statements of a cell, as their checkpoints have them."""
+    withs = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.With))
+    return frozenset(map(ast.unparse, withs))
 
 
 @lru_cache(maxsize=1000)

@@ -1,0 +1,84 @@
+"""The cells of a notebook as a page tells them, and what of their text counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbckpt.errors import UsageError
+from nbckpt.model import Cell
+from nbckpt.notebook.runs import blocks_in, code_of
+from nbckpt.recorded import without_marker
+
+CODE = "code"
+
+_OURS = re.compile(
+    r"\s*%(load_ext\s+nbckpt|unload_ext\s+nbckpt|reload_ext\s+nbckpt"
+    r"|(nbckpt|resume|rewind|fork|switch|rerun|timeline)\b).*"
+)
+_MARKED = re.compile(r"\s*%%checkpoint(?!\S)")
+
+
+class Written(NamedTuple):
+    """A code cell, as its text is now."""
+
+    cell_id: str
+    source: str
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it asks to be restored instead of run."""
+        lines = [line for line in self.source.splitlines() if line.strip()][:2]
+        return any(_MARKED.match(line) for line in lines)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it to run."""
+        lines = self.source.splitlines()
+        return all(not line.strip() or line.lstrip().startswith("#") for line in lines)
+
+    @property
+    def is_our_own(self) -> bool:
+        """Whether it does nothing but ask nbckpt for something."""
+        lines = [line for line in self.source.splitlines() if line.strip()]
+        asks = [line for line in lines if not line.lstrip().startswith("#")]
+        return bool(asks) and all(_OURS.fullmatch(line) for line in asks)
+
+    def has_run(self, ran: Cell) -> bool:
+        """Whether something that ran is this cell, or a block in it."""
+        if ran.cell_id is not None:
+            return ran.cell_id == self.cell_id
+        return ran.source in blocks_in(self.source)
+
+    def is_other_than(self, source: str) -> bool:
+        """Whether the text says something else than one that ran."""
+        if self.source == source:
+            return False
+        return code_of(without_marker(self.source)) != code_of(without_marker(source))
+
+
+def code_cells(cells: object) -> list[Written]:
+    """The code cells of a notebook, in their order.
+
+    Raises
+    ------
+    UsageError
+        If `cells` is no list of cells.
+    """
+    if not isinstance(cells, Sequence) or isinstance(cells, str):
+        message = "'cells' is missing: a list of objects with 'cell_id', 'source' and 'kind'"
+        raise UsageError(message)
+    found = []
+    for cell in cells:
+        if not isinstance(cell, Mapping) or not isinstance(cell.get("cell_id"), str):
+            message = "each of 'cells' is an object with 'cell_id', 'source' and 'kind'"
+            raise UsageError(message)
+        if _text(cell, "kind", CODE) == CODE:
+            found.append(Written(_text(cell, "cell_id"), _text(cell, "source")))
+    return found
+
+
+def _text(cell: Mapping[str, Any], name: str, default: str = "") -> str:
+    value = cell.get(name, default)
+    return value if isinstance(value, str) else default

@@ -1,0 +1,73 @@
+"""How the cells of a notebook looked at a checkpoint: their texts and what they showed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.errors import NbckptError
+from nbckpt.model import Checkpoint
+from nbckpt.notebook.runs import Run, last_of_cells, runs_of
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+    from nbckpt.storage.store import Store
+
+
+def page_at(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
+    """The cells that had run at a checkpoint, and the ids of those that ran first after it."""
+    timeline = session.timeline
+    with timeline.lock:
+        line = timeline.ancestry(checkpoint.id)[::-1]
+        others = [timeline.checkpoints[i] for i in timeline.log(None)]
+    runs = runs_of(line)
+    places = last_of_cells(runs)
+    cells = [_look(session.store, runs[place]) for place in places.values()]
+    first: dict[str, bool] = {}
+    for run in runs_of(reversed(others), session.joined):
+        is_later = run.checkpoint is None or run.checkpoint.created_at > checkpoint.created_at
+        first.setdefault(run.cell_id, is_later)
+    later = [i for i, is_later in first.items() if i and is_later and i not in places]
+    return {"cells": cells, "later": later}
+
+
+def _look(store: Store, run: Run) -> dict[str, Any]:
+    checkpoint = run.checkpoint
+    outputs = None
+    if checkpoint is not None and run.is_own:
+        outputs = outputs_of(store, checkpoint, run.cell.execution_count)
+    return {
+        "cell_id": run.cell_id,
+        "source": run.cell.source,
+        "outputs": outputs,
+        "execution_count": run.cell.execution_count,
+        "checkpoint": checkpoint and checkpoint.id,
+    }
+
+
+def outputs_of(
+    store: Store, checkpoint: Checkpoint, count: int | None
+) -> list[dict[str, Any]] | None:
+    """What the cell of a checkpoint showed, as a notebook's file has it; None if that is lost."""
+    if checkpoint.outputs is None:
+        return []
+    try:
+        recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
+    except NbckptError:
+        return None
+    return [_as_nbformat(output, count) for output in recorded]
+
+
+def _as_nbformat(recorded: dict[str, Any], count: int | None) -> dict[str, Any]:
+    if "stream" in recorded:
+        return {"output_type": "stream", "name": recorded["stream"], "text": recorded["text"]}
+    metadata = recorded.get("metadata") or {}
+    if "display" in recorded:
+        data = recorded["display"] or {}
+        return {"output_type": "display_data", "data": data, "metadata": metadata}
+    return {
+        "output_type": "execute_result",
+        "data": recorded.get("result") or {},
+        "metadata": metadata,
+        "execution_count": count,
+    }
