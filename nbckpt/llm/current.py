@@ -27,6 +27,11 @@ def end() -> None:
     _made.clear()
 
 
+def is_open() -> bool:
+    """Whether a session is open."""
+    return bool(_open)
+
+
 def setting(name: str) -> str:
     """A setting of the session that is open; empty if none is."""
     return str(getattr(_open[0].settings, name)) if _open else ""

@@ -1,12 +1,14 @@
-"""Which requests are worth a look, and which go to a model's host and are no model call."""
+"""Which requests are worth a look, and what goes to models by ways that no seam sees."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from urllib.parse import urlsplit
 
 from nbckpt.hosts import Host, hosts_of
-from nbckpt.llm import current, providers
+from nbckpt.llm import current, providers, scope
 
 METHODS = ("POST", "GET")
 """Of requests to hosts that the user names."""
@@ -14,19 +16,32 @@ METHODS = ("POST", "GET")
 passed: Counter[str] = Counter()
 """Host of a provider → requests that went through a seam and were no model calls."""
 
-noticed: set[str] = set()
-"""Hosts to which a request has gone through a seam."""
+_seen: set[str] = set()
+"""Places to which a request has gone through a seam."""
+
+_MOST = 10_000
+_ADDRESSES = re.compile(
+    r"(?:OPENAI|ANTHROPIC|AZURE|GEMINI|GOOGLE_GEMINI|MISTRAL|OLLAMA|COHERE|GROQ|XAI)\w*"
+    r"_(?:BASE_URL|BASE|ENDPOINT|HOST|URL)"
+)
+"""Names of the environment under which SDKs look for another address."""
 
 
 def is_worth(method: str, url: str) -> bool:
     """Whether a request may be one to record: quick, for each request of any kind."""
+    if len(_seen) < _MOST:
+        _seen.add(_place_of(url))
     if providers.may_be_call(method, url) or named(method, url) is not None:
-        noticed.add(urlsplit(url).hostname or "")
         return True
     if providers.watched(url):
         host = urlsplit(url).hostname or ""
-        noticed.add(host)
         passed[host] += 1
+        if not providers.is_known(host):
+            _tell(
+                host,
+                f"asks things of {host} that are NOT recorded: "
+                f"`%nbckpt config record_hosts {host}` has them recorded",
+            )
     return False
 
 
@@ -36,3 +51,54 @@ def named(method: str, url: str) -> Host | None:
     if not text or method not in METHODS:
         return None
     return next((host for host in hosts_of(text) if host.has(url)), None)
+
+
+def connected(host: object, port: object, way: str = "") -> None:
+    """Take note of a connection; of one to a model's host that no seam has seen is told, once.
+
+    Parameters
+    ----------
+    way
+        By which nothing is ever seen, wherever it is made.
+    """
+    name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
+    if not isinstance(name, str) or len(_seen) >= _MOST:
+        return
+    place = _joined(name, port)
+    if (place in _seen and not way) or not _is_models(name, place):
+        return
+    told = f"calls {name} by {way or 'a way'} that nbckpt does not see: if it asks a model there, "
+    told += "that is NOT recorded and paid in each run; ask in a function with `@nbckpt.step`"
+    _tell(place, told, is_anywhere=bool(way))
+
+
+def _tell(place: str, what: str, *, is_anywhere: bool = False) -> None:
+    here, recorder = scope.here(), current.recorder()
+    if recorder is None or (here.mode or recorder.mode) == "off":
+        return
+    if here.scope is not None:
+        recorder.missed(place, f"step {here.scope.step!r} {what}")
+    elif is_anywhere:
+        recorder.missed(place, f"this notebook {what}")
+
+
+def _is_models(name: str, place: str) -> bool:
+    if providers.watched(name):
+        return True
+    own = (value for key, value in os.environ.items() if _ADDRESSES.fullmatch(key))
+    if place in {_place_of(value if "://" in value else f"http://{value}") for value in own}:
+        return True
+    return named("POST", f"https://{name}/") is not None
+
+
+def _place_of(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        return _joined(parts.hostname or "", parts.port)
+    except ValueError:  # a port that is none: the library will say so
+        return ""
+
+
+def _joined(name: str, port: object) -> str:
+    usual = (None, 80, 443, "80", "443", "http", "https", "")
+    return name.lower() if port in usual else f"{name.lower()}:{port}"

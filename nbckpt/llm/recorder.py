@@ -63,6 +63,7 @@ class Recorder:
         self.purse = Purse(session)
         self._session = session
         self._index = Index()
+        self._missed: set[str] = set()
         self._taken = 0
         self._generation = session.store.generation
         self._lock = threading.Lock()
@@ -148,12 +149,13 @@ class Recorder:
             return None
         self._count(question.scope, "replayed", question.endpoint.provider)
         question.scope.save(
+            recording.id,
             {
                 "duration_s": recording.duration_s,
                 "tokens_in": recording.tokens_in,
                 "tokens_out": recording.tokens_out,
                 "cost_usd": recording.cost_usd,
-            }
+            },
         )
         return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
 
@@ -278,6 +280,14 @@ class Recorder:
         """Say that a call was not recorded though it should have been."""
         what = f"{type(problem).__name__}: {problem}"
         self._tell(f"a model call was NOT recorded, by a defect in nbckpt: {what}")
+
+    def missed(self, place: str, text: str) -> None:
+        """Say, once for each place, that what is asked there is not seen."""
+        with self._lock:
+            is_new = place not in self._missed
+            self._missed.add(place)
+        if is_new:
+            self._tell(text)
 
     def _tell(self, text: str) -> None:
         """Have the user hear something at the next prompt, once."""

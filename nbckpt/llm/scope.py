@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from weakref import WeakSet
 
 from nbckpt.errors import UsageError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["replay", "record", "only", "off"]
 MODES = get_args(Mode)
 MOST_REPEATED = 200
+MOST_LISTED = 500
 
 
 @dataclass(eq=False)
@@ -42,6 +43,8 @@ class Scope:
     saved
         Sums of what replays would have taken: ``duration_s``, ``tokens_in``, ``tokens_out``,
         ``cost_usd``.
+    replays
+        Ids of the recordings that answered.
     item
         Of the step's loop or map, to which the calls belong; empty outside of items.
     around
@@ -55,6 +58,7 @@ class Scope:
     is_fresh: bool = False
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     saved: Counter[str] = field(default_factory=Counter)
+    replays: list[str] = field(default_factory=list)
     item: str = ""
     around: Scope | None = None
     has_items: bool = False
@@ -110,17 +114,20 @@ class Scope:
         with self._lock:
             self.counts[what, provider] += 1
 
-    def members(self) -> dict[str, float]:
+    def members(self) -> dict[str, Any]:
         """What became of its calls, and what replays have saved, for an event."""
         with self._lock:
             told: Counter[str] = Counter()
             for (what, _), number in self.counts.items():
                 told[what] += number
-            return {**told, **{f"saved_{name}": round(n, 9) for name, n in self.saved.items() if n}}
+            saved = {f"saved_{name}": round(n, 9) for name, n in self.saved.items() if n}
+            listed = {"replays": self.replays[:MOST_LISTED]} if self.replays else {}
+            return {**told, **saved, **listed}
 
-    def save(self, figures: dict[str, float | None]) -> None:
-        """Note what a replay has saved."""
+    def save(self, recording: str, figures: dict[str, float | None]) -> None:
+        """Note which recording answered, and what that has saved."""
         with self._lock:
+            self.replays.append(recording)
             for name, figure in figures.items():
                 self.saved[name] += figure or 0  # type: ignore[assignment]
 
@@ -134,9 +141,11 @@ class Scope:
         with inner._lock:
             counts, inner.counts = inner.counts, Counter()
             saved, inner.saved = inner.saved, Counter()
+            replays, inner.replays = inner.replays, []
         with self._lock:
             self.counts.update(counts)
             self.saved.update(saved)
+            self.replays += replays
 
 
 @dataclass(frozen=True, eq=False)

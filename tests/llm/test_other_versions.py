@@ -14,7 +14,18 @@ from tests.llm.beside import Beside, beside
 from tests.running import environment
 
 OPENAI_2 = ("openai<3", "litellm", "mcp")
-OLDER = ("openai<3", "httpx<0.28", "aiohttp<3.10", "urllib3<2")
+OLDER = ("openai<3", "httpx<0.28", "aiohttp<3.10", "urllib3<2", "grpcio")
+
+CHANNEL = """
+import os
+import nbckpt
+nbckpt.open(os.environ["STORE"], globals())
+import grpc
+from nbckpt import current
+grpc.secure_channel("dns:///api.x.ai:443", grpc.ssl_channel_credentials()).close()
+grpc.insecure_channel("localhost:1").close()
+print(*current.session().writing.news)
+"""
 
 ASK = """
 import json, os, sys
@@ -114,3 +125,10 @@ def test_what_one_version_recorded_another_replays(
     again = openai_2.run(ASK, **variables) if first == "here" else ask_here(**variables)
 
     assert again == recorded
+
+
+def test_a_channel_of_grpc_to_a_model_is_told_of(environments: Path, tmp_path: Path) -> None:
+    told = beside(environments, *OLDER).run(CHANNEL, STORE=str(tmp_path / "store"))
+
+    assert told.startswith("this notebook calls api.x.ai by gRPC that nbckpt does not see")
+    assert "localhost" not in told

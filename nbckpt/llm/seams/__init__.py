@@ -21,6 +21,8 @@ SEAMS = {
     "httpx2": "nbckpt.llm.seams.httpx",
     "aiohttp": "nbckpt.llm.seams.aiohttp",
     "urllib3": "nbckpt.llm.seams.urllib3",
+    "socket": "nbckpt.llm.seams.connecting",
+    "grpc": "nbckpt.llm.seams.connecting",
 }
 """Library → the module whose `patch` takes it."""
 
