@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -255,7 +256,7 @@ def test_help_and_version_come_without_anything_heavy() -> None:
 
     assert done.stdout.splitlines()[-2:] == [f"nbckpt {__version__}", "heavy []"]
     for verb in VERBS:
-        assert f"\n    {verb} " in done.stdout
+        assert re.search(rf"\n    {verb}\s", done.stdout)
 
 
 def test_a_run_prints_a_table_and_for_a_failed_cell_why(
