@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DAY_S = 86_400
 STEP = "step"
 """Kind of the records of kept calls."""
+ITEMS = "items"
+"""Kind of the records of what maps returned for items."""
 
 
 def forgotten(
@@ -59,6 +61,8 @@ def forgotten(
     }
     gone = [record for record, goes_too in zip(calls, going, strict=True) if goes_too]
     for record in records:
+        if record["kind"] == ITEMS and goes(record["step"], record["created_at"]):
+            gone.append(record)
         if record["kind"] != RECORDING:
             continue
         step = record["step"]

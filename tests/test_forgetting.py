@@ -73,6 +73,12 @@ def test_a_kept_call_goes_with_its_step_and_the_model_calls_in_it() -> None:
     assert gone(records, kept=("b",), a=2.0, b=2.0) == [one, within[0]]
 
 
+def test_results_of_maps_go_with_their_step() -> None:
+    items = [{"kind": "items", "step": step, "created_at": 1.0} for step in "ab"]
+
+    assert gone(items, kept=("b",), a=2.0, b=2.0) == [items[0]]
+
+
 def test_a_call_that_several_steps_made_stays_while_one_is_there() -> None:
     one, again = kept_call("f", "a", 1.0), kept_call("f", "b", 1.0)
     within = call(scope_name(one), 1.0)

@@ -163,7 +163,7 @@ class Keeping:
             "session": session.id,
             "branch": session.branch,
             "duration_s": round(duration_s, 6),
-            "at": time.time(),
+            "created_at": time.time(),
         }
         if not self._knows_code:
             self._knows_code, key = True, place.code.key

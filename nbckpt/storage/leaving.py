@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 from nbckpt.calls import RECORDING
-from nbckpt.forgetting import STEP, forgotten
+from nbckpt.forgetting import ITEMS, STEP, forgotten
 from nbckpt.model import Record
 from nbckpt.retention import Retention
 from nbckpt.storage.journal import Entry
 from nbckpt.timeline import Timeline
+
+_CALLS = (RECORDING, STEP, ITEMS)
 
 
 class Leaving:
@@ -57,7 +59,7 @@ class Leaving:
         self.gone = [r for r in told if r["kind"] == RECORDING or id(r) not in live]
         self._which = set(map(id, self.gone))
         self.steps = {record["step"] for record in self.gone}
-        called = {r.get("step") for r in self.stay(records) if r["kind"] in (RECORDING, STEP)}
+        called = {r.get("step") for r in self.stay(records) if r["kind"] in _CALLS}
         self.bereft = sorted(removed.keys() & called - names)
 
     def has(self, record: Record) -> bool:

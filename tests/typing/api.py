@@ -70,6 +70,29 @@ def keep() -> int:
     return pruned.freed_bytes
 
 
+def square(n: int) -> float:
+    return n * n
+
+
+async def asked(n: int) -> str:
+    return str(n)
+
+
+async def items(docs: list[int]) -> None:
+    with nbckpt.checkpoint("each") as step:
+        squares: list[float] = step.map(square, docs, workers=4, key=lambda n: n)
+        some, failures = step.map(square, docs, errors="collect")
+        first: float | None = some[0]
+        print(squares, first, failures[0].index, failures[0].error)
+        answers: list[str] = await step.map(asked, docs, workers=20)
+        tried: list[str | None] = (await nbckpt.map(asked, docs, errors="collect"))[0]
+        print(answers, tried)
+        async for n in step.track(docs, key=str):
+            print(n + 1)
+        for n in nbckpt.track(docs):
+            print(n + 1)
+
+
 @nbckpt.step(retries=3, backoff=0.5, timeout_s=30, retry_on=(OSError, TimeoutError))
 def summarize(doc: str, *, words: int = 10) -> str:
     return doc[:words]
