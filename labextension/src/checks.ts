@@ -102,7 +102,7 @@ const variable = shaped<IVariable>({
   preview: or(text, '')
 });
 
-const refused = shaped<IRefused>({
+export const asRefused: Check<IRefused> = shaped<IRefused>({
   variable: text,
   path: or(text, ''),
   type_name: or(text, ''),
@@ -131,7 +131,7 @@ export const asDetails: Check<IDetails> = shaped<IDetails>({
   execution_count: optional(number),
   variables: list(variable),
   removed: list(text),
-  refused: list(refused),
+  refused: list(asRefused),
   omitted: list(text),
   outputs: list(output),
   calls: list(call),

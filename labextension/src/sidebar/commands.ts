@@ -1,0 +1,262 @@
+/** The commands: each finds what it is about, calls one method, and tells what came of it. */
+
+import { InputDialog, Notification } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
+import type { CommandRegistry } from '@lumino/commands';
+import type { IWritten } from '../records';
+import { branchesIcon, keepIcon } from './icons';
+import type { ILinked, Links } from './links';
+import type { Marks } from './marks';
+import type { Offers } from './offers';
+import type { CheckpointsPanel } from './panel';
+import type { IPageVerbs } from './verbs';
+
+/** Their names; menus, shortcuts and toolbar (`schema/plugin.json`) speak of the same. */
+export const CommandIDs = {
+  show: 'nbckpt:show',
+  checkpoint: 'nbckpt:checkpoint',
+  resume: 'nbckpt:resume',
+  undo: 'nbckpt:undo-rewind',
+  switch: 'nbckpt:switch',
+  reveal: 'nbckpt:reveal-cell',
+  rewind: 'nbckpt:rewind-to-cell',
+  fork: 'nbckpt:fork-from-cell',
+  rerun: 'nbckpt:rerun-from-cell',
+  enable: 'nbckpt:enable'
+} as const;
+
+/** How long a word on what was done is shown. */
+const TOLD_MS = 5000;
+
+/** What the commands call. */
+export interface ICommandParts {
+  commands: CommandRegistry;
+  links: Links;
+  panel: CheckpointsPanel;
+  marks: Marks;
+  offers: Offers;
+  page: IPageVerbs;
+  /** Bring the panel to the front. */
+  show: () => void;
+  trans: TranslationBundle;
+}
+
+interface ICommand {
+  id: string;
+  label: string;
+  caption: string;
+  icon?: LabIcon;
+  isEnabled: () => boolean;
+  execute: () => Promise<void>;
+}
+
+/** Make the commands known. */
+export function addCommands(parts: ICommandParts): void {
+  const { commands } = parts;
+  for (const { id, label, caption, icon, isEnabled, execute } of [
+    ...ofNotebook(parts),
+    ...ofCell(parts)
+  ]) {
+    commands.addCommand(id, {
+      label,
+      caption,
+      isEnabled,
+      ...(icon ? { icon } : {}),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: async () => {
+        try {
+          await execute();
+        } catch (error) {
+          Notification.error(error instanceof Error ? error.message : String(error), {
+            autoClose: false
+          });
+        }
+      }
+    });
+  }
+  const changed = (): void => {
+    commands.notifyCommandChanged();
+  };
+  const follow = ({ link }: ILinked): void => {
+    link.changed.connect((_, what) => {
+      if (what === 'state') {
+        changed();
+      }
+    });
+  };
+  parts.links.forEach(follow);
+  parts.links.added.connect((_, linked) => {
+    follow(linked);
+  });
+  parts.links.currentChanged.connect(changed);
+}
+
+function ofNotebook(parts: ICommandParts): ICommand[] {
+  const { links, offers, page, show, trans } = parts;
+  const hasKernel = (): boolean =>
+    links.current !== null && links.current.link.state !== 'no-kernel';
+  const isReady = (): boolean => links.current?.link.state === 'ready';
+  return [
+    {
+      id: CommandIDs.show,
+      label: trans.__('Show Checkpoints'),
+      caption: trans.__('Show the checkpoints of the current notebook'),
+      icon: branchesIcon,
+      isEnabled: () => true,
+      execute: () => {
+        show();
+        return Promise.resolve();
+      }
+    },
+    {
+      id: CommandIDs.checkpoint,
+      label: trans.__('Checkpoint…'),
+      caption: trans.__('Keep the variables as they are now'),
+      icon: keepIcon,
+      isEnabled: hasKernel,
+      execute: () => checkpoint(parts)
+    },
+    {
+      id: CommandIDs.resume,
+      label: trans.__('Resume…'),
+      caption: trans.__('Bring back the newest checkpoint, and run what is left'),
+      isEnabled: hasKernel,
+      execute: () => offers.restoreAndRun(current(parts))
+    },
+    {
+      id: CommandIDs.undo,
+      label: trans.__('Undo the Last Rewind'),
+      caption: trans.__('Go back to where the notebook stood before it was rewound or switched'),
+      isEnabled: () => (links.current?.link.status?.before ?? null) !== null,
+      execute: async () => {
+        const { panel, link } = current(parts);
+        tell(await page.rewind(panel, link, '-'));
+      }
+    },
+    {
+      id: CommandIDs.switch,
+      label: trans.__('Switch Branch…'),
+      caption: trans.__('Go to the newest checkpoint of another branch'),
+      isEnabled: isReady,
+      execute: () => switchBranch(parts)
+    },
+    {
+      id: CommandIDs.enable,
+      label: trans.__('Enable nbckpt in This Notebook'),
+      caption: trans.__('Load nbckpt in the kernel: %1', '%load_ext nbckpt'),
+      isEnabled: () => links.current?.link.state === 'not-loaded',
+      execute: () => current(parts).link.load()
+    }
+  ];
+}
+
+/** What begins at the checkpoint of the active cell. */
+function ofCell(parts: ICommandParts): ICommand[] {
+  const { marks, page, panel, show, trans, links } = parts;
+  const ref = (): string | null => links.current && marks.checkpointOfActive(links.current.panel);
+  const isEnabled = (): boolean => ref() !== null;
+  const reveal = (): void => {
+    show();
+    panel.reveal(required(ref(), trans));
+  };
+  return [
+    {
+      id: CommandIDs.reveal,
+      label: trans.__("Show This Cell's Checkpoint"),
+      caption: trans.__('Select it among the others'),
+      icon: branchesIcon,
+      isEnabled,
+      execute: () => {
+        reveal();
+        return Promise.resolve();
+      }
+    },
+    {
+      id: CommandIDs.rewind,
+      label: trans.__('Rewind to This Cell'),
+      caption: trans.__('The variables become those of right after this cell'),
+      isEnabled,
+      execute: async () => {
+        const linked = current(parts);
+        tell(await page.rewind(linked.panel, linked.link, required(ref(), trans)));
+      }
+    },
+    {
+      id: CommandIDs.fork,
+      label: trans.__('Fork from This Cell…'),
+      caption: trans.__('Begin a branch there, with other values if you like'),
+      isEnabled,
+      execute: () => {
+        reveal();
+        panel.do('fork');
+        return Promise.resolve();
+      }
+    },
+    {
+      id: CommandIDs.rerun,
+      label: trans.__('Rerun from This Cell…'),
+      caption: trans.__('Rewind to it, and run the cells below that need it'),
+      isEnabled,
+      execute: async () => {
+        const linked = current(parts);
+        const options = { everything: false };
+        tell(await page.rerun(linked.panel, linked.link, required(ref(), trans), options));
+      }
+    }
+  ];
+}
+
+async function checkpoint(parts: ICommandParts): Promise<void> {
+  const { trans } = parts;
+  const { link } = current(parts);
+  const { button, value } = await InputDialog.getText({
+    title: trans.__('Checkpoint'),
+    label: trans.__('Name of the step:'),
+    okLabel: trans.__('Checkpoint'),
+    cancelLabel: trans.__('Cancel')
+  });
+  const name = value?.trim() ?? '';
+  if (!button.accept || name === '') {
+    return;
+  }
+  await link.load();
+  tell(await link.write('checkpoint', { name }));
+}
+
+async function switchBranch(parts: ICommandParts): Promise<void> {
+  const { trans } = parts;
+  const { link } = current(parts);
+  const branches = [...new Set(link.rows.flatMap(row => row.heads))].sort();
+  const { button, value } = await InputDialog.getItem({
+    title: trans.__('Switch to a branch'),
+    label: trans.__('Branch:'),
+    items: branches,
+    current: Math.max(0, branches.indexOf(link.status?.branch ?? '')),
+    okLabel: trans.__('Switch'),
+    cancelLabel: trans.__('Cancel')
+  });
+  if (button.accept && value !== null) {
+    tell(await link.write('switch', { branch: value }));
+  }
+}
+
+function current({ links, trans }: ICommandParts): ILinked {
+  return required(links.current, trans);
+}
+
+function required<T>(value: T | null, trans: TranslationBundle): T {
+  if (value === null) {
+    throw new Error(trans.__('open a notebook, and select a cell that has a checkpoint'));
+  }
+  return value;
+}
+
+/** Say what the kernel says; nothing where the user cancelled. */
+function tell({ text, error }: IWritten): void {
+  if (error !== null) {
+    Notification.error(error, { autoClose: false });
+  } else if (text !== '') {
+    Notification.success(text, { autoClose: TOLD_MS });
+  }
+}

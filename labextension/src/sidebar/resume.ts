@@ -1,0 +1,115 @@
+/** Bringing a notebook back in a new kernel: its variables, and the cells that had not run. */
+
+import { Dialog, type ISessionContextDialogs, showDialog } from '@jupyterlab/apputils';
+import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
+import type { ITranslator } from '@jupyterlab/translation';
+import type { IWritten } from '../records';
+import type { IWords } from '../timeline/words';
+import type { ILinked } from './links';
+import { ResumeBody } from './resumebody';
+import { asPlan, counted, shortened, type IPlan } from './resumeplan';
+
+/** How a resume goes about it. */
+export interface IHow {
+  /** Only if nobody has begun anything in this kernel, in whatever window. */
+  once: boolean;
+}
+
+/** What came of it. */
+export interface IResumed {
+  written: IWritten;
+  /** The cells that were left to run. */
+  rest: string[];
+}
+
+/** Resumes notebooks. */
+export class Resumes {
+  constructor(
+    private readonly _words: IWords,
+    private readonly _translator: ITranslator,
+    private readonly _dialogs: ISessionContextDialogs | null
+  ) {}
+
+  /** Restore the head of the notebook's branch, and run nothing. */
+  async restore(linked: ILinked, how: IHow): Promise<IResumed> {
+    await linked.link.load();
+    const { rest } = await this._plan(linked);
+    return { written: await this._write(linked, how), rest };
+  }
+
+  /**
+   * Tell what would run, be skipped, or cannot be restored; if it is wanted, do it.
+   *
+   * @returns null if the user cancelled
+   */
+  async restoreAndRun(linked: ILinked, how: IHow): Promise<IResumed | null> {
+    await linked.link.load();
+    const { plan, rest } = await this._plan(linked);
+    const chosen = await this._ask(linked.panel, plan);
+    if (chosen === 'cancel') {
+      return null;
+    }
+    const written = await this._write(linked, how);
+    if (chosen === 'run' && written.error === null) {
+      await this.run(linked.panel, rest);
+    }
+    return { written, rest };
+  }
+
+  /** Run cells of a notebook, in its order; up to the first error, as *Run All* does. */
+  run(panel: NotebookPanel, ids: readonly string[]): Promise<boolean> {
+    const wanted = new Set(ids);
+    const cells = panel.content.widgets.filter(cell => wanted.has(cell.model.id));
+    return NotebookActions.runCells(
+      panel.content,
+      cells,
+      panel.sessionContext,
+      this._dialogs ?? undefined,
+      this._translator
+    );
+  }
+
+  private async _plan({ panel, link }: ILinked): Promise<{ plan: IPlan; rest: string[] }> {
+    const cells = panel.content.widgets.map(({ model }) => ({
+      cell_id: model.id,
+      source: model.sharedModel.getSource(),
+      kind: model.type
+    }));
+    const plan = await link.ask('resume_plan', { cells }, asPlan);
+    if (plan.checkpoint === null) {
+      throw new Error(this._words.__('there is no checkpoint of this notebook to resume from'));
+    }
+    const rest = plan.cells.filter(({ does }) => does === 'runs').map(({ cell_id }) => cell_id);
+    return { plan, rest };
+  }
+
+  private _write({ link }: ILinked, { once }: IHow): Promise<IWritten> {
+    return link.write('resume', { branch: null, once });
+  }
+
+  private async _ask(panel: NotebookPanel, plan: IPlan): Promise<'run' | 'restore' | 'cancel'> {
+    const words = this._words;
+    const sources = new Map(
+      panel.content.widgets.map(({ model }) => [model.id, model.sharedModel.getSource()])
+    );
+    const runs = counted(plan, 'runs');
+    const buttons = [Dialog.cancelButton({ label: words.__('Cancel') })];
+    if (runs > 0) {
+      buttons.push(Dialog.createButton({ label: words.__('Resume Only'), actions: ['restore'] }));
+    }
+    const label =
+      runs === 0
+        ? words.__('Resume')
+        : words._n('Resume and Run %1 Cell', 'Resume and Run %1 Cells', runs);
+    buttons.push(Dialog.okButton({ label, actions: ['run'] }));
+    const { button } = await showDialog({
+      title: words.__("Resume from '%1'", shortened(plan.checkpoint?.name ?? '')),
+      body: new ResumeBody(plan, sources, words),
+      buttons
+    });
+    if (!button.accept) {
+      return 'cancel';
+    }
+    return button.actions.includes('run') ? 'run' : 'restore';
+  }
+}
