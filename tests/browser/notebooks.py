@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import ConsoleMessage, Locator, Page
 
 from tests.browser.applications import Application
+from tests.browser.parts import Parts
+from tests.browser.sidebars import Sidebar
 
 READY = """() => {
   const panel = window.jupyterapp?.shell?.currentWidget;
@@ -26,6 +27,7 @@ RUN = """([index, waits]) => {
   const done = window.jupyterapp.commands.execute('notebook:run-cell');
   return waits ? done : undefined;
 }"""
+OPEN = """path => window.jupyterapp.commands.execute('docmanager:open', { path })"""
 THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 
 NOT_OURS = (
@@ -34,8 +36,8 @@ NOT_OURS = (
 )
 
 
-class Notebook:
-    """One page with one kernel; each test begins it anew.
+class Notebook(Parts):
+    """One page with one kernel, and the timeline in it; each test begins it anew.
 
     Attributes
     ----------
@@ -43,12 +45,19 @@ class Notebook:
         The browser's page.
     errors
         What went wrong in the page, by the console.
+    cells
+        The sources of its cells.
+    sidebar
+        The side panel beside it.
     """
+
+    cells: list[str]
 
     def __init__(self, application: Application, page: Page, name: str) -> None:
         self.application = application
         self.page = page
         self.errors: list[str] = []
+        self.sidebar = Sidebar(page)
         self._begun = 0
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
@@ -64,17 +73,32 @@ class Notebook:
         """Those that are not known to be the application's."""
         return [error for error in self.errors if not any(known in error for known in NOT_OURS)]
 
+    def open(self, name: str) -> None:
+        """Open another notebook in the same page; it is the one that is driven from now on."""
+        if not (self.application.root / f"{name}.ipynb").exists():
+            self.application.notebook(f"{name}.ipynb")
+        self.page.evaluate(OPEN, f"{name}.ipynb")
+        self.page.wait_for_function(READY, timeout=60_000)
+
     def begin(self, *sources: str) -> None:
         """New cells, a new namespace, a new store; the cells run, with `%timeline` after them."""
+        self.load(*sources, "%timeline")
+        self.root.wait_for()
+
+    def load(self, *sources: str) -> None:
+        """New cells, a new namespace, a new store; the cells run."""
         self._begun += 1
         store = self.application.root / f"{Path(self.page.url).stem}-{self._begun}"
         first = f"%reset -f\nimport os\nos.environ['NBCKPT_STORE'] = {str(store)!r}"
         loading = "%unload_ext nbckpt\n%load_ext nbckpt" if self._begun > 1 else "%load_ext nbckpt"
-        self.cells = [f"{first}\n{loading}", *sources, "%timeline", ""]
-        self.page.evaluate(CELLS, self.cells)
+        self.fill(f"{first}\n{loading}", *sources, "")
         for index in range(len(self.cells) - 1):
             self.run(index)
-        self.root.wait_for()
+
+    def fill(self, *sources: str) -> None:
+        """Put other cells in place of all that are there."""
+        self.cells = list(sources)
+        self.page.evaluate(CELLS, self.cells)
 
     def run(self, index: int, *, waits: bool = True) -> None:
         """Run a cell."""
@@ -107,24 +131,3 @@ class Notebook:
     def root(self) -> Locator:
         """The timeline."""
         return self.page.locator(".nbckpt-Timeline-root").last
-
-    def part(self, name: str) -> Locator:
-        """A part of it."""
-        return self.root.locator(f".nbckpt-Timeline-{name}")
-
-    def row(self, name: str) -> Locator:
-        """The newest checkpoint of a name."""
-        return self.root.locator(f'.nbckpt-Timeline-row[data-name="{name}"]').first
-
-    @property
-    def here(self) -> Locator:
-        """The row where the session stands."""
-        return self.root.locator(".nbckpt-Timeline-row.nbckpt-is-position")
-
-    def names(self) -> list[str]:
-        """Those of all rows that are drawn, newest first."""
-        rows: Any = self.part("row").evaluate_all(
-            "rows => rows.sort((a, b) => a.getBoundingClientRect().top - "
-            "b.getBoundingClientRect().top).map(row => row.dataset.name)"
-        )
-        return list(rows)

@@ -21,8 +21,10 @@ const KEY = 'nbckpt:lists';
 /** It is written with the whole layout of the page, so it has to be small. */
 const MOST_ROWS = 40;
 const MOST_NOTEBOOKS = 8;
-/** A loop tells four times a second. */
-const EVERY_MS = 5000;
+/** What comes within this time is written at once. */
+const REST_MS = 1000;
+/** A loop tells four times a second, and is one row all the time. */
+const SAME_MS = 60_000;
 
 const asKept = list(
   shaped<IKept>({ path: text, at: number, rows: asRows, older: number, status: asStatus })
@@ -47,10 +49,16 @@ export class Cache {
     const status = { ...news.status, busy: null };
     const kept = { path, at: Date.now(), rows, older, status };
     this._kept = [kept, ...this._kept.filter(each => each.path !== path)].slice(0, MOST_NOTEBOOKS);
-    this._timer ??= setTimeout(() => {
-      this._timer = undefined;
-      this._save();
-    }, EVERY_MS);
+    const ids = rows.map(row => row.id).join();
+    const isSame = ids === this._ids && kept.at - this._saved < SAME_MS;
+    if (!isSame) {
+      this._ids = ids;
+      this._saved = kept.at;
+      this._timer ??= setTimeout(() => {
+        this._timer = undefined;
+        this._save();
+      }, REST_MS);
+    }
   }
 
   /** The notebook has another path now. */
@@ -78,5 +86,7 @@ export class Cache {
 
   private readonly _fetched: Promise<void>;
   private _kept: IKept[] = [];
+  private _ids = '';
+  private _saved = 0;
   private _timer: ReturnType<typeof setTimeout> | undefined;
 }

@@ -63,13 +63,12 @@ export function closeAsks(comm: Kernel.IComm): void {
   try {
     comm.close();
   } catch {
-    drop(comm); // the connection is gone, and with it the kernel's end
+    comm.dispose(); // the connection is gone, and with it the kernel's end
   }
 }
 
-/** Stop listening; the kernel's end stays open, for other windows listen too. */
-export function drop(comm: Kernel.IComm): void {
-  if (!comm.isDisposed) {
-    comm.dispose();
-  }
+/** Listen no longer to the kernel's comm, which JupyterLab disposes of when the kernel closes it. */
+export function deafen(comm: Kernel.IComm): void {
+  comm.onMsg = () => undefined;
+  comm.onClose = () => undefined;
 }

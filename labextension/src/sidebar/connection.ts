@@ -6,7 +6,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Questions } from '../questions';
 import { isRecord } from '../shapes';
-import { closeAsks, drop, eventsOf, openAsks, PROTOCOL, TARGET } from './comms';
+import { closeAsks, deafen, eventsOf, openAsks, PROTOCOL, TARGET } from './comms';
 
 /**
  * `starting` until the kernel can be asked whether it has nbckpt, `loading` while it introduces
@@ -230,7 +230,7 @@ export class Connection implements IDisposable {
       closeAsks(this._asks);
     }
     if (this._events !== null) {
-      drop(this._events);
+      deafen(this._events);
     }
     this._events = this._asks = null;
   }

@@ -135,7 +135,14 @@ export class KernelLink implements IDisposable {
   /** Load nbckpt into the kernel, out of sight; done when it can be asked. */
   async load(): Promise<void> {
     if (this._state !== 'ready') {
-      await execute(this._kernel, '%load_ext nbckpt');
+      try {
+        await execute(this._kernel, '%load_ext nbckpt');
+      } catch (error) {
+        if (error instanceof Error && error.message.includes("No module named 'nbckpt'")) {
+          throw new Error('this kernel has no nbckpt: run %pip install nbckpt, then enable it');
+        }
+        throw error;
+      }
       await this._untilReady();
     }
   }
