@@ -135,3 +135,10 @@ class Application:
         (self.root / name).write_text(json.dumps(content))
         where = f"lab/tree/{name}?reset&" if self.name == "lab" else f"notebooks/{name}?"
         return f"{self._url}/{where}token={self._token}"
+
+    def settings(self, plugin: str, **choices: object) -> None:
+        """Settings of a plugin, `PACKAGE:NAME`, for pages that are opened from now on."""
+        package, _, name = plugin.partition(":")
+        file = self._home / "settings" / package / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(choices))

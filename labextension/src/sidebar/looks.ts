@@ -6,6 +6,8 @@ import type { IMark, MarkState } from './news';
 
 /** How many characters of an error or a reason stand beside a cell; the tooltip has the rest. */
 const MOST = 90;
+/** Nothing takes no time. */
+const LEAST_S = 0.001;
 
 /** How the mark of a cell looks. */
 export interface ILook {
@@ -54,7 +56,7 @@ function sentence(mark: IMark, words: IWords): string {
     case 'restored':
       return mark.took_s === null
         ? words.__('restored')
-        : words.__('restored in %1', duration(mark.took_s));
+        : words.__('restored in %1', duration(Math.max(LEAST_S, mark.took_s)));
     case 'stale':
       return mark.why === '' ? words.__('stale') : words.__('stale: %1', mark.why);
     case 'failed':

@@ -4,6 +4,7 @@ import type { Cell } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
+import { isRecord } from '../shapes';
 import type { IWords } from '../timeline/words';
 import { cellMark } from './cellmark';
 import { crc32 } from './crc';
@@ -39,6 +40,9 @@ export class NotebookMarks implements IDisposable {
     this._panel = panel;
     this._link = link;
     link.changed.connect((_, change) => {
+      if (change === 'state') {
+        this._order = '';
+      }
       if (change === 'marks' || change === 'state') {
         this.refresh();
       }
@@ -81,10 +85,25 @@ export class NotebookMarks implements IDisposable {
     if (this._isDisposed || this._panel.isDisposed) {
       return;
     }
+    this._arrange();
     const marks = this._shown === 'off' ? {} : this._link.marks;
     for (const cell of this._panel.content.widgets) {
       const mark = cell.model.type === 'code' ? marks[cell.model.id] : undefined;
       this._draw(cell, mark ? lookOf(mark, this._wasEdited(cell, mark), this._words) : null);
+    }
+  }
+
+  /** Tell the kernel in which order the cells stand: what is stale depends on it. */
+  private _arrange(): void {
+    if (this._link.state !== 'ready' || this._shown === 'off') {
+      return;
+    }
+    const cells = this._panel.content.widgets.map(cell => cell.model.id);
+    const order = cells.join(' ');
+    if (order !== this._order) {
+      this._order = order;
+      // What comes of it is told to all windows by an event.
+      this._link.ask('marks', { cells }, isRecord).catch(() => undefined);
     }
   }
 
@@ -170,6 +189,7 @@ export class NotebookMarks implements IDisposable {
   private readonly _awaited = new WeakSet<Cell>();
   private _active: Cell | null = null;
   private _timer: ReturnType<typeof setTimeout> | undefined;
+  private _order = '';
   private _shown: Shown = 'words';
   private _isDisposed = false;
 }
