@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nbckpt.spending import book_of
+from nbckpt.storage.sizes import size_of
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -37,8 +38,6 @@ class Totals:
         revision = self._session.timeline.revision
         began = time.monotonic()
         if revision != self._revision and began >= self._not_before:
-            from nbckpt.storage.pruning import size_of
-
             self._revision = revision
             self._size_bytes = size_of(self._session.store.path)
             now = time.monotonic()

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 from nbckpt.notebook.runs import blocks_in, code_of
-from nbckpt.recorded import without_marker
 
 CODE = "code"
 
@@ -55,6 +54,8 @@ class Written(NamedTuple):
         """Whether the text says something else than one that ran."""
         if self.source == source:
             return False
+        from nbckpt.recorded import without_marker
+
         return code_of(without_marker(self.source)) != code_of(without_marker(source))
 
 

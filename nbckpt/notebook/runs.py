@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import analysis
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.recorded import parsed
+
+# What only changed cells need is imported by the first of them, not by the first look at a page.
+if TYPE_CHECKING:
+    from nbckpt.analysis import Names
 
 
 class Run(NamedTuple):
@@ -87,20 +89,28 @@ def first_of_cells(runs: Sequence[Run]) -> dict[str, int]:
 
 
 @lru_cache(maxsize=1000)
-def names_in(source: str) -> analysis.Names:
+def names_in(source: str) -> Names:
     """What a cell reads and binds, as far as that can be told without IPython."""
-    return analysis.names_of_tree(parsed(source))
+    from nbckpt import analysis
+
+    return analysis.names_of_tree(_parsed(source))
 
 
 @lru_cache(maxsize=1000)
 def blocks_in(source: str) -> frozenset[str]:
     """The `with` statements of a cell, as their checkpoints have them."""
-    withs = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.With))
+    withs = (node for node in ast.walk(_parsed(source)) if isinstance(node, ast.With))
     return frozenset(map(ast.unparse, withs))
 
 
 @lru_cache(maxsize=1000)
 def code_of(source: str) -> str:
     """What of a cell's text counts when its runs are compared: no comments, no spacing."""
-    tree = parsed(source)
+    tree = _parsed(source)
     return ast.dump(tree) if tree.body and "%" not in source and "!" not in source else source
+
+
+def _parsed(source: str) -> ast.Module:
+    from nbckpt.recorded import parsed
+
+    return parsed(source)

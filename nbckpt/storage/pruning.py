@@ -27,6 +27,7 @@ from nbckpt.storage.moving import Mover, Pack, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.planning import Plan
 from nbckpt.storage.rewriting import folded
+from nbckpt.storage.sizes import size_of, size_of_file
 from nbckpt.storage.store import Store
 from nbckpt.storage.writer import batch_record, new_name
 
@@ -144,13 +145,6 @@ def _is_too_large(store: Store, max_size: int) -> bool:
     return size > max_size and size > 1.1 * _SIZES.get(store, 0)
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a store's journals, packs and tables."""
-    folders = (path / room for room in ("journal", "packs", "tables"))
-    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
-    return sum(_size(file) for file in files)
-
-
 class _Work:
     """One try to do what was planned."""
 
@@ -191,7 +185,7 @@ class _Work:
         if not took_place:
             return None
         self._delete([*plan.old_journals(), *self._leftovers()])
-        self._freed -= sum(map(_size, [self._journal, *self._mover.paths]))
+        self._freed -= sum(map(size_of_file, [self._journal, *self._mover.paths]))
         return Pruned(
             tuple(plan.removed),
             len(plan.kept),
@@ -260,7 +254,7 @@ class _Work:
         sync_folder(self._journal.parent)  # before anything goes that it does without
         for pack in packs:
             path = self._path / "packs" / f"{pack.name}{PACK_SUFFIX}"
-            is_as_it_was = _size(path) == pack.size and not is_open(path)
+            is_as_it_was = size_of_file(path) == pack.size and not is_open(path)
             if is_as_it_was and needed.get(pack.name, {}).keys() <= self._mover.moved:
                 path.rename(hidden(path))
         for table in {*plan.tables} & {*plan.tables_without(values)}:
@@ -288,7 +282,7 @@ class _Work:
 
     def _delete(self, paths: Iterable[Path]) -> None:
         for path in list(paths):
-            self._freed += _size(path)
+            self._freed += size_of_file(path)
             path.unlink(missing_ok=True)
 
     def _told(self) -> str:
@@ -315,10 +309,3 @@ def _changed_at(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:  # it has its name now
         return time.time()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
