@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import _thread
 import builtins
+import os
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +27,13 @@ from nbckpt.asking.desk import Desk
 from nbckpt.asking.showing import Line, Shown
 from nbckpt.errors import NbckptError
 from nbckpt.questions import Question
-from nbckpt.report.questions import command, outcome_text
+from nbckpt.report.questions import command, outcome_text, waits_text
 
 CODE = Path(__file__).with_name("static") / "approval.js"
 GRACE_S = 3.0
 """How long a front end may take to show buttons; one that is asked by `input` cannot."""
 LOOK_S = 0.5
+STDERR = 2
 _STYLE = "border-left: 4px solid var(--jp-warn-color1, orange); padding: 2px 8px"
 
 
@@ -88,6 +92,7 @@ class Below:
             return
         except (StdinNotImplementedError, EOFError):  # a run without anybody: other doors are open
             self._can_type = False
+            _tell_terminal(waits_text(self._question, self._desk.session.store.path))
             return
         if (said := terminal.verdict_in(line)) is not None and not came.is_set():
             try:
@@ -140,6 +145,14 @@ class _Following:
                     self.has_interrupted = True
                     _thread.interrupt_main()
             return
+
+
+def _tell_terminal(text: str) -> None:
+    """Say something where the kernel was started: nobody may look at the notebook."""
+    # ipykernel sends what is written to file 2 to the notebook, too, and keeps a copy of it.
+    fd = getattr(sys.stderr, "_original_stdstream_copy", None)
+    with suppress(OSError):  # it was closed
+        os.write(fd if isinstance(fd, int) else STDERR, f"nbckpt: {text}\n".encode())
 
 
 def _widget_of(desk: Desk, question: Question) -> Any:

@@ -224,6 +224,24 @@ def test_an_unattended_run_says_what_waits_and_goes_on_when_it_is_answered(
     assert noted(tmp_path)[-1] == "after"
 
 
+@pytest.mark.long
+def test_other_runners_of_notebooks_say_what_waits_too(tmp_path: Path, run_notebook: Any) -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "jupyter", "execute", "work.ipynb"],
+        cwd=tmp_path,
+        env={**environment(), "IPYTHONDIR": str(tmp_path / ".ipython")},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stderr is not None
+    line = next(line for line in running.stderr if "waits for an answer" in line)
+    say(tmp_path, line.rpartition("nbckpt answer ")[2].split()[0], "approve")
+    running.communicate(timeout=60)
+
+    assert running.returncode == 0
+    assert noted(tmp_path)[-1] == "after"
+
+
 def test_an_unattended_run_can_stop_where_nobody_answers_and_go_on_later(
     tmp_path: Path, run_notebook: Any
 ) -> None:
