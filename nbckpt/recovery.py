@@ -41,7 +41,7 @@ class recover:  # noqa: N801  # reads as a verb: with nbckpt.recover(max_retries
 
     What is there is kept first. After an error all variables are as they were, also those that
     were changed in place, and the random generators; what cannot be kept (an open connection)
-    stays as it is. Loops of `step.track` go on behind their finished items. After the last
+    stays as it is. `step.track` and `step.map` go on behind their finished items. After the last
     attempt the error is raised with notes of what was tried, and what the last attempt made can
     be looked at. An interrupt by the user is never tried again.
 
@@ -153,7 +153,7 @@ class _Block:
         self._errors: list[str] = []
         self._start = _kept(session)
         self._loops = {
-            name: step.loops_begun for name, step in session.steps.items() if step.is_running
+            name: step.begun for name, step in session.steps.items() if step.is_running
         }
 
     def ended_well(self, number: int) -> None:
@@ -190,7 +190,7 @@ class _Block:
         session.look_around()
         moves.restore_all(session, self._start)
         for name, begun in self._loops.items():
-            session.steps[name].track_again(begun)
+            session.steps[name].go_again(begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start

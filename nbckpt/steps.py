@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.calls import BEGUN, begun_record
@@ -58,6 +59,13 @@ class Request:
     rerun: bool = False
     sync: bool = False
     is_skippable: bool = True
+
+
+class Begun(NamedTuple):
+    """Through which items the body of a step has gone: so many loops, and items of maps."""
+
+    loops: int
+    mapped: Counter[str]
 
 
 class Watch(Protocol):
@@ -385,16 +393,17 @@ class Step(ThroughItems):
         return self
 
     @property
-    def loops_begun(self) -> int:
-        """How many loops of the body have begun."""
-        return self.loops.begun
+    def begun(self) -> Begun:
+        """Through which items the body has gone."""
+        return Begun(self.loops.begun, self.at.mapped)
 
-    def track_again(self, begun: int) -> None:
-        """Have loops go on where they were, because the code after the first `begun` runs again."""
+    def go_again(self, begun: Begun) -> None:
+        """Have loops and maps go on where they were, because the code after `begun` runs again."""
+        self.at.map_again(begun.mapped)
         unfinished = self._unfinished()
         if self.request.rerun and unfinished and unfinished.created_at < self._since:
             unfinished = None
-        self.loops = Loops(self, unfinished, begun)
+        self.loops = Loops(self, unfinished, begun.loops)
 
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""

@@ -86,6 +86,7 @@ class Each:
         self._collects = errors == "collect"
         self._name = str(getattr(function, "__qualname__", None) or type(function).__qualname__)
         self._scope = within
+        self._where = f"{within.step}/{within.item}/"
         self._pass = within.next_pass()
         self._results: list[Any] = [None] * len(items)
         self._errors: list[Outcome] = []
@@ -100,6 +101,7 @@ class Each:
         self._of = self._code()
         known: Kept | None = None
         if self._of is not None:
+            self._session.refresh()  # an attempt before this one may have kept some
             place = Place(within.step, self._name, self._of)
             known = Kept(self._session, place)
             self._keeping = Keeping(self._session, place, knows_code=known.knows_code)
@@ -135,7 +137,7 @@ class Each:
         for index, (item, digest) in enumerate(zip(items, digests, strict=True)):
             result = ""
             if known is not None and self._of is not None and digest:
-                nth = self._scope.reserve(f"map {self._of.digest}{digest.hex()}")
+                nth = self._step.at.nth(f"{self._where}{self._of.digest}{digest.hex()}")
                 result = f"{outer}{digest.hex()}#{nth}"
                 if not is_anew and self._is_restored(known, index, result):
                     continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
 from nbckpt.llm import scope
@@ -31,7 +33,26 @@ class AtItem:
         self.counted: tuple[int, int] | None = None
         self.failures = 0
         self._session = session
+        self._mapped: Counter[str] = Counter()
+        self._lock = threading.Lock()
         self._place: scope.Place | None = None
+
+    def nth(self, mapped: str) -> int:
+        """How many equal items a function was mapped over before, in this run."""
+        with self._lock:
+            self._mapped[mapped] += 1
+            return self._mapped[mapped] - 1
+
+    @property
+    def mapped(self) -> Counter[str]:
+        """What `nth` has counted, for `map_again`."""
+        with self._lock:
+            return Counter(self._mapped)
+
+    def map_again(self, mapped: Counter[str]) -> None:
+        """Count on from there: the code after it runs again, and finds what it has mapped."""
+        with self._lock:
+            self._mapped = Counter(mapped)
 
     def next_pass(self) -> str:
         """What tells the items of a loop that begins now from those of others."""

@@ -140,7 +140,10 @@ def test_another_function_runs_for_all_items_and_that_is_said(notebook: Notebook
     ("source", "why"),
     [
         ("def change(x):\n    x.append(1)\n    return x\n", "it changes the item"),
-        ("seen = []\ndef change(x):\n    seen.append(1)\n    return x\n", r"it changes what it reads \(input 'seen'"),
+        (
+            "seen = []\ndef change(x):\n    seen.append(1)\n    return x\n",
+            r"it changes what it reads \(input 'seen'",
+        ),
         ("def change(x):\n    return threading.current_thread()\n", "Thread: "),
     ],
 )
@@ -323,6 +326,29 @@ def test_a_cancelled_map_keeps_what_was_done(notebook: Notebook) -> None:
 def test_a_function_that_gives_something_to_await_is_refused(notebook: Notebook) -> None:
     with pytest.raises(UsageError, match="give map the `async def` itself"):
         mapped(notebook, "lambda x: ask(x), [1]", ASK)
+
+
+def test_a_block_that_is_tried_again_maps_the_items_that_are_left(notebook: Notebook) -> None:
+    block = """
+with nbckpt.checkpoint("squares") as step:
+    if step.todo:
+        for attempt in nbckpt.recover(max_retries=1):
+            with attempt:
+                ran("attempt")
+                out = step.map({what})
+                if len(out) == 7 and not Path(LOG + ".well").exists():
+                    Path(LOG + ".well").touch()
+                    raise OSError
+"""
+    source = f"from pathlib import Path\n{SQUARE}"
+
+    assert mapped(notebook, "square, [1, 1, 2, 3, 4, 5, 6]", source, block)[:3] == [[1], [1], [4]]
+
+    assert notebook.ran == [
+        "attempt",
+        *(f"square {n}" for n in (1, 1, 2, 3, 4, 5, 6)),
+        "attempt",
+    ]
 
 
 # -- steps inside
