@@ -13,6 +13,7 @@ from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.scope import Scope
@@ -68,6 +69,11 @@ class Question(NamedTuple):
     def occurrence(self) -> int:
         """How many equal requests the step began before."""
         return self.turn.number
+
+    @property
+    def asking(self) -> Asking:
+        """What its recordings are found by."""
+        return self.scope.step, self.request, self.occurrence
 
     def give_back(self) -> None:
         """Have the next equal request, a retry, stand in its place."""

@@ -28,14 +28,25 @@ class Index:
     def take(self, records: Iterable[Record]) -> None:
         """Know these as well; what is known already does no harm."""
         for record in records:
-            if record["state"] != "done" or (own := record["id"]) in self._ids:
+            if record["state"] != "done":
+                continue
+            asking = _text(record["step"], record["request"], record["occurrence"])
+            if (own := record["id"]) in self._ids:
+                self._replace(asking, record)
                 continue
             self._ids.add(own)
             if (items := self._items.get(record["step"])) is not None:
                 items.take(record)
-            asking = _text(record["step"], record["request"], record["occurrence"])
             if self._found.setdefault(asking, record) is not record:
                 self._more.setdefault(asking, []).append(record)
+
+    def _replace(self, asking: str, record: Record) -> None:
+        """Hold what a journal says, which is small, instead of what this session wrote into it."""
+        if self._found[asking]["id"] == record["id"]:
+            self._found[asking] = record
+            return
+        more = self._more[asking]
+        more[:] = [record if other["id"] == record["id"] else other for other in more]
 
     def find(self, asking: Asking) -> Sequence[Record]:
         """The recordings of one call; several if it was paid for several times."""

@@ -20,7 +20,7 @@ from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.fields import Fields, hidden, values_of
-from nbckpt.llm.index import Index, newest
+from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.noticing import named
 from nbckpt.llm.providers import Endpoint
@@ -137,7 +137,7 @@ class Recorder:
     # -- replay -------------------------------------------------------------------------------
 
     def _kept(self, question: Question) -> Kept | None:
-        record = self._find(question)
+        record = self._find(question.asking, question.ttl_s)
         if record is None:
             return None
         try:
@@ -159,11 +159,11 @@ class Recorder:
         )
         return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
 
-    def _find(self, question: Question) -> Record | None:
+    def _find(self, asking: Asking, ttl_s: float | None = None) -> Record | None:
         """The recording that answers: of the line that the session is on, else the newest."""
-        found = self._made(question)
-        if question.ttl_s is not None:
-            oldest = time.time() - question.ttl_s
+        found = self._made(asking)
+        if ttl_s is not None:
+            oldest = time.time() - ttl_s
             found = [record for record in found if record["created_at"] >= oldest]
         if len(found) < 2:
             return found[0] if found else None
@@ -171,11 +171,11 @@ class Recorder:
         line = {None, *timeline.line(here)}
         return newest([r for r in found if r["position"] in line] or found)
 
-    def _made(self, question: Question) -> Sequence[Record]:
+    def _made(self, asking: Asking) -> Sequence[Record]:
         """The recordings of a question, of any age."""
         with self._lock:
             self._look()
-            return self._index.find((question.scope.step, question.request, question.occurrence))
+            return self._index.find(asking)
 
     def _look(self) -> None:
         """Take in what the session has seen of others' recordings."""
@@ -198,7 +198,7 @@ class Recorder:
             if r["provider"] == question.endpoint.provider
         ]
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
-        if self._made(question):
+        if self._made(question.asking):
             return (
                 f"call {question.occurrence + 1} of this {what} request in step {step!r} was "
                 f"recorded longer ago than its ttl of {question.ttl_s:g} s: give a longer ttl, or "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbckpt.calls import Recording, recording_from, recording_record
 from nbckpt.llm import scope
+from nbckpt.llm.index import Index
 from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage.lines import Unread, encode, open_line, read_text, seal_line
@@ -89,3 +90,14 @@ def test_a_prune_keeps_what_was_paid_for(provider: Provider, recorded: Session) 
     assert provider.answered == 1
     recorded.wait()
     assert recorded.store.check().ok
+
+
+def test_what_a_journal_says_takes_the_place_of_what_was_written_into_it() -> None:
+    first, second = (recording_record(ONE._replace(id=own)) for own in ("a", "b"))
+    index = Index()
+    index.take([first, second])
+
+    index.take([{**first, "from": "journal"}, {**second, "from": "journal"}])
+
+    found = index.find((ONE.step, ONE.request, ONE.occurrence))
+    assert [(r["id"], r["from"]) for r in found] == [("a", "journal"), ("b", "journal")]
