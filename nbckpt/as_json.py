@@ -7,6 +7,7 @@ import datetime as dt
 from typing import TYPE_CHECKING
 
 from nbckpt import report
+from nbckpt.kept_calls import Kept
 from nbckpt.model import Checkpoint
 from nbckpt.spending import Book, Spent
 from nbckpt.timeline import Timeline
@@ -26,6 +27,7 @@ def of_checkpoint(
         What model calls took.
     """
     spent = Spent() if book is None else book.of(checkpoint.id)
+    kept = Kept() if book is None else book.kept_of(checkpoint.id)
     names = report.user_names(checkpoint.changed)
     made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
     return {
@@ -42,6 +44,8 @@ def of_checkpoint(
         "calls_replayed": spent.replayed,
         "cost_usd": spent.paid_usd,
         "saved_usd": spent.saved_usd,
+        "kept_calls": kept.calls,
+        "kept_calls_replayed": kept.replayed,
         "changed": names,
         "removed": list(checkpoint.removed),
         "refused": [str(refusal) for refusal in checkpoint.refused],

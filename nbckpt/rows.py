@@ -14,7 +14,7 @@ from nbckpt import as_json
 from nbckpt.errors import NbckptError
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
-from nbckpt.spending import NOTHING, Spent, book_of, call_as_json
+from nbckpt.spending import NOTHING, Book, Spent, book_of, call_as_json, replays_in
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -198,11 +198,19 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
         "outputs": outputs_of(session.store, checkpoint),
-        "calls": [call_as_json(call) for call in book.calls_of(checkpoint.id)[:MOST_CALLS]],
+        "calls": _calls_of(session, book, checkpoint.id),
         "next": list(timeline.next_names(checkpoint.id)),
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }
+
+
+def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[str, object]]:
+    """The model calls of a run: those that were paid for, then those that were replayed."""
+    paid = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint_id)]
+    replays = replays_in(session.store, book, checkpoint_id)
+    replayed = [call_as_json(c, book.paid_for(c), replayed=True) for c in replays]
+    return [*paid, *replayed][:MOST_CALLS]
 
 
 def outputs_of(store: Store, checkpoint: Checkpoint) -> list[Output]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.calls import RECORDING
 from nbckpt.figures import count_text, usd_text
+from nbckpt.forgetting import STEP
+from nbckpt.kept_calls import Kept, was_tried
 from nbckpt.model import Record
+from nbckpt.priced import PRICE, Paid, paid_for, prices_in
 
 if TYPE_CHECKING:
     from nbckpt.storage.store import Store
@@ -55,9 +58,8 @@ class Spent(NamedTuple):
         """All of them."""
         return self.paid + self.replayed
 
-    def of_call(self, recording: Record) -> Spent:
+    def of_call(self, recording: Record, cost: float | None) -> Spent:
         """With one more that was paid for."""
-        cost = recording.get("cost_usd")
         return self._replace(
             paid=self.paid + 1,
             tokens=self.tokens
@@ -103,7 +105,9 @@ class Book:
     Attributes
     ----------
     total
-        Of all calls, those of runs that never ended, too.
+        Of all model calls, those of runs that never ended, too.
+    kept
+        Of all calls of functions that are kept.
     saved_s
         Seconds that steps which were restored and calls which were replayed would have taken.
     """
@@ -112,27 +116,41 @@ class Book:
         self._reset(0)
 
     def _reset(self, generation: int) -> None:
-        self.total = Spent()
+        self.total, self.kept = Spent(), Kept()
         self._generation = generation
-        self._taken = {RECORDING: 0, "event": 0}
+        self._taken = {RECORDING: 0, "event": 0, STEP: 0}
+        self._n_prices = 0
+        self._prices: Mapping[str, Paid] = {}
         self.saved_s = 0.0
         self._restored: list[str] = []
         self._waiting: list[Record] = []
         self._spent: dict[str, Spent] = {}
+        self._kept: dict[str, Kept] = {}
         self._calls: dict[str, list[Record]] = defaultdict(list)
+        self._steps: dict[str, list[Record]] = defaultdict(list)
+        self._replays: dict[str, list[str]] = defaultdict(list)
 
     def take(self, store: Store, timeline: Timeline) -> None:
         """Know what has been recorded since."""
-        if store.generation != self._generation:
+        prices = store.records(PRICE)
+        if store.generation != self._generation or len(prices) != self._n_prices:
             self._reset(store.generation)
+            self._n_prices, self._prices = len(prices), prices_in(prices)
         for kind, taken in self._taken.items():
             records = store.records(kind)
             self._taken[kind] = len(records)
             for record in records[taken:]:
                 if kind == RECORDING:
-                    self.total = self.total.of_call(record)
+                    self.total = self.total.of_call(record, self.paid_for(record).cost_usd)
+                elif kind == STEP:
+                    if not was_tried(record):
+                        continue
+                    self.kept = self.kept.of_call(record)
+                    if record.get("step") is None:
+                        continue
                 elif record.get("event") == EVENT:
                     self.total = self.total.of_event(record)
+                    self.kept = self.kept.of_event(record)
                     self.saved_s += record.get("saved_duration_s", 0.0)
                 else:
                     self._take_restored(record)
@@ -145,9 +163,25 @@ class Book:
         """What the calls of the run that made a checkpoint took."""
         return self._spent.get(checkpoint_id, NOTHING)
 
+    def kept_of(self, checkpoint_id: str) -> Kept:
+        """What became of the calls of functions in the run that made a checkpoint."""
+        return self._kept.get(checkpoint_id, Kept())
+
     def calls_of(self, checkpoint_id: str) -> Sequence[Record]:
         """The recordings of the run that made a checkpoint, oldest first."""
-        return sorted(self._calls.get(checkpoint_id, ()), key=lambda r: float(r["created_at"]))
+        return _oldest_first(self._calls.get(checkpoint_id, ()))
+
+    def steps_of(self, checkpoint_id: str) -> Sequence[Record]:
+        """The records of the calls of functions that this run made, oldest first."""
+        return _oldest_first(self._steps.get(checkpoint_id, ()))
+
+    def replays_of(self, checkpoint_id: str) -> Sequence[str]:
+        """Ids of the recordings that answered calls of this run, as far as they are listed."""
+        return self._replays.get(checkpoint_id, ())
+
+    def paid_for(self, recording: Record) -> Paid:
+        """What a recording cost, by its newest price."""
+        return paid_for(recording, self._prices)
 
     @property
     def saved_usd(self) -> float | None:
@@ -161,7 +195,7 @@ class Book:
         for record in self._waiting:
             is_own = record["kind"] == RECORDING and record["session"] == session_id
             if is_own and float(record["created_at"]) >= since:
-                spent = spent.of_call(record)
+                spent = spent.of_call(record, self.paid_for(record).cost_usd)
         return spent
 
     def _take_restored(self, event: Record) -> None:
@@ -178,11 +212,10 @@ class Book:
             each.sort()
         waiting = []
         for record in self._waiting:
-            is_call = record["kind"] == RECORDING
             step, at = (
-                (record["step"], record["created_at"])
-                if is_call
-                else (record.get("name", ""), record["at"])
+                (record.get("name", ""), record["at"])
+                if record["kind"] == "event"
+                else (record.get("step", ""), record["created_at"])
             )
             ends = made.get((record["session"], step), [])
             place = bisect_left(ends, (float(at), ""))
@@ -190,11 +223,21 @@ class Book:
                 waiting.append(record)
                 continue
             i = ends[place][1]
-            so_far = self.of(i)
-            self._spent[i] = so_far.of_call(record) if is_call else so_far.of_event(record)
-            if is_call:
-                self._calls[i].append(record)
+            self._settle_on(i, record)
         self._waiting = waiting
+
+    def _settle_on(self, checkpoint_id: str, record: Record) -> None:
+        spent, kept = self.of(checkpoint_id), self.kept_of(checkpoint_id)
+        if record["kind"] == "event":
+            self._spent[checkpoint_id] = spent.of_event(record)
+            self._kept[checkpoint_id] = kept.of_event(record)
+            self._replays[checkpoint_id] += record.get("replays", ())
+        elif record["kind"] == STEP:
+            self._kept[checkpoint_id] = kept.of_call(record)
+            self._steps[checkpoint_id].append(record)
+        else:
+            self._spent[checkpoint_id] = spent.of_call(record, self.paid_for(record).cost_usd)
+            self._calls[checkpoint_id].append(record)
 
 
 NOTHING = Spent()
@@ -210,8 +253,27 @@ def book_of(store: Store, timeline: Timeline) -> Book:
     return book
 
 
-def call_as_json(recording: Record) -> Mapping[str, object]:
-    """What is told of one call, for programs."""
+def replays_in(store: Store, book: Book, checkpoint_id: str) -> list[Record]:
+    """The recordings that answered calls of a run, in the order of the calls."""
+    wanted = book.replays_of(checkpoint_id)
+    if not wanted:
+        return []
+    known = set(wanted)
+    found = {r["id"]: r for r in store.records(RECORDING) if r["id"] in known}
+    return [found[i] for i in wanted if i in found]
+
+
+def call_as_json(
+    recording: Record, paid: Paid | None = None, *, replayed: bool = False
+) -> Mapping[str, object]:
+    """What is told of one call, for programs.
+
+    Parameters
+    ----------
+    paid
+        Its newest price; by default the one that it was recorded with.
+    """
+    paid = paid or paid_for(recording, {})
     return {
         "id": recording["id"],
         "provider": recording["provider"],
@@ -222,11 +284,15 @@ def call_as_json(recording: Record) -> Mapping[str, object]:
         "duration_s": recording["duration_s"],
         "tokens_in": recording.get("tokens_in"),
         "tokens_out": recording.get("tokens_out"),
-        "cost_usd": recording.get("cost_usd"),
-        "price": recording.get("price", ""),
+        "cost_usd": paid.cost_usd,
+        "price": paid.price,
         "summary": recording.get("summary", ""),
-        "replayed": False,
+        "replayed": replayed,
     }
+
+
+def _oldest_first(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: float(record["created_at"]))
 
 
 def _sum(a: float | None, b: float | None) -> float | None:

@@ -1,8 +1,9 @@
-"""The verbs about what is kept: tag, note, prune, config."""
+"""The verbs about what is kept: tag, note, prune, cost, config."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from nbckpt.cli import parsing
@@ -20,6 +21,14 @@ What was paid for stays: model calls and kept calls go only with --recordings or
   nbckpt prune --max-size 2GB"""
 
 
+_COST = """\
+Each recording keeps the price that it was made with; --recompute writes the prices of today beside
+them, those of the setting `prices` first, and the newest count.
+
+  nbckpt config prices "my-model=0.5/1.5"
+  nbckpt cost --recompute"""
+
+
 def add(verbs: Any) -> None:
     """Declare the verbs of this room."""
     tag = parsing.verb(verbs, "tag", _tag, "give a checkpoint tags, or take them away")
@@ -33,10 +42,14 @@ def add(verbs: Any) -> None:
         verbs, "prune", _prune, "remove old checkpoints, and free the disk", _PRUNE
     )
     _add_prune_options(prune)
+    cost = parsing.verb(verbs, "cost", _cost, "what model calls have cost, by model", _COST)
+    cost.add_argument(
+        "--recompute", action="store_true", help="price all of them by the prices known today"
+    )
     config = parsing.verb(verbs, "config", _config, "the settings of a store; and set one")
     config.add_argument("name", metavar="NAME", nargs="?")
     config.add_argument("value", metavar="VALUE", nargs="*", help="`default` forgets what was set")
-    for parser in (tag, note, prune, config):
+    for parser in (tag, note, prune, cost, config):
         parsing.takes_store(parser)
         parsing.takes_json(parser)
     for parser in (tag, note):
@@ -88,6 +101,28 @@ def _prune(arguments: argparse.Namespace) -> int:
         print_json(pruning.as_record(pruned))
     else:
         print(pruning.text_of(pruned))
+    return DONE
+
+
+def _cost(arguments: argparse.Namespace) -> int:
+    from nbckpt.calls import RECORDING
+    from nbckpt.report.costs import costs_text
+    from nbckpt.spending import book_of, call_as_json
+
+    with writing_session(arguments) as session:
+        if arguments.recompute:
+            from nbckpt.config import settings_of
+            from nbckpt.llm.pricing import reprice
+
+            session.settings = settings_of(session.store)
+            told = reprice(session).text()
+            print(told, file=sys.stderr)
+        book = book_of(session.store, session.timeline)
+        recordings = session.store.records(RECORDING)
+        if arguments.json:
+            print_json([call_as_json(call, book.paid_for(call)) for call in recordings])
+        else:
+            print(costs_text(recordings, book, width=width()))
     return DONE
 
 

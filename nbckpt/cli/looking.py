@@ -41,7 +41,7 @@ def add(verbs: Any) -> None:
     sql.add_argument(
         "query",
         metavar="QUERY",
-        help="over checkpoints, variables, branches, events, recordings, steps, approvals, "
+        help="over checkpoints, variables, branches, events, recordings, prices, steps, approvals, "
         "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
     )
     check = parsing.verb(
@@ -80,20 +80,25 @@ def _log(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     from nbckpt import as_json, report
-    from nbckpt.spending import book_of, call_as_json
+    from nbckpt.spending import book_of, call_as_json, replays_in
 
     session = looking_session(arguments)
     book = book_of(session.store, session.timeline)
     checkpoint = session.get(arguments.ref)
+    replays = replays_in(session.store, book, checkpoint.id)
     digest = checkpoint.outputs
     outputs = json.loads(bytes(session.store.get_blob(digest)[0])) if digest else []
     if arguments.json:
         found = as_json.of_checkpoint(session.timeline, checkpoint, book)
-        calls = [call_as_json(call) for call in book.calls_of(checkpoint.id)]
+        calls = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint.id)]
+        calls += [call_as_json(c, book.paid_for(c), replayed=True) for c in replays]
         variables = as_json.of_variables(session.timeline, checkpoint)
         print_json({**found, "variables": variables, "model_calls": calls, "outputs": outputs})
         return DONE
-    print(report.show_text(session.timeline, checkpoint, outputs=outputs, book=book, width=width()))
+    text = report.show_text(
+        session.timeline, checkpoint, outputs=outputs, replays=replays, book=book, width=width()
+    )
+    print(text)
     return DONE
 
 

@@ -96,13 +96,16 @@ class Begun:
             return None
         try:
             parts = self.session.store.get_blob(record["blob"])
-            return Answer(decoded(parts, plan.namespace))
+            answer = Answer(decoded(parts, plan.namespace))
         except Exception as error:  # a value's own code may raise anything
             problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
             if plan.once:
                 raise intents.not_back(plan.name, problem) from error
             tell(self.session, f"{problem}; it runs again")
             return None
+        if (within := scope.here().scope) is not None:
+            within.count("calls_replayed", "")
+        return answer
 
     def _say_why(self) -> None:
         """Where there is an answer by other code, say what differs."""

@@ -88,6 +88,7 @@ class Completion:
             "auto": lambda _: _AUTO,
             "record": lambda _: ("on", "off"),
             "budget": lambda _: ("off",),
+            "cost": lambda _: ("--recompute",),
             "config": lambda typed: self._first(typed, _settings()),
             "check": lambda _: ("--memory",),
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,

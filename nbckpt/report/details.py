@@ -23,11 +23,20 @@ VARIABLES = (
     Column("preview"),
 )
 CALLS = (
+    Column(""),
     Column("model"),
     Column("tokens", right=True),
     Column("cost", right=True),
     Column("took", right=True),
     Column("asked"),
+)
+KEPT_CALLS = (
+    Column("function"),
+    Column("state"),
+    Column("attempts", right=True),
+    Column("took", right=True),
+    Column("size", right=True),
+    Column("error"),
 )
 INDENT = 4
 MOST = 50
@@ -39,6 +48,7 @@ def show_text(
     checkpoint: Checkpoint,
     *,
     outputs: Sequence[Mapping[str, Any]] = (),
+    replays: Sequence[Record] = (),
     book: Book | None = None,
     now: float | None = None,
     width: int | None = None,
@@ -49,6 +59,8 @@ def show_text(
     ----------
     outputs
         What its cell printed and showed, as it was recorded.
+    replays
+        The recordings that answered calls of its run.
     book
         What model calls took.
     now
@@ -71,7 +83,8 @@ def show_text(
         "gone": indented(", ".join(checkpoint.removed)),
         "not kept": indented("\n".join(map(str, checkpoint.refused))),
         "left out by choice": indented(", ".join(checkpoint.omitted)),
-        "model calls": indented(_calls_text(book, checkpoint.id, width)),
+        "model calls": indented(_calls_text(book, checkpoint.id, replays, width)),
+        "calls of functions": indented(_kept_text(book, checkpoint.id, width)),
         "outputs": indented(outputs_text(outputs)),
     }
     at = time.time() if now is None else now
@@ -79,20 +92,53 @@ def show_text(
     return "\n\n".join([facts, *(f"{title}\n{text}" for title, text in sections.items() if text)])
 
 
-def _calls_text(book: Book | None, checkpoint_id: str, width: int | None) -> str:
-    """What the calls of its run took, and each that was paid for."""
+def _calls_text(
+    book: Book | None, checkpoint_id: str, replays: Sequence[Record], width: int | None
+) -> str:
+    """What the calls of its run took, and each of them."""
     if book is None or not (spent := book.of(checkpoint_id)).calls:
         return ""
-    calls = book.calls_of(checkpoint_id)
-    rows = [_call_row(recording) for recording in calls[:MOST]]
-    table = [table_text(CALLS, rows, width=width and width - INDENT)] if rows else []
-    more = [f"… and {len(calls) - MOST:,} more"] if len(calls) > MOST else []
-    return "\n".join([spent.text(), *table, *more])
+    calls = [("", recording) for recording in book.calls_of(checkpoint_id)]
+    calls += [("replayed", recording) for recording in replays]
+    rows = [(what, *_call_row(r, book.paid_for(r).cost_usd)) for what, r in calls[:MOST]]
+    return _listed_text(spent.text(), CALLS, rows, len(calls), width)
 
 
-def _call_row(recording: Record) -> tuple[str, ...]:
+def _kept_text(book: Book | None, checkpoint_id: str, width: int | None) -> str:
+    """What became of the calls of functions in its run, and each that ran."""
+    if book is None or not (kept := book.kept_of(checkpoint_id)).calls:
+        return ""
+    calls = book.steps_of(checkpoint_id)
+    rows = [_kept_row(record) for record in calls[:MOST]]
+    return _listed_text(kept.text(), KEPT_CALLS, rows, len(calls), width)
+
+
+def _listed_text(
+    summary: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    count: int,
+    width: int | None,
+) -> str:
+    table = [table_text(columns, rows, width=width and width - INDENT)] if rows else []
+    more = [f"… and {count - MOST:,} more"] if count > MOST else []
+    return "\n".join([summary, *table, *more])
+
+
+def _kept_row(record: Record) -> tuple[str, ...]:
+    size = record.get("size_bytes")
+    return (
+        record["name"],
+        record["state"],
+        f"{record.get('attempts', 1):,}",
+        duration_text(record.get("duration_s", 0.0)),
+        "" if size is None else bytes_text(size),
+        record.get("error", ""),
+    )
+
+
+def _call_row(recording: Record, cost: float | None) -> tuple[str, ...]:
     tokens = [recording.get(name) for name in ("tokens_in", "tokens_out")]
-    cost = recording.get("cost_usd")
     return (
         recording["model"],
         " + ".join("?" if number is None else f"{number:,}" for number in tokens),

@@ -7,6 +7,7 @@ from collections.abc import Container
 
 from nbckpt import lanes
 from nbckpt.figures import age_text, bytes_text, count_text, duration_text
+from nbckpt.kept_calls import Kept
 from nbckpt.model import Checkpoint
 from nbckpt.report.words import ID_LENGTH, origin_text, size_of, state_text, user_names
 from nbckpt.spending import Book, Spent
@@ -23,6 +24,7 @@ COLUMNS = (
     Column("size", right=True),
     Column("calls", right=True),
     Column("paid", right=True),
+    Column("kept calls", right=True),
     Column("changed"),
     Column("remarks"),
 )
@@ -85,7 +87,7 @@ def log_text(
     rows = [
         (
             drawn,
-            *_row(c, heads.get(c.id, ""), at, book.of(c.id), is_written=c.id not in writing),
+            *_row(c, heads.get(c.id, ""), at, book, is_written=c.id not in writing),
         )
         for drawn, c in zip(graph, shown, strict=True)
     ]
@@ -110,8 +112,9 @@ def _mark(checkpoint: Checkpoint, here: str | None) -> str:
 
 
 def _row(
-    checkpoint: Checkpoint, branches: str, now: float, spent: Spent, *, is_written: bool
+    checkpoint: Checkpoint, branches: str, now: float, book: Book, *, is_written: bool
 ) -> tuple[str, ...]:
+    spent = book.of(checkpoint.id)
     return (
         checkpoint.name,
         checkpoint.id[:ID_LENGTH],
@@ -121,12 +124,13 @@ def _row(
         bytes_text(size_of(checkpoint)) if user_names(checkpoint.changed) else "",
         _calls(spent),
         spent.paid_text(),
+        _calls(book.kept_of(checkpoint.id)),
         _changes(checkpoint),
         _remarks(checkpoint, is_written=is_written),
     )
 
 
-def _calls(spent: Spent) -> str:
+def _calls(spent: Spent | Kept) -> str:
     replayed = f" ({spent.replayed:,} replayed)" if spent.replayed else ""
     return f"{spent.calls:,}{replayed}" if spent.calls else ""
 

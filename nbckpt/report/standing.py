@@ -46,11 +46,13 @@ def status_text(
     at = time.time() if now is None else now
     head = timeline.head(branch)
     here = timeline.checkpoints.get(position or "")
+    book = book_of(store, timeline)
     return facts_text(
         [
             ("store", _short_path(str(store.path))),
             ("holds", _holds(timeline)),
-            ("models", book_of(store, timeline).total.text()),
+            ("models", book.total.text()),
+            ("functions", book.kept.text()),
             ("branch", branch),
             ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),

@@ -47,9 +47,9 @@ def relation(
 ) -> duckdb.DuckDBPyRelation:
     """The answer to `sql`: a DuckDB relation, computed when it is looked at.
 
-    Tables: `checkpoints`, `variables`, `branches`, `events`, `recordings`, `steps`, `approvals`,
-    and ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it was at a
-    checkpoint, by default the newest that has it.
+    Tables: `checkpoints`, `variables`, `branches`, `events`, `recordings`, `prices`, `steps`,
+    `approvals`, and ``variable('df')`` or ``variable('df', 'embed')``, which is a data frame as it
+    was at a checkpoint, by default the newest that has it.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from nbckpt import randomness
 from nbckpt.calls import RECORDING
 from nbckpt.model import Checkpoint, Variable
+from nbckpt.priced import PRICE, Paid, paid_for, prices_in
 from nbckpt.questions import APPROVAL, Questions
 from nbckpt.storage.store import Store
 from nbckpt.timeline import Timeline
@@ -93,6 +94,12 @@ COLUMNS: dict[str, dict[str, str]] = {
         "branch": "varchar",
         "url": "varchar",
         "tags": "varchar[]",
+    },
+    "prices": {
+        "recording": "varchar",
+        "cost_usd": "double",
+        "price": "varchar",
+        "priced_at": "timestamp",
     },
     "steps": {
         "checkpoint": "varchar",
@@ -217,9 +224,11 @@ def _events(store: Store, _timeline: Timeline) -> Rows:
 
 
 def _recordings(store: Store, _timeline: Timeline) -> Rows:
+    prices = prices_in(store.records(PRICE))
     for record in store.records(RECORDING):
         yield {
             **record,
+            **paid_for(record, prices)._asdict(),
             "checkpoint": record["position"],
             "input_tokens": record.get("tokens_in"),
             "output_tokens": record.get("tokens_out"),
@@ -228,6 +237,17 @@ def _recordings(store: Store, _timeline: Timeline) -> Rows:
             "size_bytes": sum(record["sizes"]),
             "tags": record.get("tags", []),
         }
+
+
+def _prices(store: Store, _timeline: Timeline) -> Rows:
+    """Each price that a recording was given, the one that it was made with first."""
+    for record in store.records(RECORDING):
+        paid, at = paid_for(record, {}), record["created_at"]
+        yield {"recording": record["id"], **paid._asdict(), "priced_at": at}
+    for record in store.records(PRICE):
+        for recording, cost in record["costs"].items():
+            paid, at = Paid(cost, record["price"]), record["at"]
+            yield {"recording": recording, **paid._asdict(), "priced_at": at}
 
 
 def _steps(store: Store, _timeline: Timeline) -> Rows:
@@ -251,6 +271,7 @@ _ROWS: dict[str, Callable[[Store, Timeline], Rows]] = {
     "branches": _branches,
     "events": _events,
     "recordings": _recordings,
+    "prices": _prices,
     "steps": _steps,
     "approvals": _approvals,
 }

@@ -1,9 +1,10 @@
-"""`%nbckpt budget`: what model calls may cost."""
+"""`%nbckpt budget` and `cost`: what model calls may cost, and what they have cost."""
 
 from __future__ import annotations
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.magics import lines
+from nbckpt.session import Session
 
 
 def budget(line: str) -> None:
@@ -13,6 +14,22 @@ def budget(line: str) -> None:
     usage = "%nbckpt budget [USD | off]"
     words, _ = lines.parted(line, usage, 0, 1)
     print(budget(_amount(words[0], usage) if words else None))
+
+
+def cost(session: Session, line: str, width: int) -> None:
+    """Tell what model calls have cost; with ``--recompute`` by the prices that are known today."""
+    from nbckpt.calls import RECORDING
+    from nbckpt.report.costs import costs_text
+    from nbckpt.spending import book_of
+
+    _, given = lines.parted(line, "%nbckpt cost [--recompute]", 0, 0, ("--recompute",))
+    session.refresh()
+    if given:
+        from nbckpt.llm.pricing import reprice
+
+        print(reprice(session).text())
+    book = book_of(session.store, session.timeline)
+    print(costs_text(session.store.records(RECORDING), book, width=width))
 
 
 def _amount(word: str, usage: str) -> float:

@@ -13,7 +13,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
 from nbckpt.references import unknown_branch
-from nbckpt.spending import book_of
+from nbckpt.spending import book_of, replays_in
 
 if TYPE_CHECKING:
     from nbckpt.comparison import Difference
@@ -40,6 +40,7 @@ class Commands:
             "prune": lambda line: changes.prune(self._session, line),
             "record": recording.record,
             "budget": budgets.budget,
+            "cost": lambda line: budgets.cost(self._session, line, WIDTH),
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
             "approvals": self._approvals,
@@ -92,7 +93,8 @@ class Commands:
         checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
         session = self._session
         book = book_of(session.store, session.timeline)
-        print(report.show_text(session.timeline, checkpoint, book=book))
+        replays = replays_in(session.store, book, checkpoint.id)
+        print(report.show_text(session.timeline, checkpoint, replays=replays, book=book))
 
     def _diff(self, line: str) -> Difference:
         words, _ = lines.parted(line, "%nbckpt diff REF [REF]", 1, 2)

@@ -1,0 +1,102 @@
+"""Recordings, priced anew: with the prices that are known today, for when they were made."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt.calls import RECORDING, recording_from
+from nbckpt.errors import UsageError
+from nbckpt.figures import count_text, usd_text
+from nbckpt.llm.prices import load, price_of
+from nbckpt.llm.usage import Usage
+from nbckpt.priced import PRICE, Paid, paid_for, price_records, prices_in
+from nbckpt.rates import rates_of
+
+if TYPE_CHECKING:
+    from nbckpt.session import Session
+
+
+class Repriced(NamedTuple):
+    """What came of pricing all recordings anew.
+
+    Attributes
+    ----------
+    changed
+        How many have another price now.
+    before_usd, after_usd
+        Of all whose price is known.
+    sources
+        Who says so → of how many recordings.
+    unknown
+        How many have no price.
+    """
+
+    recordings: int
+    changed: int
+    before_usd: float
+    after_usd: float
+    sources: dict[str, int]
+    unknown: int
+
+    def text(self) -> str:
+        """All of it in two lines."""
+        what = (
+            f"{count_text(self.changed, 'recording')} of {self.recordings:,} priced anew: "
+            f"{usd_text(self.before_usd)} before, {usd_text(self.after_usd)} now"
+        )
+        told = [f"{source} ({n:,})" for source, n in sorted(self.sources.items())]
+        told += [f"unknown ({self.unknown:,})"] if self.unknown else []
+        return f"{what}\nprices     {', '.join(told)}" if told else what
+
+
+def reprice(session: Session) -> Repriced:
+    """Price all recordings of a session's store with today's prices, those of the settings first.
+
+    The prices that they were recorded with stay where they are; a price that is not known any more
+    is kept.
+
+    Raises
+    ------
+    UsageError
+        If no prices are known at all.
+    StoreError
+        If the disk refuses.
+    """
+    rates = rates_of(session.settings.prices)
+    if not rates and load().result() is None:
+        message = (
+            "no prices are known here: `pip install 'nbckpt[prices]'`, or say them with "
+            '`%nbckpt config prices "MODEL=0.5/1.5"`, per million tokens in/out'
+        )
+        raise UsageError(message)
+    session.refresh()
+    known = prices_in(session.store.records(PRICE))
+    new: dict[str, Paid] = {}
+    sources: Counter[str] = Counter()
+    before_usd = after_usd = 0.0
+    records = session.store.records(RECORDING)
+    for record in records:
+        recording, before = recording_from(record), paid_for(record, known)
+        usage = Usage(
+            recording.tokens_in,
+            recording.tokens_out,
+            recording.tokens_cached,
+            recording.tokens_reasoning,
+            recording.model,
+            recording.usage,
+        )
+        price = price_of(recording.provider, recording.model, usage, recording.created_at, rates)
+        after = before if price is None else Paid(price.usd, price.source)
+        if after != before:
+            new[recording.id] = after
+        before_usd += before.cost_usd or 0.0
+        after_usd += after.cost_usd or 0.0
+        if after.cost_usd is not None:
+            sources[after.price] += 1
+    if new:
+        session.append(list(price_records(new, time.time()))).result()
+        session.refresh()
+    unknown = len(records) - sum(sources.values())
+    return Repriced(len(records), len(new), before_usd, after_usd, dict(sources), unknown)
