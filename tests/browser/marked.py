@@ -55,8 +55,9 @@ class Marked:
         return str(self.page.evaluate(f"index => {MODEL}.cells[index].getSource()", index))
 
     def outputs(self, index: int) -> str:
-        """What a cell shows, as text."""
-        return "".join(self.cell(index).locator(".jp-OutputArea-output").all_inner_texts())
+        """What a cell shows, as text, output by output."""
+        shown = self.cell(index).locator(".jp-OutputArea-output").all_inner_texts()
+        return "\n".join(text.strip() for text in shown)
 
     def choose(self, name: str, value: str, of: str = "nbckpt:plugin") -> None:
         """Change a setting, of nbckpt or of another plugin."""

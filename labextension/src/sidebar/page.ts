@@ -107,7 +107,10 @@ export class Pages {
       changes
     );
     const cells = Dialog.okButton({ label: words.__('Variables and Cells') });
-    const variables = Dialog.createButton({ label: words.__('Variables Only') });
+    const variables = Dialog.createButton({
+      label: words.__('Variables Only'),
+      className: 'jp-mod-reject' // one button stands out
+    });
     const { button, isChecked } = await showDialog({
       title: words.__('Rewind the cells, too?'),
       body: new Widget({ node: body }),
@@ -139,8 +142,8 @@ export class Pages {
       changes.length === 0
         ? words.__('The cells are as they were then.')
         : words._n(
-            '%1 cell went back, too; undo (Ctrl+Z) in it takes that back.',
-            '%1 cells went back, too; undo (Ctrl+Z) in one takes that back.',
+            '%1 cell went back, too (Ctrl+Z in it undoes that).',
+            '%1 cells went back, too (Ctrl+Z in one undoes it there).',
             changes.length
           ),
       missing > 0

@@ -43,6 +43,9 @@ export interface IPlan {
 
 const KINDS: readonly unknown[] = ['stream', 'display_data', 'execute_result', 'error'];
 
+const NBCKPT = 'nbckpt';
+const LIVE = 'application/vnd.jupyter.widget-view+json';
+
 /** What is shown as it stands, whoever wrote it: all else may act in the page. */
 const INERT: ReadonlySet<string> = new Set(['text/plain', 'image/png', 'image/jpeg']);
 
@@ -106,13 +109,18 @@ function unrun(cell: INow): IThen {
 
 function changeOf(now: INow, then: IThen): IThen | null {
   const isSameText = now.source === then.source;
-  const kept = isSameText ? now.outputs : [];
-  const shown = then.outputs ?? kept;
-  if (isSameText && now.execution_count === then.execution_count && areEqual(now.outputs, shown)) {
+  const shown = then.outputs ?? (isSameText ? now.outputs : []);
+  if (isSameText && areEqual(now.outputs.filter(isKept), shown.filter(isKept))) {
     return null;
   }
   const { cell_id, source, execution_count } = then;
   return { cell_id, source, execution_count, outputs: shown };
+}
+
+/** No checkpoint has what nbckpt itself says under a cell, nor what lives in a kernel. */
+function isKept(output: Output): boolean {
+  const { data, metadata } = output;
+  return !(isRecord(metadata) && NBCKPT in metadata) && !(isRecord(data) && LIVE in data);
 }
 
 /** Whether two lists of outputs show the same. */
