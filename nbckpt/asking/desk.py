@@ -64,10 +64,15 @@ class Desk:
                     if record["id"] in self._came:
                         self._questions.take(record)
             records = store.records(APPROVAL)
-            for record in records[self._n_seen :]:
+            new = records[self._n_seen :]
+            before = dict(self._questions.all) if new else {}
+            for record in new:
                 self._questions.take(record)
             self._n_seen = len(records)
             self._wake()
+            has_news = bool(new) and before != self._questions.all
+        if has_news:  # of others: its own are told when they are written
+            self.session.tell("approvals")
 
     def refresh(self) -> None:
         """Take in what others have written, too."""
@@ -128,11 +133,17 @@ class Desk:
         with self._lock:
             came = self._came[question.id] = threading.Event()
             self._wake()
+        self.session.tell("approvals")
         try:
             yield came
         finally:
             with self._lock:
                 self._came.pop(question.id, None)
+            self.session.tell("approvals")
+
+    def is_waited_for(self, question: Question) -> bool:
+        """Whether code of this session waits for the answer."""
+        return question.id in self._came
 
     def use(self, question: Question) -> None:
         """Note that an answer has served where it serves once."""

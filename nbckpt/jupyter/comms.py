@@ -12,7 +12,8 @@ opened later finds it by `comm_info_request`; it is opened with ``{version, prot
 opens its own after it has seen it. When nbckpt is loaded again, a new event comm replaces the old.
 
 Events: ``rows`` (all of them), ``changed`` (rows that are new or other than at revision `since`,
-and ids that are `gone`), ``status``, ``marks``, ``closed``. Requests: ``{id, op, args}``, answered
+and ids that are `gone`), ``status``, ``marks``, ``approvals``
+(the questions that wait), ``closed``. Requests: ``{id, op, args}``, answered
 with ``{id, ok, result}`` or ``{id, ok, error, kind}``; ``hello`` gives all that events tell of.
 
 A write is an `execute_request` of no code, with one user expression::

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from nbckpt.errors import UsageError
+from nbckpt.jupyter import questions
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import PROTOCOL, Comms
 from nbckpt.jupyter.panel import WRITES, refusal
@@ -40,6 +41,7 @@ class Pages:
         self._older = 0
         self._status: dict[str, Any] = {}
         self._marks: dict[str, Any] = {}
+        self._approvals: list[dict[str, Any]] = []
         self._open: set[str] = set()
 
     def admit(self, comm: Any) -> None:
@@ -71,6 +73,10 @@ class Pages:
         if marks != self._marks:
             self._marks = marks
             self._comms.send({"event": "marks", "marks": marks})
+        approvals = questions.waiting(self.views.cells.session)
+        if approvals != self._approvals:
+            self._approvals = approvals
+            self._comms.send({"event": "approvals", "approvals": approvals})
 
     def _news(self, listed: Listed) -> dict[str, Any] | None:
         """What is to be told of the rows; None if they are as they were."""
@@ -136,7 +142,7 @@ class Pages:
             "older": listed.older,
             "status": status,
             "marks": self._marks,
-            "approvals": [],
+            "approvals": self._approvals,
             "notebook": self.views.cells.session.notebook,
         }
 

@@ -47,6 +47,7 @@ class Panel:
             "page": self._page,
             "resume_plan": self._resume_plan,
             "rerun_plan": self._rerun_plan,
+            "answer": self._answer_question,
             "rewind": self._rewind,
             "fork": self._fork,
             "rerun": self._rerun,
@@ -143,6 +144,12 @@ class Panel:
 
         cells = code_cells(args.get("cells"))
         return rerun_plan(self._session, self._checkpoint(args), cells)
+
+    def _answer_question(self, args: Args) -> Answer:
+        """No write: who asked waits for it while its cell runs, and no variable is touched."""
+        from nbckpt.jupyter import questions
+
+        return questions.answer(self._session, args)
 
     # -- writes
 

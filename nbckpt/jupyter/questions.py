@@ -1,0 +1,51 @@
+"""What pages beside the notebook are told of questions that wait, and how they answer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from nbckpt.questions import APPROVAL
+from nbckpt.session import Session
+
+
+def waiting(session: Session) -> list[dict[str, Any]]:
+    """The questions of a notebook that wait for an answer, the oldest first, as JSON."""
+    # Who never asked anything does not load what asks.
+    if not session.store.records(APPROVAL) and "nbckpt.asking.desk" not in sys.modules:
+        return []
+    from nbckpt.asking.desk import desk_of
+
+    desk = desk_of(session)
+    return [
+        {
+            "id": question.id,
+            "question": question.question,
+            "preview": question.preview,
+            "state": question.state,
+            "step": question.step or "",
+            "asked_at": question.asked_at,
+            "cell_id": question.cell_id,
+            "is_waited_for": desk.is_waited_for(question),
+        }
+        for question in desk.waiting()
+        if question.notebook == session.notebook
+    ]
+
+
+def answer(session: Session, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a question: ``{"id", "verdict", "text"}``; what is left below its cell.
+
+    Raises
+    ------
+    NbckptError
+        If there is none, it was answered already, or the disk refuses.
+    """
+    from nbckpt.asking.desk import desk_of
+    from nbckpt.report.questions import outcome_text
+
+    which, verdict = str(args.get("id") or ""), str(args.get("verdict") or "")
+    text = str(args.get("text") or "").strip()
+    answered = desk_of(session).answer(which, verdict, text, through="sidebar")
+    return {"text": outcome_text(answered)}
