@@ -9,7 +9,8 @@ from contextlib import closing
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt.durable.each import Each, Outcome, Task
+from nbckpt.durable.each import Each
+from nbckpt.durable.outcomes import Outcome, Task
 from nbckpt.durable.workers import awaited, in_threads, one_by_one
 from nbckpt.errors import UsageError
 from nbckpt.loops.clock import Clock
@@ -51,7 +52,7 @@ def mapped(step: Step, asked: Asked) -> Any:
         with closing(outcomes):
             for outcome in outcomes:
                 each.take(outcome)
-        each.written()
+        each.memory.written()
     return each.answer()
 
 
@@ -69,11 +70,11 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
                 outcome = Outcome(task, await asked.function(task.item))
             except Exception as error:
                 outcome = each.failed(task, error)
-        each.take(await each.kept_async(outcome, clock))
+        each.take(await each.memory.keep_async(outcome, clock))
 
     with each:
-        await awaited(each.tasks, run, each.new_clock, asked.workers)
-        await each.written_async()
+        await awaited(each.tasks, run, each.memory.new_clock, asked.workers)
+        await each.memory.written_async()
     return each.answer()
 
 
@@ -87,7 +88,7 @@ def _plain(each: Each) -> Callable[[Task], Outcome]:
                     raise each.awaits()
             except Exception as error:
                 return each.failed(task, error)
-        return each.kept(Outcome(task, value))
+        return each.memory.keep(Outcome(task, value))
 
     return run
 

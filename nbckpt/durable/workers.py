@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextvars import copy_context
 from queue import SimpleQueue
 
-from nbckpt.durable.each import Outcome, Task
+from nbckpt.durable.outcomes import Outcome, Task
 from nbckpt.loops.clock import Clock
 
 

@@ -1,0 +1,32 @@
+"""What is to be done for an item of a map, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Task(NamedTuple):
+    """An item that is to be done.
+
+    Attributes
+    ----------
+    place
+        Among the items.
+    digest
+        What tells it from others; empty where nothing does.
+    result
+        Under which its result is kept; empty if it cannot be.
+    """
+
+    place: int
+    item: Any
+    digest: bytes
+    result: str
+
+
+class Outcome(NamedTuple):
+    """What became of a task."""
+
+    task: Task
+    value: Any = None
+    error: BaseException | None = None
