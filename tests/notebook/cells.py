@@ -1,0 +1,52 @@
+"""Cells of a notebook, run in a real shell as a front end runs them: with ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbckpt.notebook.documents import Written, code_cells
+from nbckpt.notebook.marks import Mark, Marks
+from nbckpt.session import Session
+
+
+class Notebook:
+    """Code cells by their ids, in their order; the marks beside them."""
+
+    def __init__(self, shell: Any, sources: Mapping[str, str] | None = None) -> None:
+        self.shell = shell
+        self.sources = dict(sources or {})
+        self.session: Session = shell._nbckpt_extension.session
+        self._count = 0
+        self._marks = Marks(self.session, lambda: (self._count, self.session.timeline.revision))
+
+    def run(self, *cell_ids: str, **sources: str) -> None:
+        """Run cells, by their ids; of those that are given, with another text from then on."""
+        for cell_id in (*cell_ids, *sources):
+            self.sources[cell_id] = sources.get(cell_id, self.sources.get(cell_id, ""))
+            self._count += 1
+            source = self.sources[cell_id]
+            self.shell.run_cell(source, cell_id=cell_id, store_history=True)
+
+    def run_all(self) -> None:
+        """Run all cells, from top to bottom."""
+        self.run(*self.sources)
+
+    @property
+    def document(self) -> list[Written]:
+        """The cells as a page tells them."""
+        cells = self.sources.items()
+        return code_cells([{"cell_id": i, "source": s, "kind": "code"} for i, s in cells])
+
+    def marks(self) -> dict[str, Mark]:
+        """What stands beside each cell."""
+        self.session.wait()
+        self.session.refresh()
+        return self._marks.now()
+
+    def states(self) -> dict[str, str]:
+        """The same in a word or two."""
+        return {
+            i: f"{m['state']}: {m['why'] or m['error']}" if m["why"] or m["error"] else m["state"]
+            for i, m in self.marks().items()
+        }
