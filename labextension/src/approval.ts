@@ -26,9 +26,7 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
       id: told('question_id'),
       question: told('question'),
       preview: told('preview'),
-      state: 'waiting',
-      step: '',
-      askedAt: 0
+      where: ''
     },
     WORDS,
     ({ verdict, text }) => {

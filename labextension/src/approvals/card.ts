@@ -6,17 +6,14 @@ export interface IQuestion {
   question: string;
   /** What `data` looks like; empty if there is none. */
   preview: string;
-  /** `waiting`, `approved`, `refused` or `withdrawn`. */
-  state: string;
-  /** Where it is asked: the step's name; empty outside of steps. */
-  step: string;
-  askedAt: number;
+  /** Where it is asked, and when; empty where that is plain. */
+  where: string;
 }
 
 /** What a click says. */
 export interface IVerdict {
   id: string;
-  verdict: 'approve' | 'refuse';
+  verdict: 'approve' | 'refuse' | 'withdraw';
   text: string;
 }
 
@@ -30,7 +27,9 @@ export class Card {
   readonly node: HTMLElement;
   private readonly _told: HTMLElement;
   private readonly _reason: HTMLInputElement;
-  private readonly _buttons: readonly HTMLButtonElement[];
+  private readonly _buttons: HTMLButtonElement[];
+  private readonly _note: HTMLElement;
+  private readonly _withdraw: HTMLButtonElement;
 
   constructor(
     readonly question: IQuestion,
@@ -56,14 +55,32 @@ export class Card {
     told.setAttribute('role', 'status');
     const foot = element('div', 'buttons');
     foot.append(reason, approve, refuse);
+    const withdraw = button('withdraw', words.__('Withdraw'), pressed('withdraw'));
+    withdraw.title = words.__('Forget this question: it is asked anew when its cell runs again');
     this.node.append(text('p', 'question', question.question));
+    if (question.where !== '') {
+      this.node.append(text('p', 'where', question.where));
+    }
     if (question.preview !== '') {
       this.node.append(text('pre', 'preview', question.preview));
     }
-    this.node.append(foot, told);
+    this._note = text('p', 'note', '');
+    this.node.append(foot, this._note, told);
     this._told = told;
     this._reason = reason;
-    this._buttons = [approve, refuse];
+    this._withdraw = withdraw;
+    this._buttons = [approve, refuse, withdraw];
+    this._nobodyWaits = words.__('No cell waits now: an answer counts when its cell runs again.');
+  }
+
+  /** Whether code waits for the answer; if none does, the question can be forgotten. */
+  setWaitedFor(isWaitedFor: boolean): void {
+    this._note.textContent = isWaitedFor ? '' : this._nobodyWaits;
+    if (isWaitedFor) {
+      this._withdraw.remove();
+    } else if (this._withdraw.parentNode === null) {
+      this._reason.parentNode?.append(this._withdraw);
+    }
   }
 
   /** Whether an answer is on its way: then nothing can be pressed. */
@@ -84,6 +101,8 @@ export class Card {
     this.setBusy(false);
     this.tell(sentence);
   }
+
+  private readonly _nobodyWaits: string;
 }
 
 function element<K extends keyof HTMLElementTagNameMap>(

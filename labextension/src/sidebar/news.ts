@@ -37,7 +37,7 @@ export interface IMark {
 /** By the notebook's ids of cells. */
 export type Marks = Readonly<Record<string, IMark>>;
 
-/** A model call that waits for the user; `approvals.ts` knows its members. */
+/** A question that waits for an answer; `approvals.ts` knows its members. */
 export type Approval = Readonly<Record<string, unknown>>;
 
 /** All that the kernel keeps telling. */

@@ -11,6 +11,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Approvals } from './approvals';
 import { Cache } from './cache';
 import { addCommands, CommandIDs } from './commands';
 import { branchesIcon } from './icons';
@@ -79,6 +80,10 @@ function activate(
   const cache = new Cache(state);
   const panel = new CheckpointsPanel({ links, words: trans, cache, commands, page });
   panel.id = PANEL_ID;
+  const approvals = new Approvals(panel.attention, links, trans);
+  panel.disposed.connect(() => {
+    approvals.dispose();
+  });
   panel.title.icon = branchesIcon;
   panel.title.caption = trans.__('Checkpoints');
   const show = (): void => {
