@@ -99,6 +99,24 @@ def test_a_fork_pays_only_for_what_differs(asking: Any, provider: Provider) -> N
     assert asking.user_ns["last"].startswith(asking.user_ns["same"])
 
 
+def test_a_fork_at_step_3_of_5_asks_for_steps_3_to_5_alone(asking: Any, provider: Provider) -> None:
+    run(asking, "%%checkpoint one\none = ask('one')\ntemplate = 'sum up {}'")
+    run(asking, "%%checkpoint two\ntwo = [ask(f'{n}: {one}') for n in range(2)]")
+    run(asking, "%%checkpoint three\nthree = [ask(template.format(text)) for text in two]")
+    run(asking, "%%checkpoint four\nfour = ask(' '.join(three))")
+    run(asking, "%%checkpoint five\nfive = ask(four)")
+    assert provider.answered == 7
+    before = [asking.user_ns[name] for name in ("one", "two")]
+
+    assert run(asking, "%fork two other template='in short: {}'").success
+    assert run(asking, "%rerun").success
+
+    assert provider.answered == 7 + 2 + 1 + 1
+    assert [asking.user_ns[name] for name in ("one", "two")] == before
+    assert run(asking, "%rerun one --all").success
+    assert provider.answered == 11
+
+
 def test_a_fresh_rerun_pays_for_all_and_one_of_everything_for_nothing(
     asking: Any, provider: Provider
 ) -> None:
