@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext
 
 from tests.browser.applications import Application
 from tests.browser.chromium import browser
+from tests.browser.marked import Marked
 from tests.browser.notebooks import Notebook
 
 
@@ -42,6 +43,15 @@ def notebook(page: Notebook, request: pytest.FixtureRequest) -> Iterator[Noteboo
     page.errors.clear()
     yield page
     assert page.own_errors == []
+
+
+@pytest.fixture
+def variables_only(notebook: Notebook) -> Iterator[None]:
+    """A rewind leaves the cells as they are, and does not ask."""
+    marked = Marked(notebook)
+    marked.choose("rewindPage", "never")
+    yield
+    marked.choose("rewindPage", "ask")
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,7 @@ THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { 
 NOT_OURS = (
     "reading 'schema'",  # Notebook 7.6 throws this by itself
     "Failed to load resource",
+    "Comm not found for comm id",  # of the widgets in another window
 )
 
 
@@ -71,7 +72,11 @@ class Notebook(Parts):
     @property
     def own_errors(self) -> list[str]:
         """Those that are not known to be the application's."""
-        return [error for error in self.errors if not any(known in error for known in NOT_OURS)]
+        return [
+            error
+            for error in self.errors
+            if "nbckpt" in error or not any(known in error for known in NOT_OURS)
+        ]
 
     def open(self, name: str) -> None:
         """Open another notebook in the same page; it is the one that is driven from now on."""

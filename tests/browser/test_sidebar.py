@@ -47,7 +47,7 @@ REWINDS = """async ([names, count]) => {
 
 
 @pytest.fixture
-def sidebar(notebook: Notebook) -> Sidebar:
+def sidebar(notebook: Notebook, variables_only: None) -> Sidebar:
     notebook.load(*CELLS)
     notebook.sidebar.open()
     expect(notebook.sidebar.row("total")).to_be_visible()

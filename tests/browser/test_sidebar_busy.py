@@ -49,7 +49,7 @@ CLICKS = """async names => {
 
 
 @pytest.fixture
-def sidebar(notebook: Notebook) -> Sidebar:
+def sidebar(notebook: Notebook, variables_only: None) -> Sidebar:
     notebook.load(*CELLS)
     notebook.sidebar.open()
     expect(notebook.sidebar.row("total")).to_be_visible()

@@ -40,7 +40,7 @@ sys.meta_path.insert(0, Missing())"""
 
 
 @pytest.fixture
-def sidebar(notebook: Notebook) -> Iterator[Sidebar]:
+def sidebar(notebook: Notebook, variables_only: None) -> Iterator[Sidebar]:
     notebook.sidebar.open()
     yield notebook.sidebar
     notebook.page.evaluate(CLOSE, FIRST)

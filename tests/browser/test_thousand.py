@@ -56,8 +56,8 @@ def late_share(took: list[float]) -> float:
     return sum(ms > 1.5 * FRAME_MS for ms in took) / len(took)
 
 
-def measured(notebook: Notebook) -> tuple[dict[str, Any], float]:
-    """The frames of a scroll, and the page's own work for each."""
+def measured(notebook: Notebook, where: str = LIST) -> tuple[dict[str, Any], float]:
+    """The frames of a scroll of `where`, and the page's own work for each."""
     page = notebook.page
     chrome = page.context.new_cdp_session(page)
     chrome.send("Performance.enable", {"timeDomain": "threadTicks"})  # not what others do meanwhile
@@ -67,7 +67,7 @@ def measured(notebook: Notebook) -> tuple[dict[str, Any], float]:
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
     before = work_s()
-    scrolled = page.evaluate(SCROLL, [LIST, FRAMES])
+    scrolled = page.evaluate(SCROLL, [where, FRAMES])
     busy_ms = (work_s() - before) * 1000 / FRAMES
     chrome.detach()
     return scrolled, busy_ms
