@@ -7,11 +7,11 @@ import type { KernelLink } from './link';
 import type { ILinked, Links } from './links';
 import { asOffer, type IOffer } from './resumeplan';
 
-/** Checkpoints may come many in a second; the kernel is asked once they have stopped. */
-const QUIET_MS = 700;
+/** Loops tell of their items four times a second; the kernel is asked once in so long. */
+const EVERY_MS = 700;
 
 /**
- * Asks each kernel after its checkpoints what a resume would bring back, and keeps the answer.
+ * Asks each kernel about its checkpoints what a resume would bring back, and keeps the answer.
  *
  * When it is needed the kernel is dead, and nothing is loaded in the next one before the user says
  * so. It is kept by the notebook's path, and goes when the user unloads nbckpt there.
@@ -66,7 +66,9 @@ export class Memory implements IDisposable {
       );
     };
     link.changed.connect((_, what) => {
-      if (link.state === 'ready' && (what === 'rows' || what === 'state')) {
+      if (link.state === 'ready' && what === 'state') {
+        ask();
+      } else if (link.state === 'ready' && what === 'rows') {
         this._later(link, ask);
       } else if (before === 'ready' && link.state === 'not-loaded') {
         void this._keep(path, null);
@@ -80,8 +82,13 @@ export class Memory implements IDisposable {
   }
 
   private _later(link: KernelLink, ask: () => void): void {
-    clearTimeout(this._timers.get(link));
-    this._timers.set(link, setTimeout(ask, QUIET_MS));
+    if (!this._timers.has(link)) {
+      const due = (): void => {
+        this._timers.delete(link);
+        ask();
+      };
+      this._timers.set(link, setTimeout(due, EVERY_MS));
+    }
   }
 
   private async _move(from: string, to: string): Promise<void> {

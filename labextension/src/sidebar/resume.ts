@@ -95,7 +95,13 @@ export class Resumes {
     const runs = counted(plan, 'runs');
     const buttons = [Dialog.cancelButton({ label: words.__('Cancel') })];
     if (runs > 0) {
-      buttons.push(Dialog.createButton({ label: words.__('Resume Only'), actions: ['restore'] }));
+      buttons.push(
+        Dialog.createButton({
+          label: words.__('Resume Only'),
+          actions: ['restore'],
+          className: 'nbckpt-ResumeOnly'
+        })
+      );
     }
     const label =
       runs === 0
