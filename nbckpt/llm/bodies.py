@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 Decode: TypeAlias = Callable[[bytes], bytes]
+_BETWEEN = re.compile(rb"\r?\n\r?\n")
 
 
 def decoder(encoding: str) -> Decode | None:
@@ -74,3 +76,14 @@ def events_in(data: bytes) -> Iterator[Any]:
                 yield json.loads(text)
             except ValueError:
                 continue
+
+
+def has_broken_event(data: bytes) -> bool:
+    """Whether JSON in a stream was broken off: of a server-sent event, or of a line."""
+    for event in _BETWEEN.split(data):
+        lines = event.splitlines()
+        told = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        texts = [b"".join(told)] if told else [line.strip() for line in lines]
+        if any(text[:1] == b"{" and text[-1:] != b"}" for text in texts):
+            return True
+    return False

@@ -257,14 +257,20 @@ class Call:
     def _keep(self, state: Outcome) -> Future[None] | None:
         if self._written == self.size and self._written:
             return None
-        self._written = self.size if state == "done" else 0
         if self.is_streamed:
-            self.usage = usage_of(self._telling_events())
+            text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding")) or b""
+            takes_any = self.question.endpoint.kind.takes_any
+            if state == "done" and not takes_any and bodies.has_broken_event(text):
+                self.failed("an event that is no JSON")
+                return None
+            self.usage = usage_of(_telling_events(text))
+        self._written = self.size if state == "done" else 0
         return self._recorder.keep(self, state)
 
-    def _telling_events(self) -> list[Any]:
-        text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding"))
-        lines = (text or b"").splitlines()
-        first = next((line for line in lines if b"{" in line), b"")
-        telling = [first, *(n for n in lines if b"usage" in n or b"eval_count" in n)]
-        return list(bodies.events_in(b"\n".join(telling)))
+
+def _telling_events(text: bytes) -> list[Any]:
+    """Those events of a stream that say what it took."""
+    lines = text.splitlines()
+    first = next((line for line in lines if b"{" in line), b"")
+    telling = [first, *(n for n in lines if b"usage" in n or b"eval_count" in n)]
+    return list(bodies.events_in(b"\n".join(telling)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.llm.bodies import decoded
+from nbckpt.llm.bodies import decoded, has_broken_event
 from nbckpt.llm.nearest import Near, told
 from nbckpt.llm.providers import endpoint_of
 from nbckpt.llm.summary import summary_of
@@ -118,3 +118,17 @@ def test_encodings_are_undone_or_left_alone() -> None:
     assert decoded(text, "") == text
     assert decoded(text, "unheard-of") is None
     assert decoded(b"no gzip", "gzip") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'data: {"a": 1}\n\ndata: [DONE]\n\n', False),
+        (b'event: x\r\ndata: {"a":\r\ndata: 1}\r\n\r\n: note\r\n\r\n', False),
+        (b'{"a": 1}\n{"done": true}\n', False),
+        (b'data: {"a": 1}\n\ndata: {"b": \n\ndata: [DONE]\n\n', True),
+        (b'{"a": 1}\n{"b"\n{"done": true}\n', True),
+    ],
+)
+def test_an_event_that_is_broken_off_is_known(text: bytes, expected: bool) -> None:
+    assert has_broken_event(text) == expected

@@ -1,0 +1,140 @@
+"""What recording and replaying add to a call: ``python -m tests.llm.measured``.
+
+Calls with and without nbckpt alternate, so that whatever else the machine does meets both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+
+from nbckpt import current
+from nbckpt.llm import scope
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
+from tests.llm.asking import ask, body
+
+PAIRS = 300
+AT_ONCE = 200
+DELAY_S = 0.5
+
+
+def pairs(call: Callable[[int], float], n: int = PAIRS) -> tuple[list[float], list[float]]:
+    """Seconds of `n` calls that are left alone and of `n` that are recorded."""
+    plain, recorded = [], []
+    for i in range(n + 10):
+        with scope.recording("off"):
+            a = call(2 * i)
+        b = call(2 * i + 1)
+        if i >= 10:
+            plain.append(a)
+            recorded.append(b)
+    return plain, recorded
+
+
+def timed(function: Callable[[], Any]) -> float:
+    """Seconds that it takes."""
+    began = time.perf_counter()
+    function()
+    return time.perf_counter() - began
+
+
+def row(name: str, plain: list[float], recorded: list[float], goal: str) -> str:
+    """One line: medians in milliseconds, and what is added."""
+    a, b = statistics.median(plain) * 1e3, statistics.median(recorded) * 1e3
+    added = statistics.median(y - x for x, y in zip(plain, recorded, strict=True)) * 1e3
+    return f"{name:32} {a:8.2f} {b:8.2f} {added:+8.2f} ms   {goal}"
+
+
+def first_token(provider: Provider, client: httpx.Client, n: int) -> float:
+    """Seconds to the first piece of a stream."""
+    asked = body(f"stream {n}", stream=True)
+    began = time.perf_counter()
+    with client.stream("POST", f"{provider.url}/v1/chat/completions", json=asked) as answer:
+        pieces = answer.iter_raw()
+        next(pieces)
+        took = time.perf_counter() - began
+        for _ in pieces:
+            pass
+    return took
+
+
+async def at_once(provider: Provider, what: str) -> float:
+    """Seconds of 200 calls in flight together."""
+    limits = httpx.Limits(max_connections=AT_ONCE, max_keepalive_connections=AT_ONCE)
+    async with httpx.AsyncClient(limits=limits, timeout=120) as client:
+        url = f"{provider.url}/v1/chat/completions"
+        began = time.perf_counter()
+        await asyncio.gather(*(client.post(url, json=body(f"{what} {n}")) for n in range(AT_ONCE)))
+        return time.perf_counter() - began
+
+
+def replayed(n: int = PAIRS) -> tuple[list[float], list[float]]:
+    """Seconds of calls that a transport in memory answers, and of the same ones replayed."""
+    with Provider() as provider, httpx.Client() as client:
+        url = f"{provider.url}/v1/chat/completions"
+        for i in range(n):
+            with scope.entered("replay"):
+                answer = client.post(url, json=body(f"replay {i}"))
+        content, headers = answer.content, {"content-type": "application/json"}
+    memory = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, content=content))
+    plain, again = [], []
+    with httpx.Client(transport=memory) as client:
+        for i in range(n):
+            asked = body(f"replay {i}")
+            with scope.recording("off"):
+                plain.append(timed(lambda asked=asked: client.post(url, json=asked)))
+            with scope.entered("replay"), scope.recording("only"):
+                again.append(timed(lambda asked=asked: client.post(url, json=asked)))
+    return plain, again
+
+
+def synced(folder: Path) -> float:
+    """Seconds that the disk takes for 2 KB, of which a call waits for two."""
+    times = []
+    with (folder / "file").open("ab", buffering=0) as file:
+        for _ in range(PAIRS):
+            file.write(b"x" * 2000)
+            times.append(timed(lambda: os.fdatasync(file.fileno())))
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    print(f"{'':32} {'without':>8} {'with':>8} {'added':>8}      goal")
+    with tempfile.TemporaryDirectory() as folder, Provider() as provider:
+        print(f"{'fdatasync of 2 KB':32} {synced(Path(folder)) * 1e3:8.2f}")
+        store = Store.open(Path(folder) / "store")
+        current.begin(Session(store, {"__name__": "__main__"}, notebook="measured"))
+        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key="offline") as client:
+            with scope.entered("calls"):
+                found = pairs(lambda n: timed(lambda: ask(client, f"call {n}")))
+            print(row("a call (openai)", *found, "< 3 ms"))
+        with httpx.Client() as raw, scope.entered("streams"):
+            found = pairs(lambda n: first_token(provider, raw, n))
+            print(row("first token of a stream", *found, "<= 1 ms"))
+        print(row("a replay, over a parsed answer", *replayed(), "<= 0.3 ms"))
+        provider.slow(first_s=DELAY_S)
+        plain, recorded = [], []
+        for n in range(5):
+            for mode, times in (("off", plain), (None, recorded)):
+                with scope.entered("many"), scope.recording(mode) if mode else nullcontext():
+                    times.append(asyncio.run(at_once(provider, f"{mode} {n}")))
+        print(row(f"{AT_ONCE} at once, {DELAY_S} s each", plain, recorded, "no queue"))
+        current.end()
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
