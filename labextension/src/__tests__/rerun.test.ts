@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asRerunPlan, chosen, counted, firstLine, summary } from '../sidebar/rerunplan';
+import { asRerunPlan, chosen, counted, failure, firstLine, summary } from '../sidebar/rerunplan';
 import { ENGLISH } from '../timeline/words';
 
 const PLAN = asRerunPlan({
@@ -55,5 +55,23 @@ test('what came of it is told in numbers', () => {
   assert.equal(
     summary('load', cells, ENGLISH),
     'rerun from load: 2 run, 1 restored, 1 failed, 1 not reached'
+  );
+});
+
+test('what failed is told with what was not reached', () => {
+  const cell = { checkpoint_id: null, took_s: null };
+  const ran = { ...cell, name: 'load', state: 'run', why: '' };
+  const failed = { ...cell, name: 'total', state: 'failed', why: 'ValueError: no rows' };
+  const left = { ...cell, name: 'mean', state: 'not reached', why: '' };
+  assert.deepEqual(
+    [[ran], [ran, failed], [failed, left], [failed, left, left]].map(cells =>
+      failure(cells, ENGLISH)
+    ),
+    [
+      null,
+      'total failed: ValueError: no rows',
+      'total failed: ValueError: no rows; 1 cell was not reached',
+      'total failed: ValueError: no rows; 2 cells were not reached'
+    ]
   );
 });

@@ -8,7 +8,7 @@ import type { IWords } from '../timeline/words';
 import type { KernelLink } from './link';
 import { isRecord } from '../shapes';
 import { RerunBody } from './rerunbody';
-import { asRerunPlan, chosen, firstLine, summary, type IPlanned } from './rerunplan';
+import { asRerunPlan, chosen, failure, firstLine, summary, type IPlanned } from './rerunplan';
 
 /** How a rerun is asked for. */
 export interface IRerunOptions {
@@ -71,12 +71,11 @@ export class Reruns {
       }
     }
     const ran = await this._run(panel, steps);
-    const failed = ran.find(cell => cell.state === 'failed');
     return {
       ...done(summary(name, ran, words)),
       cells: ran,
       branch: link.status?.branch ?? null,
-      error: failed ? words.__('%1 failed: %2', failed.name, failed.why) : null
+      error: failure(ran, words)
     };
   }
 

@@ -35,6 +35,13 @@ export class RerunBody extends Widget {
       this._draw();
     });
     this._busy.setAttribute('role', 'status');
+    // Made once: what is told anew while the mouse is down would take the click along.
+    const stop = element('button', 'jp-mod-styled', _words.__('Interrupt It'));
+    stop.setAttribute('type', 'button');
+    stop.addEventListener('click', () => {
+      void _link.interrupt();
+    });
+    this._busy.append(this._waits, stop);
     this.node.append(this._head, this._list);
     if (_plan.cells.some(cell => cell.does === 'fresh')) {
       const label = element('label', 'nbckpt-RerunBody-all');
@@ -99,27 +106,22 @@ export class RerunBody extends Widget {
     const words = this._words;
     const { status } = this._link;
     const busy = status?.busy ?? null;
+    this._busy.hidden = busy === null;
     if (!status || !busy) {
-      this._busy.replaceChildren();
       return;
     }
     const time = duration(Math.max(0, status.now - busy.began_at));
-    const text =
+    this._waits.textContent =
       busy.name === ''
         ? words.__('A cell runs (%1): the rerun waits for it.', time)
         : words.__('%1 runs (%2): the rerun waits for it.', busy.name, time);
-    const stop = element('button', 'jp-mod-styled', words.__('Interrupt It'));
-    stop.setAttribute('type', 'button');
-    stop.addEventListener('click', () => {
-      void this._link.interrupt();
-    });
-    this._busy.replaceChildren(element('span', '', text), stop);
   }
 
   private readonly _head = element('p', 'nbckpt-RerunBody-head');
   private readonly _list = element('ol', 'nbckpt-RerunBody-cells');
   private readonly _all = element('input', '');
   private readonly _busy = element('div', 'nbckpt-RerunBody-busy');
+  private readonly _waits = element('span', '');
 }
 
 function element<K extends keyof HTMLElementTagNameMap>(

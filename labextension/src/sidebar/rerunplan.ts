@@ -64,3 +64,16 @@ export function summary(name: string, cells: readonly ICellRun[], words: IWords)
     .map(([count, state]) => `${count} ${state}`);
   return words.__('rerun from %1: %2', name, told.join(', '));
 }
+
+/** "total failed: ValueError: no rows; 2 cells were not reached"; null where none failed. */
+export function failure(cells: readonly ICellRun[], words: IWords): string | null {
+  const failed = cells.find(cell => cell.state === 'failed');
+  if (!failed) {
+    return null;
+  }
+  const left = cells.filter(cell => cell.state === 'not reached').length;
+  const told = words.__('%1 failed: %2', failed.name, failed.why);
+  return left === 0
+    ? told
+    : `${told}; ${words._n('%1 cell was not reached', '%1 cells were not reached', left)}`;
+}
