@@ -1,0 +1,112 @@
+"""A cell that waits for a person, who answers below the cell or in the side panel."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, expect
+
+from tests.browser.applications import Application
+from tests.browser.notebooks import READY, Notebook
+
+PLANTED = '<img src=x onerror="window.planted = true">'
+ASK = f"""\
+%%checkpoint clean
+ok = nbckpt.approve('delete 2 files? {PLANTED}', ['a.csv', '{PLANTED}'])
+print('said', bool(ok), ok.through, ok.text)
+"""
+PID = "import os\nopen('pid', 'w').write(str(os.getpid())) and None"
+lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
+
+
+def card_in(place: Locator) -> Locator:
+    return place.locator(".nbckpt-Approval-card")
+
+
+def press(card: Locator, name: str) -> None:
+    card.get_by_role("button", name=name, exact=True).click()
+
+
+def waits(notebook: Notebook) -> Locator:
+    """The output of a cell that asks, and waits."""
+    notebook.load("import nbckpt")
+    return notebook.execute(ASK, waits=False)
+
+
+def output(notebook: Notebook) -> Locator:
+    return notebook.page.locator(".jp-Cell").nth(len(notebook.cells) - 1).locator(".jp-OutputArea")
+
+
+def test_a_question_is_answered_below_its_cell_while_the_cell_waits(notebook: Notebook) -> None:
+    waits(notebook)
+    card = card_in(output(notebook))
+    expect(card).to_contain_text(f"delete 2 files? {PLANTED}")
+    expect(card.locator(".nbckpt-Approval-preview")).to_have_text(f"a.csv\n{PLANTED}")
+
+    card.get_by_label("Reason (optional)").fill("they are copies")
+    press(card, "Approve")
+
+    expect(output(notebook)).to_contain_text("said True notebook they are copies")
+    expect(card).to_have_count(0)
+    expect(output(notebook)).to_contain_text(re.compile(r"approved by \w+ at .* \(notebook\)"))
+    assert notebook.page.evaluate("window.planted") is None
+
+
+@lab_only
+def test_a_question_is_answered_in_the_panel_while_the_cell_waits(
+    notebook: Notebook, pictures: Callable[[str], Path]
+) -> None:
+    waits(notebook)
+    notebook.sidebar.open()
+    card = card_in(notebook.sidebar.node)
+    expect(card).to_contain_text(f"delete 2 files? {PLANTED}")
+    expect(card).to_contain_text("clean · ")
+    expect(card.get_by_role("button")).to_have_count(2)
+    expect(card_in(output(notebook))).to_be_visible()
+    notebook.page.screenshot(path=pictures("approvals"))
+
+    card.get_by_label("Reason (optional)").fill("not these")
+    press(card, "Refuse")
+
+    expect(output(notebook)).to_contain_text("said False sidebar not these")
+    expect(card).to_have_count(0)
+    expect(notebook.sidebar.row("clean")).to_be_visible()
+    assert notebook.page.evaluate("window.planted") is None
+
+
+@pytest.fixture
+def another(application: Application, context: BrowserContext) -> Iterator[Notebook]:
+    """A notebook in a page of its own, whose kernel may die."""
+    page = context.new_page()
+    notebook = Notebook(application, page, "killed")
+    yield notebook
+    page.close()
+    assert notebook.own_errors == []
+
+
+@lab_only
+def test_a_killed_kernels_question_is_answered_in_the_panel_and_its_cell_goes_on(
+    another: Notebook,
+) -> None:
+    another.load("import nbckpt", PID)
+    another.execute(ASK, waits=False)
+    expect(card_in(output(another))).to_be_visible()
+    os.kill(int((another.application.root / "pid").read_text()), signal.SIGKILL)
+    another.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
+    another.page.wait_for_function(READY, timeout=60_000)
+    another.sidebar.open()
+    another.run(0)  # names the store; what is not loaded cannot be unloaded
+    another.execute("%load_ext nbckpt\nimport nbckpt")
+    card = card_in(another.sidebar.node)
+    expect(card).to_contain_text("No cell waits now")
+
+    press(card, "Approve")
+    expect(card).to_have_count(0)
+    another.execute(ASK)
+
+    expect(output(another)).to_contain_text("said True sidebar")
