@@ -15,8 +15,7 @@ from nbckpt.ipynb import Out
 from nbckpt.kernel import CellError, Kernel, KernelDiedError
 from nbckpt.model import Record
 from nbckpt.outcomes import FINAL, Ending, Outcome, label_of, told
-from nbckpt.questions import APPROVAL, Questions
-from nbckpt.report.questions import waits_text
+from nbckpt.report.questions import told_by
 from nbckpt.storage.store import Store
 
 LOAD = "__import__('nbckpt').load_ipython_extension(get_ipython())\n"
@@ -198,18 +197,11 @@ class Execution:
             await asyncio.sleep(LOOK_S)
             self.out.write_if_due()
             for record in self.store.refresh():
-                self._tell_question(record)
+                if text := told_by(record, self.store, self.session):
+                    self.watcher.warn(text)
                 if record.get("session") == self.session and "progress" in record:
                     _, done, total = record["progress"]
                     self.watcher.progress(done, total)
-
-    def _tell_question(self, record: Record) -> None:
-        """Say that a cell waits for a person, and how to answer."""
-        if record["kind"] != APPROVAL or record.get("session") != self.session:
-            return
-        question = Questions(self.store.records(APPROVAL)).all.get(record["id"])
-        if question is not None and question.state == record.get("state") == "waiting":
-            self.watcher.warn(waits_text(question, self.store.path))
 
     # -- signals
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config import STORE_VARIABLE, Settings
 from nbckpt.errors import NotebookError
-from nbckpt.execution import LOAD, WAIT
+from nbckpt.execution import LOAD, LOOK_S, SESSION, WAIT
 from nbckpt.kernel import Kernel
+from nbckpt.report.questions import told_by
+from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
 
 def rerun(
-    session: Session, ref: str | None, *, fresh: bool = False, everything: bool = False
+    session: Session,
+    ref: str | None,
+    *,
+    fresh: bool = False,
+    everything: bool = False,
+    tell: Callable[[str], object],
 ) -> dict[str, Any]:
     """What became of the cells after `ref`, run in a new kernel; `nbckpt.reruns.as_record` of it.
 
@@ -27,6 +35,8 @@ def rerun(
         One that only looks: where it stands says what is meant.
     ref
         By default the head of its branch.
+    tell
+        Is told what waits for an answer, and how to give it.
 
     Raises
     ------
@@ -40,7 +50,8 @@ def rerun(
     target = session.get(ref or session.branch)
     rerunning.plan(session, target.id)  # says what is wrong before a kernel starts
     asked = (session.branch, target.id, fresh, everything)
-    answer = asyncio.run(_answer(_kernel(session), f"await {_INSIDE}.rerun{asked!r}"))
+    call = f"await {_INSIDE}.rerun{asked!r}"
+    answer = asyncio.run(_answer(_kernel(session), call, session.store, tell))
     found: dict[str, Any] = json.loads(answer)
     return found
 
@@ -48,22 +59,33 @@ def rerun(
 _INSIDE = "__import__('nbckpt.jupyter.headless', fromlist=['rerun'])"
 
 
-async def _answer(kernel: Kernel, call: str) -> str:
+async def _answer(kernel: Kernel, call: str, store: Store, tell: Callable[[str], object]) -> str:
     try:
         await kernel.start()
         try:
-            await kernel.ask(LOAD, "0")
+            own = str(await kernel.ask(LOAD, SESSION))
         except NotebookError as error:
             message = (
                 f"nbckpt cannot be loaded in a kernel: {error}; "
                 "is it installed in the environment of that kernel?"
             )
             raise NotebookError(message) from error
+        meanwhile = asyncio.ensure_future(_follow(store, own, tell))
         answer = str(await kernel.ask(call, f"{_INSIDE}.outcome()"))
+        meanwhile.cancel()
         await kernel.ask("", WAIT)
         return answer
     finally:
         await kernel.stop()
+
+
+async def _follow(store: Store, session: str, tell: Callable[[str], object]) -> None:
+    """Tell of each question that the kernel's session waits for."""
+    while True:
+        for record in store.refresh():
+            if text := told_by(record, store, session):
+                tell(text)
+        await asyncio.sleep(LOOK_S)
 
 
 def _kernel(session: Session) -> Kernel:

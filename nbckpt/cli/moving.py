@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import looking_session, writing_session
-from nbckpt.cli.showing import DONE, NOTEBOOK_FAILED, print_json
+from nbckpt.cli.showing import DONE, NOTEBOOK_FAILED, print_json, warn
 from nbckpt.errors import BranchNotFoundError
 
 _RESUME = """\
@@ -116,7 +116,7 @@ def _rerun(arguments: argparse.Namespace) -> int:
 
     with writing_session(arguments) as session:
         done = headless.rerun(
-            session, arguments.ref, fresh=arguments.fresh, everything=arguments.all
+            session, arguments.ref, fresh=arguments.fresh, everything=arguments.all, tell=warn
         )
     if arguments.json:
         print_json(done)

@@ -18,6 +18,11 @@ def refused(message: str, status: int) -> int:
     return status
 
 
+def warn(text: str) -> None:
+    """Say something on stderr while a verb goes on."""
+    print(f"nbckpt: {text}", file=sys.stderr, flush=True)
+
+
 def print_json(value: object) -> None:
     """Write a value for programs."""
     print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))

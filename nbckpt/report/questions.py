@@ -7,10 +7,15 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nbckpt.figures import age_text
-from nbckpt.questions import Question
+from nbckpt.model import Record
+from nbckpt.questions import APPROVAL, Question, Questions
 from nbckpt.tabular import Column, table_text
+
+if TYPE_CHECKING:
+    from nbckpt.storage.store import Store
 
 SHOWN = 160
 """Characters of data that a line shows."""
@@ -52,6 +57,16 @@ def waits_text(question: Question, store: Path) -> str:
     """What says to somebody without buttons that something waits, and how to answer."""
     about = f" ({_on_a_line(question.preview)})" if question.preview else ""
     return f"waits for an answer: {question.question}{about} · {command(question, store)}"
+
+
+def told_by(record: Record, store: Store, session: str) -> str:
+    """What is said when a record tells that `session` begins to wait for an answer; else empty."""
+    if record["kind"] != APPROVAL or record.get("session") != session:
+        return ""
+    question = Questions(store.records(APPROVAL)).all.get(record["id"])
+    if question is None or not question.state == record.get("state") == "waiting":
+        return ""
+    return waits_text(question, store.path)
 
 
 def table(questions: Sequence[Question], *, width: int | None = None, waiting: bool = False) -> str:

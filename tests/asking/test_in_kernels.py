@@ -225,6 +225,34 @@ def test_an_unattended_run_says_what_waits_and_goes_on_when_it_is_answered(
 
 
 @pytest.mark.long
+def test_a_rerun_in_a_kernel_of_its_own_says_what_waits(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\nimport nbckpt")
+        kernel.run("%%checkpoint load\nk = 1")
+        request = kernel.send("%%checkpoint ask\nok = bool(nbckpt.approve('delete?', k))", "c1")
+        say(tmp_path, waiting(tmp_path).id, "approve")
+        kernel.collect(request)
+    command = ["rerun", "load", "--fresh", "--store", tmp_path / ".nbckpt"]
+    rerun = subprocess.Popen(
+        [sys.executable, "-m", "nbckpt", *command],
+        env=environment(),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert rerun.stderr is not None
+    line = next(line for line in rerun.stderr if "waits for an answer" in line)
+    say(tmp_path, line.rpartition("nbckpt answer ")[2].split()[0], "refuse")
+    rerun.communicate(timeout=60)
+
+    assert rerun.returncode == 0
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%switch main-2")
+        assert kernel.value("ok") == "False"
+
+
+@pytest.mark.long
 def test_other_runners_of_notebooks_say_what_waits_too(tmp_path: Path, run_notebook: Any) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "jupyter", "execute", "work.ipynb"],
