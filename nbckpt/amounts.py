@@ -1,4 +1,4 @@
-"""Texts that people type → amounts: durations in seconds, sizes in bytes."""
+"""Texts that people type → amounts: counts, durations in seconds, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,25 @@ _BYTES = {
     **{f"{letter}{end}": 1000**n for n, letter in enumerate("kmgt", 1) for end in ("", "b")},
     **{f"{letter}ib": 1024**n for n, letter in enumerate("kmgt", 1)},
 }
+
+
+def count_of(text: str, what: str = "checkpoints") -> int:
+    """A number of things, 1 or more.
+
+    Raises
+    ------
+    UsageError
+        If `text` is none.
+
+    Examples
+    --------
+    >>> count_of("12")
+    12
+    """
+    if not text.isdecimal() or int(text) < 1:
+        message = f"{text!r} is no number of {what}: give 1 or more"
+        raise UsageError(message)
+    return int(text)
 
 
 def seconds_of(text: str, *, default_unit: str = "") -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from nbckpt import policy
-from nbckpt.amounts import bytes_of, seconds_of
+from nbckpt.amounts import bytes_of, count_of, seconds_of
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.hosts import fields_of, hosts_of
 from nbckpt.rates import rates_of
@@ -129,10 +129,6 @@ def _share(text: str) -> float:
     return share
 
 
-def _count(text: str) -> int:
-    return int(_at_least(1, int(text)))
-
-
 def _policy(text: str) -> str:
     return str(policy.parse(text))
 
@@ -175,7 +171,7 @@ _KINDS = {
         _seconds, "a number of seconds, or 0", "how long no cell ran before work is kept; 0: never"
     ),
     "retention_count": _Kind(
-        _count, "a number of checkpoints, 1 or more", "how many of the newest checkpoints are kept"
+        count_of, "a number of checkpoints, 1 or more", "how many of the newest ones are kept"
     ),
     "retention_days": _Kind(
         _days, "a number of days, such as 30", "how old checkpoints may become, in days"

@@ -7,7 +7,7 @@ import dataclasses
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.amounts import bytes_of
+from nbckpt.amounts import bytes_of, count_of
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.figures import bytes_text, count_text
 from nbckpt.typed import require_number, require_texts
@@ -26,7 +26,7 @@ NAMED = 10
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what may be asked for."""
     parser.add_argument(
-        "--keep-last", metavar="N", type=_count, help="keep the N newest checkpoints of each branch"
+        "--keep-last", metavar="N", type=count, help="keep the N newest checkpoints of each branch"
     )
     parser.add_argument(
         "--keep-days", metavar="D", type=_days, help="keep those of the last D days"
@@ -204,11 +204,12 @@ def as_record(pruned: Pruned) -> dict[str, Any]:
     }
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r} is no number of checkpoints: give 1 or more"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
+def count(text: str) -> int:
+    """A number of checkpoints, as an argument."""
+    try:
+        return count_of(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _days(text: str) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from nbckpt import analysis
+from nbckpt.analysis.magiclines import without_magics
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint, Record
 from nbckpt.outcomes import label_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["cell", "block", "joined", "nothing"]
 
-_MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 _MARKED = re.compile(r"\s*%%checkpoint(?![^\s])")
 
 
@@ -166,7 +166,7 @@ def _is_inside(block: Recorded, later: Sequence[Recorded]) -> bool:
 def parsed(source: str) -> ast.Module:
     """The code without its magics; empty if it cannot be read without IPython."""
     try:
-        return ast.parse(_MAGIC.sub(r"\1pass", source))
+        return ast.parse(without_magics(source))
     except (SyntaxError, ValueError):
         return ast.Module([], [])
 

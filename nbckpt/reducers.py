@@ -7,7 +7,6 @@ with a checkpoint, so the recorded cells are read too, newest first.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, get_args
 
@@ -15,7 +14,6 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
 
 Reducer: TypeAlias = Callable[[Any, Any], object]
-_MAGIC = re.compile(r"^\s*[%!].*$", re.MULTILINE)
 
 
 def annotated(
@@ -55,8 +53,10 @@ def annotation_in(cell: Cell, variable: str) -> str | None:
     """The annotation that a cell gives a variable at its top level, as text."""
     if variable not in cell.source:
         return None
+    from nbckpt.analysis.magiclines import without_magics
+
     try:
-        tree = ast.parse(_MAGIC.sub("", cell.source))
+        tree = ast.parse(without_magics(cell.source))
     except (SyntaxError, ValueError):
         return None
     found = [

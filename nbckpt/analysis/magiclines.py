@@ -31,11 +31,17 @@ RUNS_CODE = {"time": None, "prun": "DlsT", "capture": None, "checkpoint": None, 
 
 LOOKS_AT = frozenset({"pinfo", "pinfo2", "pdef", "pdoc", "pfile", "psource"})
 
+_LINE = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 _BRACED = re.compile(r"\{([^{}]+)\}")
 _DOLLAR = re.compile(r"(?<!\$)\$([^\W\d]\w*)")
 _OPTION = re.compile(r"\s*-([A-Za-z])(\S*)\s*")
 _LONG_OPTION = re.compile(r"\s*--[\w-]+(=\S+)?\s*")
 _OUTPUT_NAME = re.compile(r"--(?:out|err|proc)[ =]+(\w+)")
+
+
+def without_magics(source: str) -> str:
+    """A cell's text as it was typed, each line of a magic or for a shell as a `pass`."""
+    return _LINE.sub(r"\1pass", source)
 
 
 @dataclass(frozen=True, slots=True)

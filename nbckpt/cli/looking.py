@@ -11,6 +11,7 @@ from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
 from nbckpt.cli.showing import DAMAGED, DONE, print_json, width
 from nbckpt.errors import BranchNotFoundError
+from nbckpt.pruning import count
 
 ON_A_SCREEN = 100
 """Checkpoints that a log shows where nobody asked for more."""
@@ -29,7 +30,7 @@ def add(verbs: Any) -> None:
         "-n",
         metavar="N",
         dest="limit",
-        type=parsing.count,
+        type=count,
         help=f"the newest N only: by default all, on a terminal {ON_A_SCREEN}",
     )
     show = parsing.verb(verbs, "show", _show, "all that is known of one checkpoint")

@@ -65,14 +65,6 @@ def takes_ref(parser: argparse.ArgumentParser, **how: Any) -> None:
     parser.add_argument("ref", metavar="REF", help=REF, **how)
 
 
-def count(text: str) -> int:
-    """A number of things to show, as typed."""
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r} is no number of checkpoints: give 1 or more"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
-
-
 def existing_store(arguments: argparse.Namespace) -> Store:
     """The store that a verb is about.
 

@@ -233,7 +233,7 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%nbckpt every 5", "write `%nbckpt auto every`"),
         ("%nbckpt sql", "what query? write `%nbckpt sql"),
         ("%nbckpt log mian", "no branch 'mian'"),
-        ("%nbckpt log -n none", "-n none: give the number"),
+        ("%nbckpt log -n none", "'none' is no number of checkpoints"),
         ("%nbckpt show", "write `%nbckpt show REF`"),
         ("%nbckpt diff", "write `%nbckpt diff REF [REF]`"),
         ("%nbckpt diff load laod", "did you mean 'load'"),

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.amounts import count_of
 from nbckpt.errors import UsageError
 
 _OF_AUTO = frozenset({"on", "off", "skip", "cost", "every", "event"})
@@ -80,10 +81,7 @@ def limited(words: Sequence[str], default: int) -> tuple[list[str], int]:
         return words, default
     at = words.index("-n")
     number = words[at + 1] if at + 1 < len(words) else ""
-    if not number.isdecimal() or int(number) < 1:
-        message = f"-n {number}: give the number of checkpoints to show, 1 or more"
-        raise UsageError(message)
-    return [*words[:at], *words[at + 2 :]], int(number)
+    return [*words[:at], *words[at + 2 :]], count_of(number)
 
 
 def unknown(word: str, known: Collection[str]) -> UsageError:
