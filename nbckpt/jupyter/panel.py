@@ -105,7 +105,7 @@ class Panel:
 
     def _require_open(self) -> None:
         if not self.is_open:
-            message = "nbckpt is not loaded any more: `%load_ext nbckpt`, then `%timeline`"
+            message = "nbckpt is not loaded any more: `%load_ext nbckpt`"
             raise UsageError(message)
 
     # -- reads

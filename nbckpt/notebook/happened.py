@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 _MOVES = frozenset({"resumed", "rewound", "forked", "switched", "updated", "fell_back"})
+LATE_S = 1.0
+"""An event may be so much later among the store's than what it tells of."""
 
 
 class _Restored(NamedTuple):
@@ -38,6 +40,7 @@ class Happened:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._generation = 0
+        self._odd = ("", 0.0)
         self.begin()
 
     def begin(self) -> None:
@@ -69,13 +72,24 @@ class Happened:
         self._moved, self._restored, self.move_s = moved, [], moved.took_s
 
     def _follow(self) -> None:
-        """See that the session stands elsewhere than its last cell led: it was moved silently."""
-        session = self._session
-        here = session.timeline.checkpoints.get(session.position or "")
-        known = {self._moved.checkpoint, *(r.checkpoint for r in self._restored)}
-        if here is None or here.id in known or here.session == session.id:
+        """See that the session stands where no cell and no move led it: a rerun went there."""
+        here = self._session.position
+        if here is None or here in self._explained():
+            self._odd = ("", 0.0)
             return
-        self._begin_at(_Restored(time.time(), here.id, 0.0))
+        now = time.monotonic()
+        if self._odd[0] != here:
+            self._odd = (here, now)
+        elif now - self._odd[1] > LATE_S:
+            self._begin_at(_Restored(time.time(), here, 0.0))
+
+    def _explained(self) -> set[str]:
+        """Ids of where the last move, the last restored cell and the last that was kept led."""
+        session, timeline = self._session, self._session.timeline
+        with timeline.lock:
+            ids, known = timeline.newest_first(), timeline.checkpoints
+            made = next((i for i in ids if known[i].session == session.id), "")
+        return {self._moved.checkpoint, made, *(r.checkpoint for r in self._restored[-1:])}
 
     def took_s(self, checkpoint_id: str) -> float | None:
         """Seconds in which a checkpoint's cell was restored last; None if it was not."""

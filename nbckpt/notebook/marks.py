@@ -61,15 +61,14 @@ class Marks:
         return self._marks
 
     def _made(self) -> dict[str, Mark]:
-        session = self._session
-        timeline = session.timeline
+        session, timeline = self._session, self._session.timeline
         with timeline.lock:
-            if session.position is None or session.position not in timeline.checkpoints:
-                return {}
-            here = timeline.checkpoints[session.position]
-            line = set(timeline.line(here.id))
+            here = timeline.checkpoints.get(session.position or "")
+            line = set() if here is None else set(timeline.line(here.id))
             shown = (timeline.checkpoints[i] for i in timeline.log(None))
             undone = [c for c in shown if c.state != "done" and c.branch == session.branch]
+        if here is None:  # in a new process: of another one's failures nothing is there
+            return _failed([c for c in undone if c.session == session.id], line, {})
         runs = self._happened.runs()
         staleness = Staleness(runs, self._present, self._order)
         marks: dict[str, Mark] = {}

@@ -219,6 +219,38 @@ def test_a_cell_that_failed_says_why_until_it_runs_well(shell: Any) -> None:
     assert notebook.states()["bad"] == "checkpointed"
 
 
+def test_the_very_first_cell_may_fail(shell: Any) -> None:
+    notebook = Notebook(shell)
+    notebook.run(bad="%%checkpoint bad\n1 / 0")
+
+    assert notebook.states() == {"bad": "failed: ZeroDivisionError: division by zero"}
+    assert new_session(shell).states() == {}
+
+
+def test_after_a_rerun_the_marks_are_those_of_its_line(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.session.fork("load", "small", {"df": [7]})
+
+    shell.run_cell("%rerun")
+
+    states = notebook.states()
+    assert states["embed"] == states["train"] == "checkpointed"
+    assert shell.user_ns["t"] == 10
+
+
+def test_a_move_that_nothing_tells_of_is_seen(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = notebook_that_ran(shell)
+    monkeypatch.setattr("nbckpt.notebook.happened.LATE_S", 0.0)
+    before = notebook.states()
+
+    notebook.session.go_to(notebook.session.get("load"))
+    notebook.marks()
+    notebook._marks.arrange([])
+
+    assert "train" in before
+    assert set(notebook.states()) == {"setup", "load"}
+
+
 def test_a_failure_that_was_not_there_yet_is_not_told_after_a_rewind(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.run(bad="%%checkpoint bad\n1 / 0")
