@@ -15,6 +15,7 @@ from IPython.core.completer import (
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
+from nbckpt.questions import APPROVAL, VERDICTS, Questions
 from nbckpt.session import Session
 
 MOST = 300
@@ -91,6 +92,8 @@ class Completion:
             "cost": lambda _: ("--recompute",),
             "config": lambda typed: self._first(typed, _settings()),
             "check": lambda _: ("--memory",),
+            "approvals": lambda _: ("--waiting",),
+            "answer": self._answer,
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,
         }
 
@@ -158,6 +161,11 @@ class Completion:
         if typed.last == "--as":
             return self._session.timeline.names("done")
         return () if "=" in typed.fragment else [*self._assignable(typed.before[0]), "--as"]
+
+    def _answer(self, typed: Typed) -> Iterable[str]:
+        if not typed.before:
+            return [q.id for q in Questions(self._session.store.records(APPROVAL)).waiting]
+        return VERDICTS if len(typed.before) == 1 else ()
 
     def _checkpoint(self, typed: Typed) -> Iterable[str]:
         if typed.last in ("--vars", "--exclude"):

@@ -116,6 +116,15 @@ def test_magics_list_and_answer(shell: Any, capsys: pytest.CaptureFixture[str]) 
     assert shell.user_ns["nbckpt"].approve("delete?", [1], timeout_s=0)
 
 
+def test_tab_offers_the_ids_of_what_waits_and_the_answers(shell: Any) -> None:
+    shell.run_cell("import nbckpt\ntry: nbckpt.approve('delete?', timeout_s=0)\nexcept: pass")
+    (waiting,) = nbckpt.approvals(waiting=True)
+    completions = shell._nbckpt_extension._completion.completions
+
+    assert completions("%nbckpt answer ") == ("", [waiting.id])
+    assert completions(f"%nbckpt answer {waiting.id} r") == ("r", ["refuse"])
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
