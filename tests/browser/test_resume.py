@@ -88,7 +88,8 @@ def test_a_notebook_that_is_opened_again_is_resumed_by_itself_if_the_user_wants_
     dying.pace(0.3)
     dying.run_all()
     dying.wait(lambda: dying.did()["3"] == 1)
-    dying.application.settings(PLUGIN, offerResume="always", afterResume="run")
+    choices = {"offerResume": "always", "afterResume": "run", "side": "right"}
+    dying.application.settings(PLUGIN, **choices)
     try:
         dying.page.wait_for_timeout(1500)  # JupyterLab writes down its state
         dying.shut_down()
@@ -96,6 +97,7 @@ def test_a_notebook_that_is_opened_again_is_resumed_by_itself_if_the_user_wants_
         other = dying.window()
 
         other.locator(".jp-OutputArea-output").get_by_text("model 30").wait_for()
+        expect(other.locator(".jp-SideBar.jp-mod-right [title=Checkpoints]")).to_be_visible()
     finally:
         dying.application.settings(PLUGIN)
     other.close()

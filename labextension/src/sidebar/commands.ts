@@ -213,10 +213,11 @@ async function checkpoint(parts: ICommandParts): Promise<void> {
   const { button, value } = await InputDialog.getText({
     title: trans.__('Checkpoint'),
     label: trans.__('Name of the step:'),
+    placeholder: trans.__('trained'),
     okLabel: trans.__('Checkpoint'),
     cancelLabel: trans.__('Cancel')
   });
-  const name = value?.trim() ?? '';
+  const name = value?.trim().replace(/\s+/g, '-') ?? '';
   if (!button.accept || name === '') {
     return;
   }

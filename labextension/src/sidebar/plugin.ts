@@ -12,6 +12,7 @@ import { IStateDB } from '@jupyterlab/statedb';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Approvals } from './approvals';
+import { MessageLoop } from '@lumino/messaging';
 import { Cache } from './cache';
 import { addCommands, CommandIDs } from './commands';
 import { branchesIcon } from './icons';
@@ -88,6 +89,8 @@ function activate(
   panel.title.caption = trans.__('Checkpoints');
   const show = (): void => {
     shell.activateById(PANEL_ID);
+    // It takes the focus now, and not after the form that a command opens in it.
+    MessageLoop.flush();
   };
   const marks = new Marks(links, trans, {
     reveal: (_, checkpoint) => {
