@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -88,6 +90,25 @@ CASES = [
     _raw_data,
     _raw_stream,
 ]
+
+
+async def _form(provider: Provider) -> Any:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{provider.url}/v1/audio/transcriptions", data=_spoken()) as answer,
+    ):
+        return await answer.json()
+
+
+def _spoken() -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    form.add_field("model", "whisper-1")
+    form.add_field("file", io.BytesIO(b"RIFF" * 500), filename="a.wav", content_type="audio/wav")
+    form.add_field("other", Path(asyncio.__file__).open("rb"))  # noqa: SIM115 - the library does
+    return form
+
+
+CASES.append(_form)
 
 
 def ask(
@@ -204,3 +225,17 @@ def test_a_body_that_can_be_read_once_is_sent_and_told_of(
         assert ask(send, provider) == 200
 
     assert records_of(recorded) == []
+
+
+def test_a_form_is_sent_as_without_recording(provider: Provider, recorded: Session) -> None:
+    with scope.recording("off"):
+        plain = ask(_form, provider)
+    sent = ask(_form, provider)
+    plain_request, request = provider.requests
+
+    assert plain["text"] != sent["text"]  # the second of two equal ones
+    assert request == plain_request
+    (record,) = records_of(recorded)
+    asked = bytes(recorded.store.get_blob(record["blob"])[0])
+    assert [asked.count(f'name="{n}"'.encode()) for n in ("model", "file", "other")] == [1, 1, 1]
+    assert states_of(recorded) == ["done"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import pickle
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -165,6 +166,7 @@ def test_the_status_and_the_next_prompt_tell_of_it(
 
 def test_a_name_is_looked_up_as_before_when_nbckpt_goes(recorded: Session) -> None:
     assert hasattr(socket.getaddrinfo, "original")
+    assert pickle.loads(pickle.dumps(socket.getaddrinfo)) is socket.getaddrinfo
     seams.uninstall()
     try:
         assert not hasattr(socket.getaddrinfo, "original")

@@ -16,6 +16,7 @@ from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
 from nbckpt.llm.noticing import is_worth
+from nbckpt.llm.seams.forms import written
 from nbckpt.llm.seams.waiting import wait_async
 
 NAME = "_request"
@@ -51,7 +52,9 @@ def _requesting(original: Any, module: ModuleType) -> Any:
             return await original(self, method, str_or_url, **options)
         call, is_decoded = None, _is_decoded(self, options)
         try:
-            if (asked := _asked(self, module, method.upper(), str_or_url, options)) is not None:
+            if (
+                asked := await _asked(self, module, method.upper(), str_or_url, options)
+            ) is not None:
                 call = _begin(asked)
             if asked is not None and call is not None and call.kept is not None:
                 return _answer(self, module, reader, asked, call.kept, options)
@@ -98,7 +101,7 @@ def _begin(asked: Asked) -> Call | None:
     return None if recorder is None else recorder.begin(asked)
 
 
-def _asked(
+async def _asked(
     session: Any, module: ModuleType, method: str, str_or_url: Any, options: dict[str, Any]
 ) -> Asked | None:
     """The request as it will be sent; None if its body can be read once only."""
@@ -117,12 +120,12 @@ def _asked(
         body = data.encode() if isinstance(data, str) else bytes(data or b"")
     elif isinstance(data, dict | list | tuple | module.FormData):
         form = data if isinstance(data, module.FormData) else module.FormData(data)
-        payload = options["data"] = form()
-        if not isinstance(value := getattr(payload, "_value", None), bytes):
+        found = await written(form, module)
+        if found is None:
             seams.tell(module, "the parts of a form cannot be read before they are sent")
             return None
-        headers["content-type"] = payload.headers.get("content-type", "")
-        body = value
+        body, options["data"] = found
+        headers["content-type"] = options["data"].headers.get("content-type", "")
     else:
         seams.tell(module, f"a body of type {type(data).__name__} can be read only once")
         return None

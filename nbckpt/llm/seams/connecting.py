@@ -5,6 +5,7 @@ Nothing is recorded here. A recorder that misses calls in silence is worse than 
 
 from __future__ import annotations
 
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
@@ -35,8 +36,8 @@ def unpatch(module: ModuleType) -> None:
 def _replace(module: Any, name: str, made: Any) -> None:
     original = getattr(module, name, None)
     if original is not None and not hasattr(original, "original"):
-        function = made(original)
-        function.original, function.__name__, function.__doc__ = original, name, original.__doc__
+        function: Any = wraps(original)(made(original))  # a variable that holds it is kept by name
+        function.original = original
         setattr(module, name, function)
 
 
