@@ -426,3 +426,17 @@ def test_nothing_of_a_map_is_left_running(notebook: Notebook) -> None:
     while any(t.name.startswith("nbckpt-map") for t in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.long
+def test_many_tiny_items_are_kept_and_found_again_quickly(notebook: Notebook) -> None:
+    source, what = "def tiny(x):\n    return {'x': x}\n", "tiny, range(10_000), workers=8"
+    took = []
+    for _ in range(2):
+        began = time.process_time()
+        mapped(notebook, what, source)
+        took.append(time.process_time() - began)
+        notebook.restart()
+
+    assert took[0] < 3.0  # 0.3 ms an item, of this process alone: the machine may be busy
+    assert took[1] < 1.0

@@ -135,10 +135,17 @@ def test_a_checkpoint_of_a_running_cell_is_seen_before_it_ends(front: Front) -> 
     front.finish(cell)
 
 
-def test_the_loop_that_runs_is_told(front: Front) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    for i in step.track(range(8)):\n        time.sleep(0.2)\n        done.append(i)",
+        "    done = step.map(lambda i: time.sleep(0.4), range(8), workers=2)",
+    ],
+    ids=["a loop", "a map"],
+)
+def test_the_loop_that_runs_is_told(front: Front, body: str) -> None:
     cell = front.kernel.send(
-        "import time, nbckpt\ndone = []\nwith nbckpt.checkpoint('loop') as step:\n"
-        "    for i in step.track(range(8)):\n        time.sleep(0.2)\n        done.append(i)"
+        f"import time, nbckpt\ndone = []\nwith nbckpt.checkpoint('loop') as step:\n{body}"
     )
 
     front.wait(lambda: (front.state["status"]["busy"] or {}).get("done"))
