@@ -175,8 +175,9 @@ class Follower:
         limit
             Read no further than this many bytes from the start of the file.
         """
-        entries, batch = [], None
+        entries, batch, after, number = [], None, self._offset, self._line
         name, latest, serial = self.path.stem, self._at, self.serial
+        damages: list[str] = []
         with self.path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             end = size if limit is None else min(size, limit)
@@ -184,15 +185,18 @@ class Follower:
                 self._again = Shelf(self.path, file.fileno()).members_at
             again = self._again
             for offset, line in self._lines(file, end):
-                self._line += 1
+                number, after = number + 1, offset + len(line) + 1
                 text = open_line(line)
                 record = None if text is None else read_text(text, again, offset)
                 if text is None or record is None:
-                    self._damaged("is damaged; what it recorded is lost")
+                    damages.append(f"line {number}: is damaged; what it recorded is lost")
                     serial += 1
                     continue
                 if not text.endswith(b',"n":%d' % serial):
-                    serial = self._jump(text, serial)
+                    serial, expected = _serial_after(text, serial), serial
+                    if serial > expected:
+                        gone = f"{serial - expected} lines before it are gone"
+                        damages.append(f"line {number}: {gone}")
                 if record["kind"] == BATCH:
                     batch = Batch(record["pack"], record["frame"])
                 elif isinstance(record, Unread):
@@ -202,7 +206,9 @@ class Follower:
                     latest = at
                 entries.append(Entry(latest, name, serial, record))
                 serial += 1
-        self._at, self.serial = latest, serial
+        # All at once: what a disk refuses in the middle is read again as a whole.
+        self._at, self.serial, self._offset, self._line = latest, serial, after, number
+        self.damages += (f"journal {self.path.name}, {damage}" for damage in damages)
         return entries
 
     def _lines(self, file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
@@ -215,16 +221,9 @@ class Follower:
             for line in whole:
                 yield at, line
                 at += len(line) + 1
-            self._offset = at
 
-    def _jump(self, text: bytes, expected: int) -> int:
-        """The serial number of a line that does not follow the last one."""
-        serial = serial_of(text)
-        if serial is None:
-            return expected
-        if serial > expected:
-            self._damaged(f"{serial - expected} lines before it are gone")
-        return serial
 
-    def _damaged(self, what: str) -> None:
-        self.damages.append(f"journal {self.path.name}, line {self._line}: {what}")
+def _serial_after(text: bytes, expected: int) -> int:
+    """The serial number of a line that does not follow the last one."""
+    serial = serial_of(text)
+    return expected if serial is None else serial

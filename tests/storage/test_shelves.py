@@ -10,7 +10,7 @@ from nbckpt.calls import RECORDING, recording_from, recording_record
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import journal as journals
-from nbckpt.storage.lines import Unread
+from nbckpt.storage.lines import Unread, open_line
 from nbckpt.storage.store import Store
 from tests.llm.test_records import ONE
 
@@ -77,6 +77,28 @@ def test_a_line_that_is_damaged_when_it_is_first_read_is_told_and_left_out(fille
     assert len(recordings_of(store)) == MANY - 1
     assert [path.name in damage for damage in store.damages] == [True]
     store.close()
+
+
+def test_a_journal_that_could_not_be_read_to_its_end_is_read_again(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [path] = (filled / "journal").iterdir()
+    follower, lines = journals.Follower(path), 0
+
+    def failing(line: bytes) -> bytes | None:
+        nonlocal lines
+        lines += 1
+        if lines == 30:
+            raise MemoryError
+        return open_line(line)
+
+    monkeypatch.setattr(journals, "PIECE", 1000)
+    monkeypatch.setattr(journals, "open_line", failing)
+    with pytest.raises(MemoryError):
+        follower.read()
+
+    assert sum(entry.record["kind"] == RECORDING for entry in follower.read()) == MANY
+    assert follower.damages == []
 
 
 def test_a_blob_is_found_by_its_record_before_all_places_are_known(
