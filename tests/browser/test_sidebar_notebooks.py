@@ -110,12 +110,18 @@ def test_two_windows_on_one_notebook(notebook: Notebook, sidebar: Sidebar) -> No
     expect(sidebar.here).to_have_attribute("data-name", "one")
     notebook.execute("%checkpoint three")
     expect(second.row("three")).to_be_visible()
-    other.close()
-    notebook.execute("%checkpoint four")
 
-    expect(sidebar.row("four")).to_be_visible()
-    sidebar.row("two").click()
-    expect(sidebar.part("details")).to_contain_text("x = 2")
+    notebook.page.evaluate(f"{SESSION}.session.kernel.restart()")
+    expect(second.remedy("enable")).to_be_visible()
+    sidebar.enable()
+    notebook.execute("y = 4\n%checkpoint four")
+    expect(second.row("four")).to_be_visible()
+    other.close()
+    notebook.execute("%checkpoint five")
+
+    expect(sidebar.row("five")).to_be_visible()
+    sidebar.row("four").click()
+    expect(sidebar.part("details")).to_contain_text("y")
     assert errors == []
 
 

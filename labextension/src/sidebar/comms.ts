@@ -1,6 +1,6 @@
 /** The two comms of one target: the kernel's, which tells, and the page's, which asks. */
 
-import type { Kernel } from '@jupyterlab/services';
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
 import { UUID } from '@lumino/coreutils';
 
 /** JupyterLab keeps one subshell for each target name, so both comms have the same. */
@@ -36,12 +36,10 @@ export async function eventsOf(kernel: Kernel.IKernelConnection): Promise<Kernel
  */
 export async function openAsks(
   kernel: Kernel.IKernelConnection,
-  onMessage: (data: unknown) => void
+  onMessage: (message: KernelMessage.ICommMsgMsg) => void
 ): Promise<Kernel.IComm> {
   const comm = kernel.createComm(TARGET, ASKS + UUID.uuid4());
-  comm.onMsg = message => {
-    onMessage(message.content.data);
-  };
+  comm.onMsg = onMessage;
   // Without its subshell the first message waits behind the running cell, and the rest with it.
   const { subshellStarted } = comm as { subshellStarted?: Promise<void> };
   if (subshellStarted) {
@@ -71,4 +69,12 @@ export function closeAsks(comm: Kernel.IComm): void {
 export function deafen(comm: Kernel.IComm): void {
   comm.onMsg = () => undefined;
   comm.onClose = () => undefined;
+}
+
+/** Forget a comm whose kernel's end is gone with its process, and the subshell that it was on. */
+export function forsake(comm: Kernel.IComm): void {
+  deafen(comm);
+  if (!comm.isDisposed) {
+    comm.dispose();
+  }
 }

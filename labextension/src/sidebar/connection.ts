@@ -6,7 +6,8 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Questions } from '../questions';
 import { isRecord } from '../shapes';
-import { closeAsks, deafen, eventsOf, openAsks, PROTOCOL, TARGET } from './comms';
+import { closeAsks, deafen, eventsOf, forsake, openAsks, PROTOCOL, TARGET } from './comms';
+import { ProcessWatch } from './process';
 
 /**
  * `starting` until the kernel can be asked whether it has nbckpt, `loading` while it introduces
@@ -53,6 +54,9 @@ export class Connection implements IDisposable {
     }, this);
     _context.statusChanged.connect((_, status) => {
       this._onStatus(status);
+    }, this);
+    _context.iopubMessage.connect((_, message) => {
+      this._process.hear(message);
     }, this);
     _context.connectionStatusChanged.connect((_, status) => {
       this._onConnection(status);
@@ -143,6 +147,7 @@ export class Connection implements IDisposable {
     this._turn++;
     this._events = events;
     events.onMsg = message => {
+      this._process.know(message);
       this.questions.heard();
       this._told.heard(message.content.data);
     };
@@ -159,8 +164,9 @@ export class Connection implements IDisposable {
   private async _open(kernel: Kernel.IKernelConnection): Promise<void> {
     const turn = this._turn;
     try {
-      const asks = await openAsks(kernel, data => {
-        this.questions.receive(data);
+      const asks = await openAsks(kernel, message => {
+        this._process.know(message);
+        this.questions.receive(message.content.data);
       });
       if (turn !== this._turn) {
         closeAsks(asks);
@@ -184,10 +190,24 @@ export class Connection implements IDisposable {
     this._become('not-loaded');
   }
 
+  /** Restarted from another window: JupyterLab tells only the one that did it. */
+  private _replaced(): void {
+    if (this._asks !== null) {
+      forsake(this._asks);
+    }
+    if (this._events !== null) {
+      forsake(this._events);
+    }
+    this._events = this._asks = null;
+    this.questions.giveUp('the kernel was restarted');
+    this._look();
+  }
+
   private _onStatus(status: Kernel.Status): void {
     if (status === 'restarting' || status === 'autorestarting') {
       this._hadNbckpt ||= this._state === 'ready' || this._state === 'loading';
       this._isRestarting = true;
+      this._process.forget();
       this._turn++;
       // JupyterLab disposes of the comms itself; doing it twice would take a subshell too many.
       this._events = this._asks = null;
@@ -225,6 +245,7 @@ export class Connection implements IDisposable {
 
   private _leave(why: string): void {
     this._turn++;
+    this._process.forget();
     this.questions.giveUp(why);
     if (this._asks !== null) {
       closeAsks(this._asks);
@@ -240,6 +261,9 @@ export class Connection implements IDisposable {
     this._told.became(state, problem);
   }
 
+  private readonly _process = new ProcessWatch(() => {
+    this._replaced();
+  });
   private _kernel: Kernel.IKernelConnection | null = null;
   private _events: Kernel.IComm | null = null;
   private _asks: Kernel.IComm | null = null;
