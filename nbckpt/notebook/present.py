@@ -99,13 +99,17 @@ class Present:
         kept = self._session.capturer.kept_as(name)
         if kept is None or kept.size_bytes > QUICK_BYTES:
             return False
-        if f"{kind.__module__}.{kind.__qualname__}" in ("numpy.ndarray", "pandas.DataFrame"):
-            return not _holds_objects(value)
+        if _BUFFERS.match(f"{kind.__module__}."):
+            return not _may_hold_objects(value)
         if kind is set:
             return all(type(item) in ATOMS for item in list(value))  # type: ignore[call-overload]
         return kind in (list, tuple, dict) and levels_of([value]) is not None
 
 
-def _holds_objects(value: object) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return bool(getattr(dtype, "hasobject", False))
+def _may_hold_objects(value: object) -> bool:
+    """Whether there may be values inside an array or table that have code of their own."""
+    if (kind := getattr(value, "dtype", None)) is not None:
+        kinds = [kind]
+    else:
+        kinds = list(getattr(value, "dtypes", ["object"]))
+    return any(str(kind) == "object" or getattr(kind, "hasobject", False) for kind in kinds)

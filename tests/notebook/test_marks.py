@@ -129,6 +129,75 @@ def test_large_tables_and_arrays_are_told_by_what_was_noted_of_them(shell: Any, 
     assert notebook.states()["use"] == "stale: df changed"
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "is_known"),
+    [
+        ("{1, 2}", "{1, 3}", True),
+        ("np.arange(3)", "np.arange(4)", True),
+        ("pd.DataFrame({'a': [1]})", "pd.DataFrame({'a': [2]})", True),
+        ("pd.Series([1.5])", "pd.Series([2.5])", True),
+        ("np.array([C(1)], object)", "np.array([C(2)], object)", True),
+        ("C(1)", "C(2)", False),
+        ("[C(1)]", "[C(2)]", False),
+        ("{C}", "{int}", False),
+        ("'a' * 2_000_000", "'b' * 2_000_000", False),
+        ("list(range(500_000))", "list(range(1, 500_001))", False),
+    ],
+)
+def test_what_is_told_of_which_values(shell: Any, first: str, then: str, is_known: bool) -> None:
+    notebook = Notebook(shell)
+    own = "class C:\n    def __init__(self, n): self.n = n\nimport numpy as np, pandas as pd"
+    notebook.run(own=own, load=f"%%checkpoint load\nx = {first}")
+    notebook.run(use="%%checkpoint use\ny = str(type(x))")
+
+    notebook.run(load=f"%%checkpoint load\nx = {then}")
+
+    assert notebook.states()["use"] == ("stale: x changed" if is_known else "checkpointed")
+
+
+def test_a_variable_that_is_gone_makes_nobody_stale(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+
+    notebook.run(setup="del k")
+
+    assert "stale" not in " ".join(notebook.states().values())
+
+
+def test_a_variable_that_changes_while_it_is_looked_at_is_not_told_of(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    session = notebook.session
+
+    class Changing(dict[str, object]):
+        def __getitem__(self, name: str) -> object:
+            message = "dictionary changed size during iteration"
+            raise RuntimeError(message)
+
+    present = Present(session, lambda: 1)
+    session.namespace = Changing(session.namespace)
+
+    assert present.is_another("k", session.get("load")) is None
+
+
+def test_marks_hold_after_a_prune(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run("train", load="%%checkpoint load\ndf = [5] * k")
+    before = notebook.states()
+
+    shell.run_cell("%nbckpt prune --keep-last 1")
+
+    assert before["embed"] == "stale: df changed"
+    assert notebook.states()["load"] == "checkpointed"
+
+
+def test_several_variables_are_counted(shell: Any) -> None:
+    notebook = Notebook(shell)
+    notebook.run(a="a, b, c = 1, 2, 3", use="%%checkpoint use\nd = a + b + c")
+
+    notebook.run(a="a, b, c = 2, 3, 4")
+
+    assert notebook.states()["use"] == "stale: a and 2 more changed"
+
+
 def test_of_a_value_that_only_its_own_code_can_tell_nothing_is_said(shell: Any) -> None:
     notebook = Notebook(shell)
     own = "class C:\n    def __reduce__(self):\n        asked.append(1); return C, ()\nasked = []"
