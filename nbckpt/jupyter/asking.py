@@ -54,6 +54,7 @@ class Below:
         self._display_id = f"nbckpt-{question.id}-{secrets.token_hex(4)}"
         self._since = time.monotonic()
         self._can_type = threading.current_thread() is threading.main_thread()
+        self._is_told = False
         self._widget = _widget_of(desk, question)
         data: dict[str, Any] = {**_waiting_data(question, desk.session.store.path)}
         if self._widget is not None:
@@ -73,12 +74,21 @@ class Below:
 
     def wait(self, came: threading.Event, seconds: float) -> None:
         """Return after so many seconds, or when the event is set; ask by `input` if need be."""
-        has_buttons = self._widget is not None and self._widget.is_shown.is_set()
-        patience_s = GRACE_S if self._widget is not None else 0.0
-        if has_buttons or not self._can_type or time.monotonic() - self._since < patience_s:
+        if self._has_buttons or time.monotonic() - self._since < self._patience_s:
             came.wait(seconds)
-        elif seconds:
+        elif self._can_type and seconds:
             self._type(came)
+        else:
+            self._tell_terminal()
+            came.wait(seconds)
+
+    @property
+    def _has_buttons(self) -> bool:
+        return self._widget is not None and self._widget.is_shown.is_set()
+
+    @property
+    def _patience_s(self) -> float:
+        return GRACE_S if self._widget is not None else 0.0
 
     def _type(self, came: threading.Event) -> None:
         """Ask by the front end's own line for input, until an answer comes from wherever."""
@@ -92,13 +102,23 @@ class Below:
             return
         except (StdinNotImplementedError, EOFError):  # a run without anybody: other doors are open
             self._can_type = False
-            _tell_terminal(waits_text(self._question, self._desk.session.store.path))
             return
         if (said := terminal.verdict_in(line)) is not None and not came.is_set():
             try:
                 self._desk.answer(self._question.id, said[0], said[1], through="prompt")
             except NbckptError as problem:  # somebody else was quicker, or the disk refuses
                 print(problem)
+
+    def _tell_terminal(self) -> None:
+        """Say once where the kernel was started what waits: nobody may look at the notebook."""
+        if self._is_told:
+            return
+        self._is_told = True
+        text = f"nbckpt: {waits_text(self._question, self._desk.session.store.path)}\n"
+        # ipykernel sends what is written to file 2 to the notebook, too, and keeps a copy of it.
+        fd = getattr(sys.stderr, "_original_stdstream_copy", None)
+        with suppress(OSError):  # it was closed
+            os.write(fd if isinstance(fd, int) else STDERR, text.encode())
 
     def end(self, question: Question) -> None:
         """Leave what became of it in the output, for who reads the notebook later."""
@@ -145,14 +165,6 @@ class _Following:
                     self.has_interrupted = True
                     _thread.interrupt_main()
             return
-
-
-def _tell_terminal(text: str) -> None:
-    """Say something where the kernel was started: nobody may look at the notebook."""
-    # ipykernel sends what is written to file 2 to the notebook, too, and keeps a copy of it.
-    fd = getattr(sys.stderr, "_original_stdstream_copy", None)
-    with suppress(OSError):  # it was closed
-        os.write(fd if isinstance(fd, int) else STDERR, f"nbckpt: {text}\n".encode())
 
 
 def _widget_of(desk: Desk, question: Question) -> Any:

@@ -70,6 +70,12 @@ def begin(kernel: Kernel) -> None:
         assert ran.ok, ran.error
 
 
+def is_drawn(front: Front) -> bool:
+    """Whether the buttons are to be drawn: before that no page can say anything."""
+    displays = [m["content"] for m in front.published if m["msg_type"] == "display_data"]
+    return any("approval" in content["metadata"].get("nbckpt", {}) for content in displays)
+
+
 def test_a_cell_that_waits_is_answered_by_its_buttons(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         front = Front(kernel)
@@ -77,7 +83,7 @@ def test_a_cell_that_waits_is_answered_by_its_buttons(tmp_path: Path) -> None:
         front.run(STEP)
         front.use_subshell()
         request = kernel.send(CELL, "c1")
-        front.wait(lambda: front.comm_id)
+        front.wait(lambda: is_drawn(front))
         front.send({"method": "custom", "content": {"op": "shown"}})
         front.send({"method": "custom", "content": {"op": "answer", "verdict": "perhaps"}})
         front.wait(lambda: front.errors)
@@ -98,6 +104,31 @@ def test_a_cell_that_waits_is_answered_by_its_buttons(tmp_path: Path) -> None:
     assert "&lt;b&gt;" in first["data"]["text/html"]
     assert last["data"]["text/plain"].startswith("refused by")
     assert "(notebook), “no”" in last["data"]["text/plain"]
+
+
+@pytest.mark.parametrize("has_subshell", [True, False])
+def test_an_async_cell_is_answered_by_its_buttons_and_its_loop_goes_on(
+    tmp_path: Path, has_subshell: bool
+) -> None:
+    with Kernel(tmp_path) as kernel:
+        front = Front(kernel)
+        front.run(LOAD)
+        if has_subshell:
+            front.use_subshell()
+        request = kernel.send(
+            "import asyncio\n"
+            "async def tick():\n    while True:\n        ticks.append(1)\n"
+            "        await asyncio.sleep(0.01)\n"
+            "ticks = []\nticking = asyncio.create_task(tick())\n"
+            "ok = await nbckpt.approve_async('delete?')\n"
+            "print(bool(ok), ok.through, len(ticks) > 5)\nticking.cancel()"
+        )
+        front.wait(lambda: is_drawn(front))
+        time.sleep(0.2)  # the loop's turn
+        front.send({"method": "custom", "content": {"op": "answer", "verdict": "approve"}})
+        front.finish(request)
+
+    assert "True notebook True" in front.text()
 
 
 def test_a_killed_kernel_asks_the_same_question_and_an_answer_meanwhile_counts(
