@@ -82,7 +82,7 @@ class Journals:
             Name of a journal → how many bytes of it may be read.
         """
         found: dict[str, list[Entry]] = {}
-        with _uncollected():
+        with uncollected():
             for _ in range(TRIES):
                 if not self._read_once(limits, found):
                     break
@@ -141,7 +141,7 @@ class Journals:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Look for no garbage: many records come at once, and none of them is any."""
     enabled = gc.isenabled()
     gc.disable()

@@ -16,7 +16,6 @@ from typing import BinaryIO, NamedTuple
 from nbckpt.model import Record
 from nbckpt.storage.disk import create, is_locked, sync_data, sync_folder, write_at
 from nbckpt.storage.lines import MembersAt, Unread, open_line, read_text, seal_line, serial_of
-from nbckpt.storage.packs import Batch
 from nbckpt.storage.shelves import Shelf
 
 SUFFIX = ".jsonl"
@@ -175,7 +174,8 @@ class Follower:
         limit
             Read no further than this many bytes from the start of the file.
         """
-        entries, batch, after, number = [], None, self._offset, self._line
+        entries, after, number = [], self._offset, self._line
+        batch: tuple[str, int] | None = None  # plain, which the collector leaves alone
         name, latest, serial = self.path.stem, self._at, self.serial
         damages: list[str] = []
         with self.path.open("rb") as file:
@@ -197,10 +197,10 @@ class Follower:
                     if serial > expected:
                         gone = f"{serial - expected} lines before it are gone"
                         damages.append(f"line {number}: {gone}")
-                if record["kind"] == BATCH:
-                    batch = Batch(record["pack"], record["frame"])
-                elif isinstance(record, Unread):
+                if isinstance(record, Unread):
                     record.near = batch
+                elif record["kind"] == BATCH:
+                    batch = (record["pack"], record["frame"])
                 at = when(record)
                 if at > latest:  # a clock set back must not reorder a journal
                     latest = at

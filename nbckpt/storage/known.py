@@ -10,7 +10,7 @@ from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.storage.counting import CHECKPOINT, TABLE
-from nbckpt.storage.following import Journals
+from nbckpt.storage.following import Journals, uncollected
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.storage.packs import Batch, Name
@@ -65,7 +65,7 @@ class Known:
 
     def look(self) -> None:
         """Take in what is new in all journals."""
-        with self._lock:
+        with self._lock, uncollected():
             entries = self._read()
             if self.has_looked and any(entry.record["kind"] == PRUNE for entry in entries):
                 self._show(entries)

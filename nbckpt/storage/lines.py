@@ -17,7 +17,6 @@ from blake3 import blake3
 
 from nbckpt import calls
 from nbckpt.model import PLACING, Record
-from nbckpt.storage.packs import Batch
 
 SUM_BYTES = 8
 SUM_DIGITS = 2 * SUM_BYTES
@@ -145,7 +144,8 @@ class Unread(Mapping[str, Any]):
     Attributes
     ----------
     near
-        The batch that its journal named last before it: what it needs most likely lies there.
+        The pack and frame of the batch that its journal named last before it: what it needs most
+        likely lies there.
     """
 
     __slots__ = ("_members", "_offset", "_settled", "_text", "near")
@@ -161,7 +161,7 @@ class Unread(Mapping[str, Any]):
         self._members = members
         self._settled = settled
         self._offset = offset
-        self.near: Batch | None = None
+        self.near: tuple[str, int] | None = None
 
     @property
     def is_read(self) -> bool:

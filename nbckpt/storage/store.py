@@ -23,7 +23,7 @@ from nbckpt.storage.index import Index
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.packs import Name, Place
+from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -166,7 +166,7 @@ class Store:
             If its bytes are damaged.
         """
         if isinstance(of, lines.Unread) and of.near is not None:
-            self._index.look_at(of.near)
+            self._index.look_at(Batch(*of.near))
         return self._reader.read(digest)
 
     def blob_size(self, digest: Digest) -> int:
