@@ -8,6 +8,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import expect
 
+from nbckpt.testing import Provider
 from tests.browser.notebooks import Notebook
 from tests.browser.sidebars import Sidebar
 
@@ -17,13 +18,13 @@ CELLS = ("%%checkpoint start\nx = 1", "%%checkpoint twice\ny = x * 2", "%%checkp
 SLEEPS = "import time\nfor _ in range(600):\n    time.sleep(0.1)"
 HOLDS = "n = 0\nwhile True:\n    n += 1"
 WAITS = "import time, pathlib\nwhile not pathlib.Path({!r}).exists():\n    time.sleep(0.02)\n"
-TRACKS = """\
-%%checkpoint embed --vars done
-import time, nbckpt
-done = []
-with nbckpt.checkpoint("items", vars=["done"]) as step:
+PAYS = """\
+%%checkpoint embed
+import httpx, nbckpt, time
+with nbckpt.checkpoint("items") as step:
     for item in step.track(range(40)):
-        done.append(item)
+        said = {{"model": "m", "messages": [{{"role": "user", "content": str(item)}}]}}
+        httpx.post("{url}/chat/completions", json=said)
         time.sleep(0.1)
 """
 CLICKS = """async names => {
@@ -77,15 +78,19 @@ def test_a_click_is_answered_within_200_ms(notebook: Notebook, sidebar: Sidebar,
     end_cell(notebook)
 
 
-def test_a_loop_tells_how_far_it_is(notebook: Notebook, sidebar: Sidebar) -> None:
-    notebook.execute(TRACKS, waits=False)
+def test_a_loop_tells_how_far_it_is_and_what_it_paid(notebook: Notebook, sidebar: Sidebar) -> None:
+    with Provider() as provider:
+        url = f"{provider.url}/v1"
+        notebook.execute(f"%env OPENAI_BASE_URL={url}\n%nbckpt config prices m=0/100000")
+        notebook.execute(PAYS.format(url=url), waits=False)
 
-    expect(sidebar.part("busyCount")).to_have_text(re.compile(r"\d+ / 40"))
-    expect(sidebar.part("busyName")).to_contain_text("items")
-    first = sidebar.part("busyCount").inner_text()
-    expect(sidebar.part("busyCount")).not_to_have_text(first)
-    expect(sidebar.row("items")).to_be_visible()
-    end_cell(notebook)
+        count = sidebar.part("busyCount")
+        expect(count).to_have_text(re.compile(r"\d+ / 40"))
+        expect(sidebar.part("busyName")).to_contain_text("items")
+        expect(sidebar.part("busyCost")).to_contain_text("$")
+        expect(count).not_to_have_text(count.inner_text())
+        expect(sidebar.row("items")).to_be_visible()
+        end_cell(notebook)
 
 
 def test_a_rewind_waits_for_the_cell(notebook: Notebook, sidebar: Sidebar) -> None:
