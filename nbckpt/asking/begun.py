@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass
 
 from nbckpt import current
-from nbckpt.asking.desk import Desk, desk_of, new_id
+from nbckpt.asking.desk import Desk, desk_of
 from nbckpt.asking.previews import shown
 from nbckpt.digests import Digest, digest_of
 from nbckpt.durable import occurrences
@@ -20,6 +21,9 @@ from nbckpt.llm.scope import Scope
 from nbckpt.questions import Question
 from nbckpt.session import Session
 from nbckpt.typed import require_text
+
+ID_BYTES = 4
+"""Of an id, which is typed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def begin(question: str, data: object) -> Begun:
         if found is None:
             cell_id = place.scope.cell_id if place.scope is not None else None
             asked = Question(
-                id=new_id(),
+                id=secrets.token_hex(ID_BYTES),
                 question=question,
                 request=request,
                 occurrence=n,

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-import secrets
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from socket import gethostname
 from weakref import WeakKeyDictionary, ref
 
-from nbckpt.errors import NotFoundError, UsageError
+from nbckpt.asking.answers import answer_record, meant, require_open, require_verdict
 from nbckpt.model import Record
-from nbckpt.questions import (
-    APPROVAL,
-    VERDICTS,
-    Place,
-    Question,
-    Questions,
-    again_record,
-    asked_record,
-)
-from nbckpt.report.questions import answered_text
+from nbckpt.questions import APPROVAL, Place, Question, Questions, again_record, asked_record
 from nbckpt.session import Session
-from nbckpt.typed import require_text
-
-MOMENT_S = 1e-6
-"""An answer comes later than its question, whatever the clocks of two machines say."""
 
 
 class Desk:
@@ -148,7 +131,8 @@ class Desk:
     def use(self, question: Question) -> None:
         """Note that an answer has served where it serves once."""
         used = {"kind": APPROVAL, "id": question.id, "used": True, "at": time.time()}
-        self._append({**used, "session": self.session.id})
+        # Forgotten, it would let code run twice that was allowed to run once.
+        self._append({**used, "session": self.session.id}).result()
 
     # -- answering ----------------------------------------------------------------------------
 
@@ -185,25 +169,12 @@ class Desk:
         StoreError
             If the disk refuses.
         """
-        state = VERDICTS.get(verdict)
-        if state is None:
-            message = f"{verdict!r} is no answer: approve, refuse or withdraw"
-            raise UsageError(message)
+        require_verdict(verdict)
         self.refresh()
         with self._lock:
-            question = self._meant(which)
-            _require_open(question, verdict)
-            record: Record = {
-                "kind": APPROVAL,
-                "id": question.id,
-                "state": state,
-                "user": user(),
-                "host": gethostname(),
-                "through": through,
-                "session": self.session.id,
-                "at": max(time.time(), question.asked_at + MOMENT_S),
-                **({"text": text} if text else {}),
-            }
+            question = meant(self._questions, which)
+            require_open(question, verdict)
+            record = answer_record(question, verdict, text, through, self.session.id)
             # Others wait for it: what one of them was told must not be gone after a power cut.
             self.session.append([record]).result()
             self._questions.take(record)
@@ -211,52 +182,12 @@ class Desk:
         self.session.tell("approvals")
         return self._questions.all[question.id]
 
-    def _meant(self, which: str) -> Question:
-        require_text(which, "the id of a question")
-        known = self._questions.all
-        found = [q for i, q in known.items() if which and i.startswith(which)]
-        if len(found) == 1 or which in known:
-            return known.get(which) or found[0]
-        if not found:
-            waiting = ", ".join(f"{q.id} ({q.question!r})" for q in self._questions.waiting)
-            there = f"waiting are {waiting}" if waiting else "none waits"
-            message = f"no question {which!r}; {there}; `nbckpt approvals` lists all"
-            raise NotFoundError(message)
-        ids = ", ".join(q.id for q in found)
-        message = f"{which!r} is the beginning of {len(found)} questions: {ids}"
-        raise UsageError(message)
-
     def _append(self, record: Record) -> Future[None]:
         with self._lock:
             written = self.session.append([record])
             self._questions.take(record)
         self.session.tell("approvals")
         return written
-
-
-def _require_open(question: Question, verdict: str) -> None:
-    if question.state == "waiting" or (verdict == "withdraw" and question.state != "withdrawn"):
-        return
-    again = (
-        "it is asked anew when its code runs"
-        if question.state == "withdrawn"
-        else f"`nbckpt answer {question.id} withdraw` has it asked anew"
-    )
-    message = f"{question.question!r} ({question.id}) was {answered_text(question)}; {again}"
-    raise UsageError(message)
-
-
-def user() -> str:
-    """Who runs this process; its number where it has no name."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid()) if hasattr(os, "getuid") else ""
-
-
-def new_id() -> str:
-    """Short enough to be typed."""
-    return secrets.token_hex(4)
 
 
 _desks: WeakKeyDictionary[Session, Desk] = WeakKeyDictionary()
