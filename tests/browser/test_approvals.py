@@ -21,6 +21,7 @@ ok = nbckpt.approve('delete 2 files? {PLANTED}', ['a.csv', '{PLANTED}'])
 print('said', bool(ok), ok.through, ok.text)
 """
 PID = "import os\nopen('pid', 'w').write(str(os.getpid())) and None"
+LEFT = "try:\n    nbckpt.approve('tidy up?', timeout_s=0)\nexcept nbckpt.UnansweredError:\n    pass"
 lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
 
 
@@ -77,6 +78,21 @@ def test_a_question_is_answered_in_the_panel_while_the_cell_waits(
     expect(card).to_have_count(0)
     expect(notebook.sidebar.row("clean")).to_be_visible()
     assert notebook.page.evaluate("window.planted") is None
+
+
+@lab_only
+def test_a_question_that_no_cell_waits_for_can_be_withdrawn_in_the_panel(
+    notebook: Notebook,
+) -> None:
+    notebook.load("import nbckpt", LEFT)
+    notebook.sidebar.open()
+    card = card_in(notebook.sidebar.node)
+    expect(card).to_contain_text("No cell waits now")
+
+    press(card, "Withdraw")
+
+    expect(card).to_have_count(0)
+    assert notebook.printed("[a.state for a in nbckpt.approvals()]") == "['withdrawn']"
 
 
 @pytest.fixture
