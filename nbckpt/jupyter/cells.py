@@ -64,6 +64,7 @@ class Cells:
         self.session = session
         self.auto = Auto()
         self.latest: Step | None = None
+        self.loads: Any = None  # the cell that loads nbckpt, of which IPython did not tell
         self._info: Any = None
         self._step: Step | None = None
         self._tree: ast.Module | None = None
@@ -78,7 +79,7 @@ class Cells:
     @property
     def running(self) -> Any:
         """IPython's word of the cell that runs; None if none does."""
-        return self._info
+        return self._info or self.loads
 
     # -- IPython calls these ------------------------------------------------------------------
 
@@ -128,6 +129,7 @@ class Cells:
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
+        self.loads = None
         if self._info is None or (result is not None and result.info is not self._info):
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
