@@ -27,6 +27,8 @@ LABELS = (
     "Rerun from This Cell…",
 )
 COMMAND = "id => window.jupyterapp.commands.execute(id)"
+RESTART = """() =>
+  window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"""
 lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
 
 
@@ -142,9 +144,15 @@ def test_a_branch_is_switched_to_by_name(history: Notebook) -> None:
 
 
 @lab_only
-def test_nbckpt_is_enabled_by_a_command(history: Notebook) -> None:
+def test_where_nbckpt_was_unloaded_it_is_enabled_by_a_command_and_offers_nothing(
+    history: Notebook,
+) -> None:
     history.execute("%unload_ext nbckpt")
     expect(history.page.locator(".nbckpt-StatusItem")).to_be_hidden()
+    history.page.evaluate(RESTART)
+    expect(history.sidebar.remedy("enable")).to_be_visible()
+    history.page.wait_for_timeout(500)
+    expect(history.page.locator(".Toastify__toast", has_text="has a new kernel")).to_have_count(0)
 
     history.page.evaluate(COMMAND, "nbckpt:enable")
 

@@ -105,7 +105,8 @@ export class Memory implements IDisposable {
     if (offer === null) {
       await this._kept?.remove(key);
     } else {
-      await this._kept?.save(key, offer as never);
+      // What cannot be restored is told by the plan that comes before a resume.
+      await this._kept?.save(key, { ...offer, refused: [] });
     }
   }
 
