@@ -128,7 +128,7 @@ def test_two_hundred_killed_prunes_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_prune_that_dies_at_any_step_leaves_a_good_store(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    for notebook in ("one", "other"):
+    for notebook in ("one", "other", "third"):
         session = Session(Store.open(path), {}, notebook=notebook)
         rng = random.Random(notebook)
         for n in range(14):
