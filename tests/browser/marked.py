@@ -12,7 +12,7 @@ MODEL = "window.jupyterapp.shell.currentWidget.content.model.sharedModel"
 STATES = """() => window.jupyterapp.shell.currentWidget.content.widgets
   .map(cell => cell.node.dataset.nbckpt ?? '')"""
 SETTING = """async ([plugin, name, value]) => {
-  const services = window.jupyterapp.pluginRegistry;
+  const services = window.jupyterapp.pluginRegistry ?? window.jupyterapp; // before 4.3
   const token = [...services._services.keys()]
     .find(each => each.name === '@jupyterlab/coreutils:ISettingRegistry');
   const registry = await services.resolveRequiredService(token);

@@ -118,7 +118,8 @@ def test_it_stops_at_the_first_error_and_what_is_below_stays(
 def test_what_is_not_stale_stays_unless_all_is_asked_for(notebook: Notebook, rerun: Rerun) -> None:
     rerun.edit(LOAD, "%%checkpoint load\ndf = [7, 8, 9]")
     notebook.run(LOAD)
-    rerun.expect(LOAD, "checkpointed")
+    loads = notebook.sidebar.root.locator('.nbckpt-Timeline-row[data-name="load"]')
+    expect(loads).to_have_count(2)
 
     rerun.ask("load")
 
