@@ -50,3 +50,17 @@ class Notebook:
             i: f"{m['state']}: {m['why'] or m['error']}" if m["why"] or m["error"] else m["state"]
             for i, m in self.marks().items()
         }
+
+
+CELLS = {
+    "setup": "k = 3",
+    "load": "%%checkpoint load\ndf = [1, 2] * k",
+    "embed": "%%checkpoint embed\nm = sum(df)",
+    "train": "%%checkpoint train\nt = m + k",
+}
+
+
+def notebook_that_ran(shell: Any) -> Notebook:
+    notebook = Notebook(shell, CELLS)
+    notebook.run_all()
+    return notebook
