@@ -263,6 +263,7 @@ def test_data_that_cannot_be_kept_is_asked_about_all_the_same(notebook: Notebook
         (lambda: nbckpt.approve(40), "40 is no text: a question"),  # type: ignore[arg-type]
         (lambda: nbckpt.approve("x", Unknown()), "its data, of type Unknown, cannot"),
         (lambda: nbckpt.approve("x", timeout_s=-1), "timeout_s is -1: give seconds, 0 or more"),
+        (lambda: nbckpt.approve("x", timeout_s="5"), "timeout_s is '5': give seconds, 0 or more"),  # type: ignore[arg-type]
         (lambda: nbckpt.approve("x", timeout_s=float("nan")), "timeout_s is nan"),
     ],
 )
