@@ -125,7 +125,7 @@ def test_a_cell_that_is_moved_or_copied(notebook: Notebook, marked: Marked) -> N
     expect(marked.mark(0)).to_have_attribute("data-state", re.compile("checkpointed|stale"))
 
     # A copy is another cell: it has not run.
-    copied = f"{cells}.insertCell(1, {{ cell_type: 'code', source: {cells}.cells[0].source }})"
+    copied = f"void {cells}.insertCell(1, {{ cell_type: 'code', source: {cells}.cells[0].source }})"
     notebook.page.evaluate(copied)
 
     notebook.run(3)

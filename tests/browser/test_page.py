@@ -138,7 +138,7 @@ def test_cells_that_nbckpt_does_not_know_and_read_only_ones_stay(
 ) -> None:
     outputs = "[{ output_type: 'stream', name: 'stdout', text: 'as opened' }]"
     opened = f"{{ cell_type: 'code', source: 'print(1)', outputs: {outputs} }}"
-    notebook.page.evaluate(f"{MODEL}.insertCell(3, {opened})")
+    notebook.page.evaluate(f"void {MODEL}.insertCell(3, {opened})")
     notebook.page.evaluate(f"{MODEL}.cells[{LOAD}].setMetadata('editable', false)")
 
     rewound.rewind("load")
