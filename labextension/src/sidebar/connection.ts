@@ -75,6 +75,13 @@ export class Connection implements IDisposable {
   /** Follow the kernel that is there now; called once, and then by its changes. */
   begin(): void {
     this._attach();
+    const begun = (): void => {
+      this._isOpen = true;
+      if (this.kernel === null && !this._isDisposed) {
+        this._become('no-kernel');
+      }
+    };
+    this._context.ready.then(begun, begun);
   }
 
   dispose(): void {
@@ -97,9 +104,11 @@ export class Connection implements IDisposable {
     this._kernel = kernel;
     this._isRestarting = false;
     if (this.kernel === null) {
-      this._become('no-kernel');
+      // A notebook that is being opened is about to have one.
+      this._become(this._isOpen ? 'no-kernel' : 'starting');
       return;
     }
+    this._isOpen = true;
     this.kernel.registerCommTarget(TARGET, this._announced);
     this._look();
   }
@@ -268,6 +277,7 @@ export class Connection implements IDisposable {
   private _events: Kernel.IComm | null = null;
   private _asks: Kernel.IComm | null = null;
   private _state: LinkState = 'no-kernel';
+  private _isOpen = false;
   private _isRestarting = false;
   private _hadNbckpt = false;
   private _isDisposed = false;

@@ -199,7 +199,8 @@ export class KernelLink implements IDisposable {
   }
 
   private async _greet(): Promise<void> {
-    const hello = await this.ask('hello', {}, asHello);
+    // Without a subshell it is answered after the cell that loads nbckpt, however long that takes.
+    const hello = await this.ask('hello', {}, asHello, Infinity);
     this._tell(hello, hello);
   }
 

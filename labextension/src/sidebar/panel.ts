@@ -88,6 +88,11 @@ export class CheckpointsPanel extends Widget {
     super.dispose();
   }
 
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this.update();
+  }
+
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
     this.update();
@@ -120,6 +125,10 @@ export class CheckpointsPanel extends Widget {
     this._name.textContent = label;
     this._name.title = linked.link.context.path;
     const view = this._viewOf(linked);
+    if (view.linked.panel !== linked.panel) {
+      view.linked.panel = linked.panel; // another view of the same document
+      this._hearTitle(linked);
+    }
     if (view !== this._shown || view.node.parentNode !== this._body) {
       this._shown = view;
       this._body.replaceChildren(view.node);
@@ -145,10 +154,15 @@ export class CheckpointsPanel extends Widget {
       this._views.delete(linked.link);
       view.dispose();
     }, this);
-    linked.panel.title.changed.connect(() => {
+    this._hearTitle(linked);
+    return view;
+  }
+
+  /** A notebook that is renamed tells it by its title. */
+  private _hearTitle({ panel }: ILinked): void {
+    panel.title.changed.connect(() => {
       this.update();
     }, this);
-    return view;
   }
 
   private _act(remedy: Remedy): void {

@@ -30,8 +30,8 @@ export function pageOf({ kind, problem }: IPlight, words: IWords): IPage {
     case 'no-notebook':
       return {
         title: words.__('No notebook is open'),
-        text: words.__('Open one to see the checkpoints of its variables.'),
-        remedy: { verb: 'open', label: words.__('Open a notebook…'), doing: '' },
+        text: words.__('Open one, or begin a new one, to see the checkpoints of its variables.'),
+        remedy: { verb: 'open', label: words.__('New notebook'), doing: '' },
         waits: false
       };
     case 'no-kernel':
