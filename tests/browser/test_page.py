@@ -19,6 +19,12 @@ CELLS = (
     "%%checkpoint total\nprint('total', sum(df))",
 )
 EDITED = "%%checkpoint load\ndf = [10, 20]\nprint('second', df)"
+SAVED_TRUST = """async index => {
+  const { context } = window.jupyterapp.shell.currentWidget;
+  await context.save();
+  const { content } = await window.jupyterapp.serviceManager.contents.get(context.path);
+  return content.cells[index].metadata.trusted;
+}"""
 PLANTED = "<img src=x onerror='window.planted = (window.planted ?? 0) + 1'>"
 
 
@@ -160,6 +166,7 @@ def test_outputs_from_the_store_run_no_script(notebook: Notebook, rewound: Rewou
     rewound.edit(TOTAL, f'%%checkpoint total\nfrom IPython.display import HTML\nHTML("{PLANTED}ü")')
     notebook.run(TOTAL)  # the user's own: it acts
     notebook.page.wait_for_function("window.planted === 1")
+    assert notebook.page.evaluate(SAVED_TRUST, TOTAL) is True
     rewound.edit(TOTAL, "%%checkpoint total\n1")
     notebook.run(TOTAL)
     rewound.expect(TOTAL, "checkpointed")
@@ -174,3 +181,5 @@ def test_outputs_from_the_store_run_no_script(notebook: Notebook, rewound: Rewou
     expect(rewound.told).to_contain_text("Scripts in outputs do not run")
     notebook.page.wait_for_timeout(300)
     assert notebook.page.evaluate("window.planted") == 1
+    # Nor when the file is opened again: the server has not signed it.
+    assert notebook.page.evaluate(SAVED_TRUST, TOTAL) is False
