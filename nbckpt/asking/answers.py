@@ -19,6 +19,7 @@ MOMENT_S = 1e-6
 
 def require_verdict(verdict: str) -> None:
     """Raise unless `verdict` can be said to a question."""
+    require_text(verdict, "an answer")
     if verdict not in VERDICTS:
         message = f"{verdict!r} is no answer: approve, refuse or withdraw"
         raise UsageError(message)

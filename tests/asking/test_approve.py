@@ -284,6 +284,8 @@ def test_answers_to_nothing_and_to_what_was_answered_are_refused(notebook: Noteb
 
     with pytest.raises(UsageError, match="'maybe' is no answer: approve, refuse or withdraw"):
         nbckpt.answer(asked, "maybe")
+    with pytest.raises(UsageError, match=r"\['approve'\] is no text: an answer"):
+        nbckpt.answer(asked, ["approve"])  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"'delete\?' .* was approved by .* just now"):
         nbckpt.answer(asked.id[:5], "refuse")
     with pytest.raises(UsageError, match="12 is no text: the id of a question"):
