@@ -65,16 +65,50 @@ export function closeAsks(comm: Kernel.IComm): void {
   }
 }
 
-/** Listen no longer to the kernel's comm, which JupyterLab disposes of when the kernel closes it. */
-export function deafen(comm: Kernel.IComm): void {
-  comm.onMsg = () => undefined;
-  comm.onClose = () => undefined;
+/** The two comms to the process that is spoken with, as far as they are there. */
+export class Comms {
+  events: Kernel.IComm | null = null;
+  asks: Kernel.IComm | null = null;
+
+  /** Ask; false where there is nobody to ask. */
+  send(message: object): boolean {
+    if (this.asks === null || this.asks.isDisposed) {
+      return false;
+    }
+    this.asks.send(message as Record<string, never>);
+    return true;
+  }
+
+  /** Speak no longer with a process that lives. */
+  leave(): void {
+    if (this.asks !== null) {
+      closeAsks(this.asks);
+    }
+    if (this.events !== null) {
+      deafen(this.events);
+    }
+    this.forget();
+  }
+
+  /** Their process is gone, and with it the subshell that they were on. */
+  forsake(): void {
+    for (const comm of [this.asks, this.events]) {
+      if (comm !== null && !comm.isDisposed) {
+        deafen(comm);
+        comm.dispose();
+      }
+    }
+    this.forget();
+  }
+
+  /** Somebody else disposes of them. */
+  forget(): void {
+    this.events = this.asks = null;
+  }
 }
 
-/** Forget a comm whose kernel's end is gone with its process, and the subshell that it was on. */
-export function forsake(comm: Kernel.IComm): void {
-  deafen(comm);
-  if (!comm.isDisposed) {
-    comm.dispose();
-  }
+/** Listen no longer: JupyterLab disposes of the kernel's comm when the kernel closes it. */
+function deafen(comm: Kernel.IComm): void {
+  comm.onMsg = () => undefined;
+  comm.onClose = () => undefined;
 }

@@ -6,26 +6,9 @@ import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Questions } from '../questions';
 import { isRecord } from '../shapes';
-import { closeAsks, deafen, eventsOf, forsake, openAsks, PROTOCOL, TARGET } from './comms';
+import { closeAsks, Comms, eventsOf, openAsks, PROTOCOL, TARGET } from './comms';
+import type { IConnected, LinkState } from './connected';
 import { ProcessWatch } from './process';
-
-/**
- * `starting` until the kernel can be asked whether it has nbckpt, `loading` while it introduces
- * itself, `lost` where it died, or speaks otherwise than this page.
- */
-export type LinkState = 'no-kernel' | 'starting' | 'not-loaded' | 'loading' | 'ready' | 'lost';
-
-/** Whom a connection tells. */
-export interface IConnected {
-  became(state: LinkState, problem: string): void;
-  /** An event, as it came. */
-  heard(data: unknown): void;
-  /** The comms are open: ask for what there is. */
-  greet(): Promise<void>;
-  /** A new process is there in place of one that had nbckpt, or had not. */
-  restarted(hadNbckpt: boolean): void;
-  isBusy(): boolean;
-}
 
 /**
  * Follows a session through restarts, lost connections and to another kernel.
@@ -154,14 +137,14 @@ export class Connection implements IDisposable {
 
   private _listen(kernel: Kernel.IKernelConnection, events: Kernel.IComm): void {
     this._turn++;
-    this._events = events;
+    this._comms.events = events;
     events.onMsg = message => {
       this._process.know(message);
       this.questions.heard();
       this._told.heard(message.content.data);
     };
     events.onClose = () => {
-      if (this._events === events) {
+      if (this._comms.events === events) {
         this.unloaded();
       }
     };
@@ -181,7 +164,7 @@ export class Connection implements IDisposable {
         closeAsks(asks);
         return;
       }
-      this._asks = asks;
+      this._comms.asks = asks;
       await this._told.greet();
       if (turn === this._turn) {
         this._become('ready');
@@ -201,13 +184,7 @@ export class Connection implements IDisposable {
 
   /** Restarted from another window: JupyterLab tells only the one that did it. */
   private _replaced(): void {
-    if (this._asks !== null) {
-      forsake(this._asks);
-    }
-    if (this._events !== null) {
-      forsake(this._events);
-    }
-    this._events = this._asks = null;
+    this._comms.forsake();
     this.questions.giveUp('the kernel was restarted');
     this._look();
   }
@@ -219,7 +196,7 @@ export class Connection implements IDisposable {
       this._process.forget();
       this._turn++;
       // JupyterLab disposes of the comms itself; doing it twice would take a subshell too many.
-      this._events = this._asks = null;
+      this._comms.forget();
       this.questions.giveUp('the kernel was restarted');
       this._become('starting');
     } else if (status === 'dead') {
@@ -242,27 +219,20 @@ export class Connection implements IDisposable {
   }
 
   private _send(message: object): void {
-    if (this._asks === null || this._asks.isDisposed) {
+    if (!this._comms.send(message)) {
       throw new Error(
         this._state === 'starting'
           ? 'the kernel is busy; it can be asked when its cell has ended'
           : 'nbckpt is not loaded in this kernel: %load_ext nbckpt'
       );
     }
-    this._asks.send(message as Record<string, never>);
   }
 
   private _leave(why: string): void {
     this._turn++;
     this._process.forget();
     this.questions.giveUp(why);
-    if (this._asks !== null) {
-      closeAsks(this._asks);
-    }
-    if (this._events !== null) {
-      deafen(this._events);
-    }
-    this._events = this._asks = null;
+    this._comms.leave();
   }
 
   private _become(state: LinkState, problem = ''): void {
@@ -270,12 +240,11 @@ export class Connection implements IDisposable {
     this._told.became(state, problem);
   }
 
+  private readonly _comms = new Comms();
   private readonly _process = new ProcessWatch(() => {
     this._replaced();
   });
   private _kernel: Kernel.IKernelConnection | null = null;
-  private _events: Kernel.IComm | null = null;
-  private _asks: Kernel.IComm | null = null;
   private _state: LinkState = 'no-kernel';
   private _isOpen = false;
   private _isRestarting = false;

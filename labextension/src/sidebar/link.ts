@@ -6,11 +6,12 @@ import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { IWritten } from '../records';
 import type { Check } from '../shapes';
-import { Connection, type LinkState } from './connection';
+import type { LinkState } from './connected';
+import { Connection } from './connection';
 import { asHello, isClosing, newsIn, type INews } from './news';
 import { AbortedError, execute, write } from './writing';
 
-export type { LinkState } from './connection';
+export type { LinkState } from './connected';
 
 /** What is new. */
 export type Change = 'state' | 'rows' | 'status' | 'marks' | 'approvals';

@@ -1,0 +1,19 @@
+/** What a connection to a kernel comes to, and whom it tells. */
+
+/**
+ * `starting` until the kernel can be asked whether it has nbckpt, `loading` while it introduces
+ * itself, `lost` where it died, or speaks otherwise than this page.
+ */
+export type LinkState = 'no-kernel' | 'starting' | 'not-loaded' | 'loading' | 'ready' | 'lost';
+
+/** Whom a connection tells. */
+export interface IConnected {
+  became(state: LinkState, problem: string): void;
+  /** An event, as it came. */
+  heard(data: unknown): void;
+  /** The comms are open: ask for what there is. */
+  greet(): Promise<void>;
+  /** A new process is there in place of one that had nbckpt, or had not. */
+  restarted(hadNbckpt: boolean): void;
+  isBusy(): boolean;
+}
