@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
+from typing import Any
 
 from nbckpt.asking.approval import Approval
 from nbckpt.asking.begun import Begun, begin
@@ -105,7 +107,9 @@ async def approve_async(
 
 
 def _timed(timeout_s: float | None) -> float:
-    if timeout_s is not None and (isinstance(timeout_s, bool) or not timeout_s >= 0):
+    given: Any = timeout_s
+    is_number = isinstance(given, Real) and not isinstance(given, bool)
+    if given is not None and not (is_number and given >= 0):
         message = f"timeout_s is {timeout_s!r}: give seconds, 0 or more"
         raise UsageError(message)
     return time.monotonic()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 from nbckpt.durable.plans import Plan
 from nbckpt.errors import UsageError
+
+R = TypeVar("R")
 
 
 @contextmanager
@@ -38,8 +42,7 @@ def limited(plan: Plan) -> Iterator[None]:
         raise UsageError(message)
 
     def expire(_signal: int, _frame: FrameType | None) -> None:
-        message = f"step {plan.name!r} took longer than {plan.timeout_s} s"
-        raise TimeoutError(message)
+        raise _expired(plan)
 
     began = time.monotonic()
     handler = signal.signal(signal.SIGALRM, expire)
@@ -52,3 +55,27 @@ def limited(plan: Plan) -> Iterator[None]:
         if left_s:  # somebody else's timer goes on
             rest_s = max(left_s - (time.monotonic() - began), 0.001)
             signal.setitimer(signal.ITIMER_REAL, rest_s, interval_s)
+
+
+async def awaited_within(plan: Plan, attempt: Awaitable[R]) -> R:
+    """What an attempt gives. It is cancelled when it has taken too long.
+
+    Raises
+    ------
+    TimeoutError
+        If it has.
+    """
+    if plan.timeout_s is None:
+        return await attempt
+    limit = asyncio.timeout(plan.timeout_s)
+    try:
+        async with limit:
+            return await attempt
+    except TimeoutError as error:
+        if limit.expired():
+            raise _expired(plan) from error
+        raise
+
+
+def _expired(plan: Plan) -> TimeoutError:
+    return TimeoutError(f"step {plan.name!r} took longer than {plan.timeout_s} s")

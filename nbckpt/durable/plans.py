@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -43,16 +44,34 @@ class Plan:
 
     def __post_init__(self) -> None:
         what = f"step {self.name!r}"
-        has_no_time = self.timeout_s is not None and self.timeout_s <= 0
-        if self.retries < 0 or self.backoff < 0 or has_no_time:
-            message = f"{what}: retries and backoff are 0 or more, timeout_s is more than 0"
-            raise UsageError(message)
+        for option, is_right, meaning in self._meanings():
+            if not is_right:
+                message = f"{what}: {option} is {getattr(self, option)!r}; it is {meaning}"
+                raise UsageError(message)
         if self.once and self.retries:
             message = f"{what} is to run once, and again after errors: give retries or once=True"
             raise UsageError(message)
         if self.is_generator and (self.once or self.timeout_s is not None):
             message = f"{what} yields: once and timeout_s are for functions that return"
             raise UsageError(message)
+
+    def _meanings(self) -> Iterator[tuple[str, bool, str]]:
+        """Each option of which one can be wrong about the kind: whether it is right, what it is."""
+        given: Any = self  # typed by a person, who may not have asked a type checker
+        is_text = isinstance(given.name, str) and bool(given.name)
+        yield "name", is_text, "a text, such as 'search'"
+        is_whole = isinstance(given.retries, int)
+        yield "retries", is_whole and given.retries >= 0, "a whole number, 0 or more"
+        is_number = isinstance(given.backoff, int | float)
+        yield "backoff", is_number and given.backoff >= 0, "a number of seconds, 0 or more"
+        limit = given.timeout_s
+        is_limit = limit is None or (isinstance(limit, int | float) and limit > 0)
+        yield "timeout_s", is_limit, "a number of seconds, more than 0"
+        kinds = given.retry_on
+        are_errors = all(
+            isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds
+        )
+        yield "retry_on", are_errors, "a class of errors, or a tuple of classes"
 
     @property
     def is_generator(self) -> bool:

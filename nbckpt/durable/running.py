@@ -11,7 +11,7 @@ from nbckpt.durable.attempts import Attempts
 from nbckpt.durable.beginning import begin
 from nbckpt.durable.begun import Begun
 from nbckpt.durable.known import Known
-from nbckpt.durable.limits import limited
+from nbckpt.durable.limits import awaited_within, limited
 from nbckpt.errors import StoreError
 
 
@@ -78,9 +78,7 @@ async def _run_async(
     plan = known.plan
     while True:
         try:
-            if plan.timeout_s is None:
-                return await plan.function(*args, **kwargs)
-            return await asyncio.wait_for(plan.function(*args, **kwargs), plan.timeout_s)
+            return await awaited_within(plan, plan.function(*args, **kwargs))
         except Exception as error:
             wait_s = attempts.wait_after(error)
             if wait_s is None:

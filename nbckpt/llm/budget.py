@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -180,7 +181,8 @@ def budget(usd: float | None = None) -> str:
         message = "budget: no session is open; write `%load_ext nbckpt` or `nbckpt.open(…)` first"
         raise UsageError(message)
     if usd is not None:
-        if not usd >= 0:
+        given: Any = usd
+        if not isinstance(given, int | float | Decimal) or not given >= 0:
             message = f"budget {usd!r}: give US dollars, as in `%nbckpt budget 5.00`"
             raise UsageError(message)
         recorder.purse.set(None if usd == float("inf") else float(usd))

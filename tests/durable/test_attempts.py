@@ -140,7 +140,7 @@ def test_a_coroutine_is_cancelled_when_its_time_is_up(notebook: Notebook) -> Non
         "async def slow():\n    ran('slow')\n    await asyncio.sleep(30)"
     )
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=r"step 'slow' took longer than 0.05 s"):
         asyncio.run(notebook.value("slow()"))
 
     assert len(notebook.ran) == 2

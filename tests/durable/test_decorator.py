@@ -418,8 +418,14 @@ def test_sql_sees_the_calls(notebook: Notebook) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"retries": -1}, "retries and backoff are 0 or more"),
-        ({"timeout_s": 0}, "timeout_s is more than 0"),
+        ({"retries": -1}, "retries is -1; it is a whole number, 0 or more"),
+        ({"retries": "2"}, "retries is '2'; it is a whole number"),
+        ({"backoff": "1"}, "backoff is '1'; it is a number of seconds, 0 or more"),
+        ({"timeout_s": 0}, "timeout_s is 0; it is a number of seconds, more than 0"),
+        ({"timeout_s": "60"}, "timeout_s is '60'; it is a number"),
+        ({"retry_on": "ValueError"}, "it is a class of errors, or a tuple of classes"),
+        ({"retry_on": (ValueError, 3)}, "it is a class of errors, or a tuple of classes"),
+        ({"name": 3}, "step 3: name is 3; it is a text"),
         ({"once": True, "retries": 1}, "give retries or once=True"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import anthropic
 import openai
@@ -123,6 +124,12 @@ def test_a_model_without_a_price_is_told_of(provider: Provider, recorded: Sessio
         ask(client)
 
     assert any("no price is known of 'm'" in news for news in recorded.writing.news)
+
+
+@pytest.mark.parametrize("given", [-1, "5", float("nan"), [5]])
+def test_what_is_no_amount_is_no_budget(recorded: Session, given: Any) -> None:
+    with pytest.raises(UsageError, match="give US dollars"):
+        nbckpt.budget(given)
 
 
 def test_a_budget_needs_prices(recorded: Session, monkeypatch: pytest.MonkeyPatch) -> None:

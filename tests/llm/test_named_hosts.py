@@ -159,7 +159,7 @@ def test_the_magic_names_hosts_from_the_next_call_on(
     from tests.jupyter.test_cells import run
 
     ask = f"import httpx\na = httpx.post('{server.url}/x').text\nraise ValueError"
-    run(shell, "%nbckpt config record_hosts 127.0.0.1/x")
+    run(shell, '%nbckpt config record_hosts "127.0.0.1/x, llm.example.com=mistral_ai"')
     run(shell, f"%%checkpoint ask\n{ask}")
     run(shell, f"%%checkpoint ask\n{ask}")
     assert len(server.asked) == 1

@@ -30,10 +30,7 @@ def note(session: Session, line: str) -> None:
     if not ref:
         message = "something is missing: write `%nbckpt note REF TEXT`"
         raise UsageError(message)
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        text = text[1:-1]
-    print(report.noted_text(session.note(ref, text)))
+    print(report.noted_text(session.note(ref, lines.unquoted(text))))
 
 
 def update(session: Session, line: str) -> None:
@@ -71,7 +68,7 @@ def config(session: Session, line: str, width: int) -> None:
     from nbckpt.config import settings_of
 
     name, _, value = line.partition(" ")
-    rows = configuring.configured(session.store, name, value.strip())
+    rows = configuring.configured(session.store, name, lines.unquoted(value))
     session.settings = settings_of(session.store)
     print(configuring.text_of(rows, width=width))
 

@@ -38,6 +38,13 @@ def words_of(line: str, usage: str) -> list[str]:
         raise UsageError(message) from error
 
 
+def unquoted(text: str) -> str:
+    """The rest of a line, in quotes or not."""
+    text = text.strip()
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if is_quoted else text
+
+
 def one(line: str, usage: str) -> str:
     """The one word of a line."""
     words, _ = parted(line, usage, 1, 1)
