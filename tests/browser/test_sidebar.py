@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
@@ -183,13 +184,16 @@ def test_the_panel_by_its_keys(notebook: Notebook, sidebar: Sidebar) -> None:
 
 
 @lab_only
-def test_the_panel_takes_the_colours_of_the_theme(notebook: Notebook, sidebar: Sidebar) -> None:
+def test_the_panel_takes_the_colours_of_the_theme(
+    notebook: Notebook, sidebar: Sidebar, pictures: Callable[[str], Path]
+) -> None:
     sidebar.row("total").click()
     expect(sidebar.part("details")).to_be_visible()
     look = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
     looks = {}
     for theme in ("Dark", "Light"):
         notebook.theme(theme)
+        notebook.page.screenshot(path=pictures(f"sidebar-{theme.lower()}"))
         looks[theme] = [
             sidebar.node.evaluate(look),
             sidebar.root.evaluate(look),
