@@ -193,6 +193,7 @@ def test_the_panel_takes_the_colours_of_the_theme(
     looks = {}
     for theme in ("Dark", "Light"):
         notebook.theme(theme)
+        notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
         notebook.page.screenshot(path=pictures(f"sidebar-{theme.lower()}"))
         looks[theme] = [
             sidebar.node.evaluate(look),
