@@ -60,9 +60,10 @@ def begin(question: str, data: object) -> Begun:
         message = "approve(''): say what is to be approved"
         raise UsageError(message)
     session = current.session()
-    request = _request(session, question, data)
+    place = scope.here()
+    request = _request(session, question, data, "" if place.scope is None else place.scope.item)
     session.refresh()
-    desk, place = desk_of(session), scope.here()
+    desk = desk_of(session)
     counted = occurrences.here(session) if place.scope is None else place.scope
     n = counted.reserve(request)
     try:
@@ -93,7 +94,8 @@ def begin(question: str, data: object) -> Begun:
     return Begun(desk, found, counted)
 
 
-def _request(session: Session, question: str, data: object) -> Digest:
+def _request(session: Session, question: str, data: object, item: str) -> Digest:
+    """What is asked, and in which item: what was said of one counts for no other."""
     about = digest_of_value(data, session.namespace)
     if about is None:
         message = (
@@ -101,7 +103,7 @@ def _request(session: Session, question: str, data: object) -> Digest:
             " other data; give what can be (a list of names, a table, a text)"
         )
         raise UsageError(message)
-    return digest_of("approval\0", question, "\0", about)
+    return digest_of("approval\0", question, "\0", about, item)
 
 
 def _kept(desk: Desk, asked: Question, data: object) -> Question:

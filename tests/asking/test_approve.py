@@ -63,6 +63,21 @@ def test_what_was_answered_is_not_asked_again_when_its_step_runs_again(notebook:
     assert second.id == first.id
 
 
+def test_each_item_of_a_loop_asks_for_itself(notebook: Notebook) -> None:
+    def asks(item: str, **more: Any) -> Any:
+        with scope.entered("clean") as step, scope.inside(step.of_item(item)):
+            return nbckpt.approve("send the mail?", **more)
+
+    notebook.will_say("approve")
+    first = asks("ann")
+
+    with pytest.raises(UnansweredError):
+        asks("bob", timeout_s=0)
+    notebook.restart()
+
+    assert asks("ann", timeout_s=0).id == first.id
+
+
 def test_other_data_is_another_question(notebook: Notebook) -> None:
     notebook.will_say("approve", at_once=False)
     notebook.asks("delete?", FILES)
