@@ -104,6 +104,8 @@ class Memory:
             return None
         try:
             parts = self._known.parts_of(name)
+            for problem in self._known.lost:
+                self._tell(f"some did not come back, and run again: {problem}")
             return None if parts is None else Answer(self._known.value_of(parts))
         except Exception as error:  # a value's own code may raise anything
             self._tell(f"one did not come back, and runs again: {error_text(error)}")

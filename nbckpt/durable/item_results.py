@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.digests import Digest
 from nbckpt.durable.code import Code
 from nbckpt.durable.results import decoded, encoded
+from nbckpt.errors import NbckptError
 from nbckpt.keys.difference import difference
 from nbckpt.model import Key, Record
 
@@ -46,13 +47,20 @@ class Place(NamedTuple):
 
 
 class Kept:
-    """The results that a store has for a function's items in a step."""
+    """The results that a store has for a function's items in a step.
+
+    Attributes
+    ----------
+    lost
+        Why some do not come back, as far as they have been asked for.
+    """
 
     def __init__(self, session: Session, place: Place) -> None:
         self._session = session
         self._place = place
         self._records = [r for r in session.store.records(KIND) if self._is_of_step(r)]
         self._parts: dict[str, Sequence[memoryview]] | None = None
+        self.lost: list[str] = []
 
     def _is_of_step(self, record: Record) -> bool:
         return bool(
@@ -77,17 +85,14 @@ class Kept:
         return "; ".join(lines[:3]) or "its code changed"
 
     def parts_of(self, item: str) -> Sequence[memoryview] | None:
-        """The result for an item, as the parts of a blob; None if there is none.
-
-        Raises
-        ------
-        NbckptError
-            If the bytes are damaged or gone.
-        """
+        """The result for an item, as the parts of a blob; None if there is none, or it is lost."""
         if self._parts is None:
             self._parts = {}
             for record in filter(self._is_same, self._records):
-                self._parts.update(_results(self._session.store.get_blob(record["blob"])))
+                try:
+                    self._parts.update(_results(self._session.store.get_blob(record["blob"])))
+                except NbckptError as problem:  # the results in other blobs are there
+                    self.lost.append(str(problem))
         return self._parts.get(item)
 
     def value_of(self, parts: Sequence[memoryview]) -> object:

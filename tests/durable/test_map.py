@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.errors import UsageError
+from nbckpt.errors import FormatError, UsageError
 from nbckpt.names import is_nbckpts_own
+from nbckpt.storage.store import Store
 from tests.durable.conftest import Notebook
 
 SQUARE = """
@@ -49,6 +50,30 @@ def test_results_stand_in_the_order_of_the_items_and_are_kept(
 
     assert mapped(notebook, what) == first
     assert notebook.ran == []
+
+
+def test_results_in_one_blob_that_is_lost_do_not_take_others_along(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_each = SQUARE.replace("return", "time.sleep(0.02); return")
+    first = mapped(notebook, "square, range(3)", one_each)
+    ran = notebook.ran
+    notebook.restart()
+    get_blob, records = Store.get_blob, notebook.store.records("items")
+    lost = records[0]
+
+    def get(store: Store, digest: str, **more: Any) -> Any:
+        if digest == lost["blob"]:
+            raise FormatError("it is damaged")
+        return get_blob(store, digest, **more)
+
+    monkeypatch.setattr(Store, "get_blob", get)
+    with pytest.warns(RuntimeWarning, match="it is damaged"):
+        again = mapped(notebook, "square, range(3)", one_each)
+
+    assert again == first
+    assert len(records) > 1
+    assert notebook.ran == ran[: lost["count"]]
 
 
 def test_new_items_between_the_others_are_the_only_ones_that_run(notebook: Notebook) -> None:
