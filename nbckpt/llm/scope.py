@@ -134,7 +134,9 @@ class Scope:
     def settle(self) -> None:
         """Keep what has been said in full, though nobody has read to its end."""
         for call in list(self.said_all):
-            wait(call.settle())
+            # What other items are still reading has its end to come.
+            if self.around is None or call.question.scope is self:
+                wait(call.settle())
 
     def absorb(self, inner: Scope) -> None:
         """Take over what a step within this one has counted."""
@@ -160,6 +162,8 @@ class Place:
         None: the recorder's own.
     outer
         What held here before.
+    before
+        What this thread or task itself was in; None if it only followed another.
     ttl_s
         How old a recording may be that answers; None: the recorder's own.
     tags
@@ -171,6 +175,7 @@ class Place:
     outer: Place | None = None
     ttl_s: float | None = None
     tags: tuple[str, ...] = ()
+    before: Place | None = None
 
     def is_within(self, other: Place) -> bool:
         """Whether this was entered in `other`, or is it."""
@@ -181,6 +186,7 @@ _NOWHERE = Place()
 _here: ContextVar[Place | None] = ContextVar("nbckpt_calls", default=None)
 _places: list[Place] = []
 """Entered and not left: threads do not inherit the context, and are in the latest."""
+_changing = threading.Lock()
 
 
 def here() -> Place:
@@ -202,12 +208,14 @@ def enter_item(step: Scope, item: str) -> Place:
 
 def leave(place: Place) -> None:
     """End what was entered, and what was entered in it. A task that it began goes on in it."""
-    _places[:] = [other for other in _places if not other.is_within(place)]
+    with _changing:
+        _places[:] = [other for other in _places if not other.is_within(place)]
     if place.scope is not None:
         place.scope.settle()
     now = _here.get()
     if now is not None and now.is_within(place):
-        _here.set(None if place.outer is _NOWHERE else place.outer)
+        # Not what was around it: of a thread in a pool, that may be another thread's block.
+        _here.set(place.before)
 
 
 @contextmanager
@@ -287,6 +295,8 @@ def recording(
 
 
 def _enter(place: Place) -> Place:
-    _places.append(place)
+    place = replace(place, before=_here.get())
+    with _changing:
+        _places.append(place)
     _here.set(place)
     return place

@@ -6,12 +6,16 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+import nbckpt
 from nbckpt import current
+from nbckpt.llm import scope
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -186,3 +190,47 @@ def test_an_interrupt_ends_a_map_at_once_and_keeps_what_was_done(tmp_path: Path)
         with pytest.raises(KernelDiedError):
             kernel.collect("none")
         assert sorted(log.read_text().split()) == ["6", "7", "8"]
+
+
+def test_an_item_that_ends_leaves_the_streams_of_others_to_their_readers(
+    session: Session, provider: Provider
+) -> None:
+    asked = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+    url = f"{provider.url}/v1/messages"
+    with scope.entered("samples") as step:
+        one, other = step.of_item("1"), step.of_item("2")
+        with (
+            scope.inside(one),
+            httpx.stream("POST", url, json={**asked, "stream": True}) as response,
+        ):
+            for data in response.iter_raw():
+                if b"stop_reason" in data:
+                    with scope.inside(other):
+                        pass
+
+    (recording,) = records_of(session)
+    assert recording["state"] == "done"
+
+
+def test_a_thread_of_a_pool_leaves_the_block_of_another_behind(session: Session) -> None:
+    barrier = threading.Barrier(2, timeout=10)
+    has_left = threading.Event()
+
+    def first() -> None:
+        with nbckpt.recording("off"):
+            barrier.wait()
+            barrier.wait()
+        has_left.set()
+
+    def second() -> scope.Place:
+        barrier.wait()
+        with nbckpt.recording("only"):
+            barrier.wait()
+            has_left.wait(10)
+        return scope.here()
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(first)
+        place = pool.submit(second).result()
+
+    assert place.mode is None
