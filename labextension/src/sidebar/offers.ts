@@ -13,6 +13,8 @@ import type { Settings } from './settings';
 
 /** How long a word on what was done is shown. */
 const TOLD_MS = 8000;
+/** A kernel that starts may seem to do so twice; what is dismissed before it is drawn stays. */
+const SETTLES_MS = 250;
 /** From these, a kernel without nbckpt is one that has not been offered anything. */
 const NEW: ReadonlySet<LinkState> = new Set(['starting', 'no-kernel', 'lost']);
 
@@ -104,8 +106,14 @@ export class Offers implements IDisposable {
   private async _consider(linked: ILinked): Promise<void> {
     const { memory, settings } = this._parts;
     const { panel, link } = linked;
+    const turn = {};
+    this._turns.set(link, turn);
     await settings.ready;
     const offer = await memory.recall(panel.context.path);
+    await new Promise(done => setTimeout(done, SETTLES_MS));
+    if (this._turns.get(link) !== turn) {
+      return; // it was withdrawn, or another was begun
+    }
     if (!offer?.checkpoint || link.state !== 'not-loaded' || settings.offerResume === 'never') {
       return;
     }
@@ -199,6 +207,7 @@ export class Offers implements IDisposable {
 
   private _withdraw(link: KernelLink): void {
     const open = this._open.get(link);
+    this._turns.delete(link);
     this._open.delete(link);
     if (open && open.shown !== null) {
       Notification.dismiss(open.shown);
@@ -215,6 +224,7 @@ export class Offers implements IDisposable {
     });
   }
 
+  private readonly _turns = new WeakMap<KernelLink, object>();
   private readonly _open = new Map<KernelLink, IOpen>();
   private _isDisposed = false;
 }
