@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.durable.each import Each
 from nbckpt.durable.outcomes import Outcome, Task
 from nbckpt.durable.workers import awaited, in_threads, one_by_one
-from nbckpt.errors import UsageError
+from nbckpt.errors import BudgetError, ReplayError, UsageError
 from nbckpt.loops.clock import Clock
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
                 outcome = Outcome(task, await asked.function(task.item))
             except Exception as error:
                 outcome = each.failed(task, error)
+            except (BudgetError, ReplayError) as error:  # those in work end, and are kept
+                outcome = Outcome(task, error=error)
         each.take(await each.memory.keep_async(outcome, clock))
 
     with each:

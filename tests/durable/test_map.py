@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.errors import FormatError, UsageError
+from nbckpt.errors import BudgetError, FormatError, UsageError
 from nbckpt.names import is_nbckpts_own
 from nbckpt.storage.store import Store
 from tests.durable.conftest import Notebook
@@ -74,6 +74,19 @@ def test_results_in_one_blob_that_is_lost_do_not_take_others_along(
     assert again == first
     assert len(records) > 1
     assert notebook.ran == ran[: lost["count"]]
+
+
+def test_a_budget_that_is_spent_leaves_those_in_work_to_their_end(notebook: Notebook) -> None:
+    source = """
+async def ask(n):
+    if n == 2: raise nbckpt.BudgetError("it is spent")
+    await asyncio.sleep(0.05)
+    ran(n)
+"""
+    with pytest.raises(BudgetError, match="it is spent"):
+        mapped(notebook, "ask, range(9), workers=4", source, AWAITED)
+
+    assert sorted(notebook.ran) == ["0", "1"]
 
 
 def test_new_items_between_the_others_are_the_only_ones_that_run(notebook: Notebook) -> None:
