@@ -62,6 +62,8 @@ class Recording(NamedTuple):
         Of the step's loop or map, to which it belongs; empty if to none.
     nth
         How many equal requests that item had begun before.
+    shared
+        How many equal requests waited for this answer instead of being sent.
     """
 
     id: str
@@ -96,6 +98,7 @@ class Recording(NamedTuple):
     tags: tuple[str, ...] = ()
     item: str = ""
     nth: int = 0
+    shared: int = 0
 
 
 PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "position")

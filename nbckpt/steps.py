@@ -146,6 +146,7 @@ class Step(ThroughItems):
             request = replace(request, rerun=True)
         session.refresh()
         key = session.key_of(tree, request.selection, request.deps)
+        session.steps.pop(request.name, None)  # they stand in the order in which they began
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
         if request.is_skippable and not request.rerun and step._restore():
             return step

@@ -97,8 +97,7 @@ def running_name(session: Session) -> str | None:
 
 def running_step(session: Session) -> Step | None:
     """The step that runs, of several the one that began last."""
-    running = [step for step in list(session.steps.values()) if step.is_running]
-    return running[-1] if running else None
+    return next((s for s in reversed(list(session.steps.values())) if s.is_running), None)
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.asked import Asked, Kept
+from nbckpt.llm.flights import Flight
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.providers import Endpoint
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.scope import Mode, Scope
 from nbckpt.llm.turns import Turn
 from nbckpt.llm.usage import Usage, usage_of
 
@@ -54,6 +55,8 @@ class Question(NamedTuple):
         Of what will be recorded of it.
     ttl_s
         How old a recording may be that answers; None: any age.
+    mode
+        ``record`` if it is to be paid in any case.
     """
 
     asked: Asked
@@ -64,6 +67,7 @@ class Question(NamedTuple):
     turn: Turn
     tags: tuple[str, ...] = ()
     ttl_s: float | None = None
+    mode: Mode = "replay"
 
     @property
     def occurrence(self) -> int:
@@ -88,13 +92,26 @@ class Call:
     ----------
     kept
         The answer, if it was recorded: then nothing is sent, and nothing told.
+    awaited
+        An equal call whose answer it may get: then nothing is sent before that has come.
+    flight
+        Its own, for which equal calls may wait.
     is_over
         Whether nothing more has to be told.
     """
 
-    def __init__(self, recorder: Recorder, question: Question, kept: Kept | None = None) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        question: Question,
+        kept: Kept | None = None,
+        *,
+        awaited: Flight | None = None,
+    ) -> None:
         self.question = question
         self.kept = kept
+        self.awaited = awaited
+        self.flight: Flight | None = None
         self.is_over = kept is not None
         self.created_at = time.time()
         self.status = 0
@@ -137,6 +154,8 @@ class Call:
             Whether the transport can tell the end of the body from a lost connection.
         """
         self.status, self.headers, self._is_framed = status, headers, is_framed
+        if self.flight is not None:
+            self.flight.touch()
         media_type = self.header("content-type").lower()
         self.is_streamed = "event-stream" in media_type or "ndjson" in media_type
         self._decode = bodies.decoder(self.header("content-encoding"))
@@ -158,6 +177,8 @@ class Call:
         if self.first_byte_s is None:
             self.first_byte_s = self.duration_s
         self.chunks.append(bytes(data))
+        if self.flight is not None:
+            self.flight.touch()
         if not self.is_streamed or self._has_ended:
             return None
         is_last = self._look_at(data)
@@ -197,6 +218,8 @@ class Call:
         self.is_over = True
         if self.is_streamed and not self._written:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
+        if self.flight is not None and not self._written:
+            self.flight.land()
 
     @_harmless
     def settle(self) -> Future[None] | None:
@@ -208,6 +231,8 @@ class Call:
     def defect(self, problem: Exception) -> None:
         """Follow this call no more: something is wrong here, and not with the call."""
         self.is_over = True
+        if self.flight is not None:
+            self.flight.land()
         self._recorder.defect(problem)
 
     # -- within -------------------------------------------------------------------------------

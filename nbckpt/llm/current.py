@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 _open: list[Session] = []
 _made: list[Recorder] = []
+_making = threading.Lock()
 
 
 def begin(session: Session) -> None:
@@ -42,5 +44,7 @@ def recorder() -> Recorder | None:
     if not _made and _open:
         from nbckpt.llm.recorder import Recorder
 
-        _made[:] = [Recorder(_open[0])]
+        with _making:  # threads that ask at once have one
+            if not _made and _open:
+                _made[:] = [Recorder(_open[0])]
     return _made[0] if _made else None

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
 from nbckpt.digests import Digest
@@ -20,6 +21,7 @@ from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.fields import Fields, hidden, values_of
+from nbckpt.llm.flights import Landed
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.noticing import named
@@ -45,6 +47,8 @@ class Recorder:
         How old a recording may be that answers, where no block says anything else; None: any age.
     tags
         Of all that is recorded.
+    coalesce
+        Whether equal calls in flight share an answer, where no block says anything else.
     seen
         Model calls by provider, those outside of steps, too.
     counts
@@ -58,6 +62,7 @@ class Recorder:
         self.mode = mode
         self.ttl_s: float | None = None
         self.tags: tuple[str, ...] = ()
+        self.coalesce = False
         self.seen: Counter[str] = Counter()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.purse = Purse(session)
@@ -68,13 +73,19 @@ class Recorder:
         self._generation = session.store.generation
         self._lock = threading.Lock()
 
-    def begin(self, asked: Asked) -> Call | None:
+    def begin(self, asked: Asked, *, blocks: bool = True) -> Call | None:
         """What is to become of a request.
+
+        Parameters
+        ----------
+        blocks
+            Whether waiting for an equal one would hold up the thread.
 
         Returns
         -------
         Call or None
             None if it is to be left alone: no model call, outside of steps, or recording is off.
+            Of one with `awaited`, ask again by `go_on` when that has landed.
 
         Raises
         ------
@@ -84,12 +95,30 @@ class Recorder:
             If it would have to be paid, and pass the budget.
         """
         try:
-            return self._begin(asked)
+            return self._begin(asked, blocks=blocks)
         except Exception as problem:  # whatever it is, the user's request has to be sent
             self.defect(problem)
             return None
 
-    def _begin(self, asked: Asked) -> Call | None:
+    def go_on(self, call: Call, *, blocks: bool = True) -> Call | None:
+        """What is to become of a call that has waited for an equal one: as `begin`."""
+        flight, question = call.awaited, call.question
+        assert flight is not None
+        try:
+            if (
+                not flight.landed.done()
+            ):  # it takes too long: whoever reads it may wait for this one
+                flight.leave()
+                return self._alone(question)
+            landed = flight.landed.result()
+            if landed is None:
+                return self._coalesced(question, blocks=blocks)
+            return self._answered(question, landed)
+        except Exception as problem:  # as above
+            self.defect(problem)
+            return None
+
+    def _begin(self, asked: Asked, *, blocks: bool) -> Call | None:
         body = keys.canonical(asked)
         endpoint = _endpoint(asked, body.members)
         if endpoint is None:
@@ -104,17 +133,56 @@ class Recorder:
             self.purse.unseen(endpoint, body.members, len(asked.body))
             return None
         request = keys.key_of(asked, endpoint, body)
-        turn = self._turn(within, request)
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
         tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
-        question = Question(asked, endpoint, body, request, within, turn, tags, ttl_s)
-        if mode == "record" or (within.is_fresh and mode != "only"):
+        mode = "record" if within.is_fresh and mode != "only" else mode
+        question = Question(asked, endpoint, body, request, within, Turn(0), tags, ttl_s, mode)
+        is_shared = self.coalesce if place.coalesce is None else place.coalesce
+        return self._coalesced(question, blocks=blocks) if is_shared else self._alone(question)
+
+    def _alone(self, question: Question) -> Call:
+        """A call with a place of its own among its equals."""
+        question = question._replace(turn=self._turn(question.scope, question.request))
+        if question.mode == "record":
             return self._paid(question)
-        kept = self._kept(question)
-        if kept is None and mode == "only":
+        found = self._kept(question)
+        if found is not None:
+            if found.recording is not None:
+                shared = found.recording.shared
+                question.scope.flights.share(question.request, question.turn, shared)
+            return self._answered(question, found)
+        if question.mode == "only":
             question.give_back()
             raise ReplayError(self._told(question))
-        return self._paid(question) if kept is None else Call(self, question, kept)
+        return self._paid(question)
+
+    def _coalesced(self, question: Question, *, blocks: bool) -> Call:
+        """A call that waits for an equal one in flight, or has others wait for it."""
+        flight, is_waiting = question.scope.flights.take(question.request, blocks=blocks)
+        if is_waiting:
+            return Call(self, question, awaited=flight)
+        if flight is None:
+            return self._alone(question)
+        try:
+            call = self._shared(question) or self._alone(question)
+        except BaseException:
+            flight.land()
+            raise
+        if call.kept is not None:
+            flight.land()
+            return call
+        call.flight = flight
+        finalize(call, flight.land).atexit = False  # nobody may read it, or close it
+        return call
+
+    def _shared(self, question: Question) -> Call | None:
+        """A call that gets an answer once more for which it waited in an earlier run."""
+        turn = question.scope.flights.shared(question.request)
+        if turn is None or question.mode == "record":
+            return None
+        question = question._replace(turn=turn)
+        found = self._kept(question)
+        return None if found is None else self._answered(question, found)
 
     def _turn(self, within: scope.Scope, request: Digest) -> Turn:
         """The place of a request among its equals, in its step and in the item of that."""
@@ -136,7 +204,7 @@ class Recorder:
 
     # -- replay -------------------------------------------------------------------------------
 
-    def _kept(self, question: Question) -> Kept | None:
+    def _kept(self, question: Question) -> Landed | None:
         record = self._find(question.asking, question.ttl_s)
         if record is None:
             return None
@@ -147,17 +215,23 @@ class Recorder:
             step = record["step"]
             self._tell(f"a recording of step {step!r} cannot be read and is paid anew: {problem}")
             return None
+        kept = Kept(recording.status, recording.headers, _cut(body, recording.sizes))
+        return Landed(kept, recording)
+
+    def _answered(self, question: Question, landed: Landed) -> Call:
+        """A call that is not sent."""
         self._count(question.scope, "replayed", question.endpoint.provider)
-        question.scope.save(
-            recording.id,
-            {
-                "duration_s": recording.duration_s,
-                "tokens_in": recording.tokens_in,
-                "tokens_out": recording.tokens_out,
-                "cost_usd": recording.cost_usd,
-            },
-        )
-        return Kept(recording.status, recording.headers, _cut(body, recording.sizes))
+        if (recording := landed.recording) is not None:
+            question.scope.save(
+                recording.id,
+                {
+                    "duration_s": recording.duration_s,
+                    "tokens_in": recording.tokens_in,
+                    "tokens_out": recording.tokens_out,
+                    "cost_usd": recording.cost_usd,
+                },
+            )
+        return Call(self, question, landed.kept)
 
     def _find(self, asking: Asking, ttl_s: float | None = None) -> Record | None:
         """The recording that answers: of the line that the session is on, else the newest."""
@@ -226,14 +300,31 @@ class Recorder:
         kept = kept_of(call, self._fields())
         what = "recorded" if state == "done" else "partial"
         self._count(question.scope, what, question.endpoint.provider)
+        shared = call.flight.close() if call.flight is not None and state == "done" else 0
         try:
             with getattr(store, "writing", nullcontext)():
                 blob = store.put_blob(kept.parts)
                 recording = recording_of(call, kept, blob, state, self._session)
-                return self._append(self.purse.ended(call, recording))
+                recording = self.purse.ended(call, recording._replace(shared=shared))
+                written = self._append(recording)
+            if state == "done":
+                self._land(call, recording, written)
+            return written
         except StoreError as problem:
+            if state == "done":
+                self._land(call, None, None)
             self._tell(f"an answer of {question.endpoint.provider} is NOT recorded: {problem}")
             return None
+
+    def _land(self, call: Call, recording: Recording | None, written: Future[None] | None) -> None:
+        """Have those who wait get an answer, as the one who asked: when it is durable."""
+        if (flight := call.flight) is None:
+            return
+        landed = Landed(Kept(call.status, call.headers, tuple(call.chunks)), recording)
+        if written is None:
+            flight.land(landed)
+        else:
+            written.add_done_callback(lambda _: flight.land(landed))
 
     def _append(self, recording: Recording) -> Future[None]:
         record = recording_record(recording)
@@ -250,6 +341,8 @@ class Recorder:
         self.purse.failed(call)
         scope_, endpoint = question.scope, question.endpoint
         question.give_back()
+        if call.flight is not None:
+            call.flight.land()
         self._count(scope_, "failed", endpoint.provider)
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         values = values_of(question.asked, question.body, self._fields())

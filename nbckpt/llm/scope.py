@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 from nbckpt.errors import UsageError
 from nbckpt.llm import aging
+from nbckpt.llm.flights import Flights
 from nbckpt.llm.seams.waiting import wait
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Scope:
         The step's own scope, of an item.
     has_items
         Whether the step went through items in this run.
+    flights
+        What is in flight, where equal calls may share an answer.
     """
 
     step: str
@@ -69,6 +72,7 @@ class Scope:
         self.said_all: WeakSet[Call] = WeakSet() if self.around is None else self.around.said_all
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
+        self.flights = Flights()
 
     def of_item(self, item: str) -> Scope:
         """One item's scope within this one: equal calls of two items are told apart by it."""
@@ -168,6 +172,8 @@ class Place:
         How old a recording may be that answers; None: the recorder's own.
     tags
         Of what is recorded.
+    coalesce
+        Whether equal calls in flight share an answer; None: as the recorder says.
     """
 
     scope: Scope | None = None
@@ -175,6 +181,7 @@ class Place:
     outer: Place | None = None
     ttl_s: float | None = None
     tags: tuple[str, ...] = ()
+    coalesce: bool | None = None
     before: Place | None = None
 
     def is_within(self, other: Place) -> bool:
@@ -258,6 +265,7 @@ def recording(
     *,
     ttl: float | str | timedelta | None = None,
     tags: Iterable[str] = (),
+    coalesce: bool | None = None,
 ) -> Iterator[None]:
     """What becomes of model calls in the block, in tasks and threads that it begins, too.
 
@@ -267,13 +275,19 @@ def recording(
         ``replay``: answered from the store if they were recorded, else asked and recorded.
         ``record``: asked and recorded in any case; what there is stays. ``only``: answered from
         the store, and what was not recorded is a `ReplayError`. ``off``: asked, and not recorded.
-        None: what holds around the block if `ttl` or `tags` are given, else ``replay``.
+        None: what holds around the block if anything else is given, else ``replay``.
     ttl
         How old a recording may be that answers: seconds, or a text such as ``"7d"``. What is older
         is asked anew, and both are kept. None: what holds around the block, else any age.
     tags
         Words to find what is recorded here by, in `nbckpt.sql` and to prune it; those of blocks
         around it count too.
+    coalesce
+        Whether a request that begins while an equal one of the same step, and of the same item, is
+        in flight waits for that one's answer instead of being sent; a stream is handed on when the
+        first has it all. If the first has no answer, one of those that wait is sent. They count as
+        replayed, and a later run with `coalesce` gives them the same answer again; one without asks
+        for a second. None: what holds around the block, else False: samples stay samples.
 
     Raises
     ------
@@ -284,10 +298,12 @@ def recording(
         message = f"no mode {mode!r} of recording: it is one of {', '.join(MODES)}"
         raise UsageError(message)
     outer, said = here(), aging.tags_of(tags)
-    mode = mode or ("replay" if ttl is None and not said else outer.mode)
+    is_plain = ttl is None and not said and coalesce is None
+    mode = mode or ("replay" if is_plain else outer.mode)
     ttl_s = outer.ttl_s if ttl is None else aging.ttl_of(ttl)
     words = tuple(dict.fromkeys((*outer.tags, *said)))
-    place = _enter(replace(outer, mode=mode, outer=outer, ttl_s=ttl_s, tags=words))
+    shares = outer.coalesce if coalesce is None else coalesce
+    place = _enter(replace(outer, mode=mode, outer=outer, ttl_s=ttl_s, tags=words, coalesce=shares))
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import types
+from textwrap import indent
 
 import cloudpickle
 import pytest
@@ -78,6 +79,18 @@ def test_inserted_items_shift_nothing(notebook: Notebook) -> None:
 
     assert notebook.ran == ["square 7 1", "square 8 1"]
     assert notebook.namespace["out"] == [[49], [1], [4], [64], [9]]
+
+
+def test_a_call_belongs_to_the_innermost_block_though_that_ran_before(notebook: Notebook) -> None:
+    block = 'with nbckpt.checkpoint("{name}", rerun=True) as step:\n'
+    inner = block.format(name="inner") + "    square({x})\n"
+    notebook.cell(SQUARE + inner.format(x=1))
+
+    notebook.cell(block.format(name="outer") + indent(inner.format(x=2), "    "))
+
+    notebook.session.wait()
+    notebook.session.refresh()
+    assert [r["step"] for r in notebook.store.records("step")] == ["inner", "inner"]
 
 
 def test_changed_code_runs_and_says_why(notebook: Notebook) -> None:

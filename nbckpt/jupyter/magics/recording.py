@@ -9,7 +9,7 @@ from nbckpt.errors import UsageError
 from nbckpt.jupyter.magics import lines
 from nbckpt.llm import current
 
-USAGE = "%nbckpt record [on | off] [--ttl 7d] [--tag T]…"
+USAGE = "%nbckpt record [on | off] [--ttl 7d] [--tag T]… [--coalesce]"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
 def record(line: str) -> None:
     """Switch recording on or off, say how old what answers may be, or tell how it stands.
 
-    ``on`` alone forgets an age and tags that were given before.
+    ``on`` alone forgets an age, tags and ``--coalesce`` that were given before.
     """
     from nbckpt.llm import aging, seams
 
@@ -30,6 +30,7 @@ def record(line: str) -> None:
     parser.add_argument("mode", nargs="?", choices=("on", "off"))
     parser.add_argument("--ttl")
     parser.add_argument("--tag", action="append", default=[])
+    parser.add_argument("--coalesce", action="store_true")
     asked = parser.parse_args(lines.words_of(line, USAGE))
     if recorder is None:
         message = f"record {line!r}: no session is open; `%load_ext nbckpt` opens one"
@@ -42,6 +43,8 @@ def record(line: str) -> None:
         recorder.ttl_s = ttl_s
     if asked.mode == "on" or tags:
         recorder.tags = tags
+    if asked.mode == "on" or asked.coalesce:
+        recorder.coalesce = asked.coalesce
     print(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
     for problem in seams.missed:
         print(problem)
@@ -62,4 +65,6 @@ def _facts() -> list[str]:
     facts = ["off: they are paid each time" if is_off else "on, in cells that are kept"]
     if recorder.ttl_s is not None:
         facts.append(f"ttl {recorder.ttl_s:g} s")
+    if recorder.coalesce:
+        facts.append("equal ones in flight are sent once")
     return facts + ([f"tags {', '.join(recorder.tags)}"] if recorder.tags else [])

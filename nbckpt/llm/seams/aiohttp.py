@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from nbckpt.llm import bodies, current, seams
+from nbckpt.llm import bodies, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
 from nbckpt.llm.noticing import is_worth
+from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
 from nbckpt.llm.seams.waiting import wait_async
 
@@ -55,7 +56,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
             if (
                 asked := await _asked(self, module, method.upper(), str_or_url, options)
             ) is not None:
-                call = _begin(asked)
+                call = await begin_async(asked)
             if asked is not None and call is not None and call.kept is not None:
                 return _answer(self, module, reader, asked, call.kept, options)
         except (AttributeError, TypeError) as problem:
@@ -94,11 +95,6 @@ def _place(session: Any, str_or_url: Any) -> str:
 def _is_decoded(session: Any, options: dict[str, Any]) -> bool:
     mine = options.get("auto_decompress")
     return bool(getattr(session, "_auto_decompress", True) if mine is None else mine)
-
-
-def _begin(asked: Asked) -> Call | None:
-    recorder = current.recorder()
-    return None if recorder is None else recorder.begin(asked)
 
 
 async def _asked(

@@ -15,6 +15,7 @@ from nbckpt.llm import current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
 from nbckpt.llm.noticing import is_worth
+from nbckpt.llm.seams.begin import begin, begin_async
 from nbckpt.llm.seams.waiting import wait, wait_async
 
 NAME = "_send_single_request"
@@ -78,7 +79,8 @@ def _sending(original: Any, made: _Made) -> Any:
     def send(self: Any, request: Any) -> Any:
         if not _may_be_call(request):
             return original(self, request)
-        call = _begin(request, request.read())
+        body = request.read()
+        call = begin(_asked(request, body)) if current.is_open() else None
         if call is None:
             return original(self, request)
         if call.kept is not None:
@@ -104,7 +106,8 @@ def _sending_async(original: Any, made: _Made) -> Any:
     async def send(self: Any, request: Any) -> Any:
         if not _may_be_call(request):
             return await original(self, request)
-        call = _begin(request, await request.aread())
+        body = await request.aread()
+        call = await begin_async(_asked(request, body)) if current.is_open() else None
         if call is None:
             return await original(self, request)
         if call.kept is not None:
@@ -135,12 +138,9 @@ def _may_be_call(request: Any) -> bool:
     return not seams.is_inside() and is_worth(request.method, str(request.url))
 
 
-def _begin(request: Any, body: bytes) -> Call | None:
-    recorder = current.recorder()
-    if recorder is None:
-        return None
+def _asked(request: Any, body: bytes) -> Asked:
     headers = [(name.lower(), value) for name, value in request.headers.multi_items()]
-    return recorder.begin(Asked(request.method, str(request.url), headers, body))
+    return Asked(request.method, str(request.url), headers, body)
 
 
 def _start(call: Call, response: Any) -> None:

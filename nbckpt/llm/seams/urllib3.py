@@ -14,6 +14,7 @@ from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
 from nbckpt.llm.noticing import is_worth
+from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.seams.waiting import wait
 
 NAME = "urlopen"
@@ -82,8 +83,7 @@ def _opening(original: Any, module: ModuleType) -> Any:
 def _begin(
     pool: Any, module: ModuleType, method: str, url: str, body: Any, headers: Any
 ) -> Call | None:
-    recorder = current.recorder()
-    if recorder is None:
+    if not current.is_open():
         return None
     if body is not None and not isinstance(body, str | bytes | bytearray):
         seams.tell(module, f"a body of type {type(body).__name__} can be read only once")
@@ -91,7 +91,7 @@ def _begin(
     given = pool.headers if headers is None else headers
     pairs = [(_text(name).lower(), _text(value)) for name, value in given.items()]
     data = body.encode() if isinstance(body, str) else bytes(body or b"")
-    return recorder.begin(Asked(method, url, pairs, data))
+    return begin(Asked(method, url, pairs, data))
 
 
 def _place(pool: Any, url: str) -> str:

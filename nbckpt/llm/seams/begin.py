@@ -1,0 +1,42 @@
+"""How a seam begins a call: it waits first where an equal one is in flight that it may share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbckpt.llm import current
+from nbckpt.llm.seams.waiting import is_asyncio, wait, wait_async
+
+if TYPE_CHECKING:
+    from nbckpt.llm.asked import Asked
+    from nbckpt.llm.call import Call
+
+
+def begin(asked: Asked) -> Call | None:
+    """What is to become of a request; None if it is to be left alone."""
+    recorder = current.recorder()
+    call = None if recorder is None else recorder.begin(asked)
+    while recorder is not None and call is not None and (flight := call.awaited) is not None:
+        try:
+            while not flight.landed.done() and (left := flight.patience_s) > 0:
+                wait(flight.landed, left)
+        except BaseException:
+            flight.leave()
+            raise
+        call = recorder.go_on(call)
+    return call
+
+
+async def begin_async(asked: Asked) -> Call | None:
+    """As `begin`, without holding up what else runs in the loop."""
+    recorder = current.recorder()
+    call = None if recorder is None else recorder.begin(asked, blocks=not is_asyncio())
+    while recorder is not None and call is not None and (flight := call.awaited) is not None:
+        try:
+            while not flight.landed.done() and (left := flight.patience_s) > 0:
+                await wait_async(flight.landed, left)
+        except BaseException:
+            flight.leave()
+            raise
+        call = recorder.go_on(call, blocks=not is_asyncio())
+    return call
