@@ -82,11 +82,11 @@ def test_inserted_items_shift_nothing(notebook: Notebook) -> None:
 
 
 def test_a_call_belongs_to_the_innermost_block_though_that_ran_before(notebook: Notebook) -> None:
-    block = 'with nbckpt.checkpoint("{name}", rerun=True) as step:\n'
-    inner = block.format(name="inner") + "    square({x})\n"
+    block = 'with nbckpt.checkpoint("{name}", rerun=True) as step:\n    if step.todo:\n'
+    inner = block.format(name="inner") + "        square({x})\n"
     notebook.cell(SQUARE + inner.format(x=1))
 
-    notebook.cell(block.format(name="outer") + indent(inner.format(x=2), "    "))
+    notebook.cell(block.format(name="outer") + indent(inner.format(x=2), " " * 8))
 
     notebook.session.wait()
     notebook.session.refresh()
