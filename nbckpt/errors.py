@@ -42,6 +42,15 @@ class NbckptError(Exception):
         return [f"{type(self).__name__}: {as_typed_here}"]
 
 
+def line_of(error: BaseException) -> str:
+    """An error's class and text; the text is the user's code, which may fail itself."""
+    try:
+        text = str(error)
+    except Exception as problem:
+        text = f"(its text cannot be told: its __str__ raised {type(problem).__name__})"
+    return f"{type(error).__name__}: {text}"
+
+
 class UsageError(NbckptError):
     """What was typed cannot be done; nothing was changed."""
 

@@ -18,6 +18,7 @@ from nbckpt.capture import Captured
 from nbckpt.costs import Costs
 from nbckpt.digests import Json
 from nbckpt.endings import end_at_exit
+from nbckpt.errors import line_of
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.policy import Decision, Measured, Spent
 from nbckpt.references import require_name
@@ -88,7 +89,7 @@ class Joining:
         base = session.timeline.manifest(session.position) if session.position else {}
         as_before = Captured(base, frozenset(), frozenset(), (), ())
         draft = session.draft(name, as_before, cell=cell, duration_s=run_s, state="failed")
-        why = f"{type(error).__name__}: {error}"
+        why = line_of(error)
         session.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
 
     def kept(self, checkpoint: Checkpoint, written: Future[None]) -> None:

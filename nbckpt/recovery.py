@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from nbckpt import current, moves
-from nbckpt.errors import NbckptError, UsageError
+from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.figures import count_text
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.session import Session
@@ -152,9 +152,7 @@ class _Block:
         self._session = session
         self._errors: list[str] = []
         self._start = _kept(session)
-        self._loops = {
-            name: step.begun for name, step in session.steps.items() if step.is_running
-        }
+        self._loops = {name: step.begun for name, step in session.steps.items() if step.is_running}
 
     def ended_well(self, number: int) -> None:
         """Note that an attempt did what it should."""
@@ -216,7 +214,7 @@ def _kept(session: Session) -> Checkpoint:
 
 
 def _brief(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:_SHOWN]
+    return line_of(error)[:_SHOWN]
 
 
 def _require_top_level(frame: FrameType, session: Session) -> None:

@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple, Protocol
 from nbckpt import analysis, effects, loops, randomness
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
-from nbckpt.errors import StoreError, UsageError
+from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
@@ -295,7 +295,7 @@ class Step(ThroughItems):
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}
         session.interrupted[self.request.name] = Interrupted(self.key, after)
         with session.holding():
-            failed = self._failed(f"{type(error).__name__}: {error}")
+            failed = self._failed(line_of(error))
             session.commit(failed)
         self._event("failed", failed, took_s=failed.duration_s)
         return failed

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbckpt import current
 from nbckpt.durable.plans import Plan
+from nbckpt.errors import line_of
 from nbckpt.llm.asked import Asked
 from nbckpt.llm.secrets import redacted_text, secrets_of
 
@@ -97,5 +98,4 @@ def _seconds(text: str) -> float:
 
 def error_text(error: BaseException) -> str:
     """An error as a record holds it: without what the environment calls a secret."""
-    text = f"{type(error).__name__}: {error}"
-    return redacted_text(text, secrets_of(Asked("", "", (), b"")))[:_SHOWN]
+    return redacted_text(line_of(error), secrets_of(Asked("", "", (), b"")))[:_SHOWN]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import NbckptError, StoreError, UsageError
+from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.claims import Claims
@@ -54,6 +54,14 @@ class Asked(NamedTuple):
 
     request: Request | None
     cell: Cell
+
+
+def _error_of(result: Any) -> BaseException | None:
+    """What ended a cell early. Of a cell without a result IPython itself came to no end."""
+    if result is None:
+        return NotebookError("how it ended is not known")
+    error: BaseException | None = result.error_in_exec or result.error_before_exec
+    return error
 
 
 class Cells:
@@ -130,13 +138,13 @@ class Cells:
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
         self.loads = None
-        if self._info is None or (result is not None and result.info is not self._info):
+        if self._info is None or not self._is_of_cell(result):
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         self._info = self._step = self._tree = self._recorder = self.session.running = None
         shown = recorder.stop() if recorder is not None else []
         run_s = time.perf_counter() - self._began
-        error = None if result is None else result.error_in_exec or result.error_before_exec
+        error = _error_of(result)
         try:
             if step is not None and self.session.moved:
                 step.left()
@@ -153,6 +161,14 @@ class Cells:
             notices.warn(f"{self._name_of(step)} was NOT kept, by a defect in nbckpt:")
             traceback.print_exc()
         self._tell_news()
+
+    def _is_of_cell(self, result: Any) -> bool:
+        """Whether a result is the running cell's own, and not that of a cell inside it."""
+        if result is None or result.info is self._info:
+            return True
+        # Where IPython cannot show an error, it tells of the cell anew.
+        is_same = result.info.raw_cell == self._info.raw_cell
+        return is_same and result.error_in_exec is not None
 
     def _tell_news(self) -> None:
         """Say what has become of writes that no cell waited for."""

@@ -14,7 +14,7 @@ from weakref import finalize
 
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
 from nbckpt.digests import Digest
-from nbckpt.errors import BudgetError, NbckptError, ReplayError, StoreError
+from nbckpt.errors import BudgetError, NbckptError, ReplayError, StoreError, line_of
 from nbckpt.hosts import fields_of
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
@@ -344,7 +344,7 @@ class Recorder:
         if call.flight is not None:
             call.flight.land()
         self._count(scope_, "failed", endpoint.provider)
-        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        text = error if isinstance(error, str) else line_of(error)
         values = values_of(question.asked, question.body, self._fields())
         try:
             self._session.record_event(

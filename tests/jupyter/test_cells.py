@@ -12,6 +12,7 @@ import pytest
 import nbckpt
 from nbckpt import current, randomness
 from nbckpt.jupyter.shell import load, unload
+from tests.kernels import Kernel
 
 
 def restart(shell: Any) -> None:
@@ -454,3 +455,18 @@ def test_the_result_of_a_restored_cell_is_not_that_of_another(shell: Any) -> Non
 
     assert "not kept" in repr(shell.user_ns["_"])
     assert not run(shell, "_ * 2").success
+
+
+def test_an_error_without_a_text_fails_its_cell_and_no_later_one(tmp_path: Path) -> None:
+    mute = "class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError('no text')"
+    with Kernel(tmp_path) as kernel:
+        kernel.run(f"%load_ext nbckpt\nimport nbckpt\n{mute}")
+        kernel.run("%%checkpoint cell\nraise Mute")
+        block = kernel.run("with nbckpt.checkpoint('block'):\n    raise Mute")
+        later = kernel.run("%%checkpoint later\nx = 1")
+        listed = kernel.run("%nbckpt log").stdout
+
+    assert "Step.fail" not in block.error
+    assert later.ok, later.error
+    assert [name for name in ("cell", "block", "later") if name not in listed] == []
+    assert listed.count("failed:") == 2
