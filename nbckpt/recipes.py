@@ -18,6 +18,7 @@ import sys
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,6 +139,9 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     scope: dict[str, object] = {"__builtins__": builtins, **values}
     exec(compile(statement, f"<nbckpt recipe of {name}>", "exec"), scope)
     value: Any = scope[name]
+    # Interned as names of a namespace are, so that it is written in the same bytes again.
+    values_read = {sys.intern(read): what for read, what in values.items()}
+    _remember(value, Recipe(sys.intern(name), statement, values_read))
     match after:
         case ("seek", position):
             value.seek(position)
@@ -155,12 +159,44 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     return value
 
 
+_followed: dict[int, tuple[weakref.ref[object], Recipe]] = {}
+"""What was made again by a recipe: in this process no statement of a cell has made it."""
+
+
+def _remember(value: object, recipe: Recipe) -> None:
+    """Take note of what made a value, as long as it lives."""
+    place = id(value)
+    with suppress(TypeError):  # of what nothing can refer to weakly
+        _followed[place] = weakref.ref(value, lambda _: _followed.pop(place, None)), recipe
+
+
+def _followed_for(name: str, value: object) -> Recipe | None:
+    reference, recipe = _followed.get(id(value), (None, None))
+    is_of_value = reference is not None and reference() is value
+    return recipe if is_of_value and recipe is not None and recipe.name == name else None
+
+
+def _as_named(
+    name: str, value: object, namespace: Mapping[str, object], bindings: Bindings
+) -> object:
+    """A function as its name has it, if that is the same one: it is written by its name then."""
+    now = namespace.get(name)
+    if isinstance(now, types.FunctionType) and isinstance(value, types.FunctionType):
+        is_same = bindings.of(name) is None and now.__code__ == value.__code__
+        return now if is_same else value
+    return value
+
+
 def recipe_for(
     name: str, value: object, namespace: Mapping[str, object], bindings: Bindings
 ) -> Recipe | str:
     """The recipe of a variable, or why there is none (the end of a sentence)."""
     if type(value) in weakref.ProxyTypes:
         return "and what it refers to may be gone by then"
+    if (followed := _followed_for(name, value)) is not None:
+        values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
+        as_now = replace(followed, values=values)
+        return _lost_state(value) or _whole(as_now, value, bindings, namespace)
     binding = bindings.of(name)
     if binding is None or binding.statement is None:
         return "and no single statement made it"
@@ -179,7 +215,13 @@ def recipe_for(
     rebound = [n for n in values if (b := bindings.of(n)) and b.serial > binding.serial]
     if rebound:
         return f"and `{source}` used another {rebound[0]!r} than there is now"
-    recipe = Recipe(name, source, values)
+    return _whole(Recipe(name, source, values), value, bindings, namespace)
+
+
+def _whole(
+    recipe: Recipe, value: object, bindings: Bindings, namespace: Mapping[str, object]
+) -> Recipe | str:
+    """The recipe with what is to be done to the new value, or why that cannot be."""
     after = _afterwards(recipe, value, bindings, namespace)
     return after if isinstance(after, str) else replace(recipe, after=after)
 

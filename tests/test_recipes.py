@@ -186,16 +186,6 @@ def test_what_was_kept_beside_it_comes_back(resumed: Kernel) -> None:
     assert resumed.value(f"[n for n in {NAMED} if n in globals()]") == "[]"
 
 
-def test_nothing_outside_is_touched_by_going_back(folder: Path, resumed: Kernel) -> None:
-    written = (folder / "written.txt").read_text()
-    resumed.run("%rewind made")
-    resumed.run("%rewind refused")
-
-    assert (written, (folder / "written.txt").read_text()) == ("precious", "precious")
-    assert (folder / "started.txt").read_text() == "started\n"
-    assert (folder / "lines.txt").read_text() == "one\ntwo\nthree\n"
-
-
 def test_the_resume_names_what_was_not_kept(folder: Path, outcomes: dict[str, Ran]) -> None:
     with Kernel(folder) as kernel:
         kernel.run("%load_ext nbckpt")
@@ -204,6 +194,16 @@ def test_the_resume_names_what_was_not_kept(folder: Path, outcomes: dict[str, Ra
 
     for name in NAMED:
         assert f"not kept there, and left as it is: {name}:" in said
+
+
+def test_nothing_outside_is_touched_by_going_back(folder: Path, resumed: Kernel) -> None:
+    written = (folder / "written.txt").read_text()
+    assert resumed.run("%rewind made").ok
+    assert resumed.run("%rewind -").ok
+
+    assert (written, (folder / "written.txt").read_text()) == ("precious", "precious")
+    assert (folder / "started.txt").read_text() == "started\n"
+    assert (folder / "lines.txt").read_text() == "one\ntwo\nthree\n"
 
 
 CAME_BACK = {
@@ -409,3 +409,27 @@ def test_what_is_over_is_kept_as_the_value_that_it_is(shell: Any) -> None:
     values: Any = nbckpt.get("made").values
 
     assert (values["child"].returncode, values["answer"].result()) == (0, 42)
+
+
+@pytest.mark.parametrize("made", ["open('data.bin')", "httpx.Client(timeout=7.0)"])
+def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
+    tmp_path: Path, made: str
+) -> None:
+    (tmp_path / "data.bin").write_text("abcdef")
+    cells = ["%resume", "%%checkpoint one\nx = 1", "%%checkpoint two\ny = str(handle)"]
+
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\nimport httpx")
+        assert kernel.run(f"handle = {made}").ok
+        assert kernel.run("%%checkpoint zero\nz = 0").ok
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        ran = [kernel.run(cell) for cell in cells]
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        resumed = kernel.run("%resume")
+        alive = kernel.run("handle.read() if hasattr(handle, 'read') else handle.timeout.read")
+
+    assert all(each.ok for each in ran)
+    assert not any("not kept" in notice for each in [*ran, resumed] for notice in each.notices)
+    assert alive.result in ("'abcdef'", "7.0"), alive.error
