@@ -290,6 +290,28 @@ def test_a_loop_that_could_not_go_on_is_refused_before_it_runs(
     assert "began" not in shell.user_ns
 
 
+@pytest.mark.parametrize(
+    ("loop", "told"),
+    [
+        (
+            "for x in step.track(3): pass",
+            "'a': int is not iterable: give track the items, in a list",
+        ),
+        ("for x in step.track(xs, key=3): pass", "'a': key is 3; it is a function"),
+        ("step.map(str, xs, key='id')", "'a': key is 'id'; it is a function"),
+    ],
+)
+def test_items_and_keys_that_are_none_are_told_in_a_sentence(
+    shell: Any, loop: str, told: str
+) -> None:
+    run(shell, "import nbckpt\nxs = [1, 2, 3]")
+
+    result = run(shell, f"with nbckpt.checkpoint('a') as step:\n    {loop}")
+
+    assert isinstance(result.error_in_exec, UsageError)
+    assert told in str(result.error_in_exec)
+
+
 def test_a_loop_over_pairs_is_told_apart_from_one_beside_another(shell: Any) -> None:
     run(shell, "import nbckpt\nxs = [1, 2, 3]; seen = []")
 

@@ -25,7 +25,7 @@ def add(verbs: Any) -> None:
     answer = parsing.verb(verbs, "answer", _answer, "answer what a notebook waits for", _ANSWER)
     answer.add_argument("id", metavar="ID", help="of the question, or the beginning of it")
     answer.add_argument("verdict", metavar="ANSWER", help="approve, refuse or withdraw")
-    answer.add_argument("text", metavar="TEXT", nargs="*", help="why")
+    answer.add_argument("text", metavar="TEXT", nargs="*", default=[], help="why")
     for parser in (approvals, answer):
         parsing.takes_store(parser)
         parsing.takes_json(parser)

@@ -105,8 +105,15 @@ def digest_of_key(
     Raises
     ------
     UsageError
-        If the key itself cannot be told from others.
+        If the key itself cannot be told from others, or is made by no function.
     """
+    given: Any = key
+    if not callable(given):
+        message = (
+            f"checkpoint {name!r}: key is {key!r}; it is a function that gives of an item what it"
+            " is known by, such as `key=lambda doc: doc.id`"
+        )
+        raise UsageError(message)
     told = key(item)
     digest = digest_of_item(told, namespace, 0)
     if is_place(digest):

@@ -86,6 +86,13 @@ class Loops:
         return partial
 
 
+def _require_items(name: str, given: object) -> None:
+    if not hasattr(type(given), "__iter__") and not hasattr(type(given), "__getitem__"):
+        kind = type(given).__name__
+        message = f"checkpoint {name!r}: {kind} is not iterable: give track the items, in a list"
+        raise UsageError(message)
+
+
 class Tracked(Generic[Item]):
     """The items of a loop that are not finished yet, for a `for` or `async for` statement."""
 
@@ -108,6 +115,7 @@ class Tracked(Generic[Item]):
             name, kind = self._loops.step.request.name, type(self.iterable).__name__
             message = f"checkpoint {name!r}: {kind} is asynchronous: write `async for`"
             raise UsageError(message)
+        _require_items(self._loops.step.request.name, self.iterable)
         loop = self._loops.begin(self)
         try:
             for item in self.iterable:
