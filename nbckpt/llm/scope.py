@@ -269,6 +269,8 @@ def recording(
 ) -> Iterator[None]:
     """What becomes of model calls in the block, in tasks and threads that it begins, too.
 
+    In a thread that began in another block or in a step, it is for this thread alone.
+
     Parameters
     ----------
     mode
@@ -313,6 +315,17 @@ def recording(
 def _enter(place: Place) -> Place:
     place = replace(place, before=_here.get())
     with _changing:
-        _places.append(place)
+        if not _is_for_one_thread(place):
+            _places.append(place)
     _here.set(place)
     return place
+
+
+def _is_for_one_thread(place: Place) -> bool:
+    """Whether a thread that only follows another enters a block of recording.
+
+    Nobody can tell which threads it begins there; its mates in a pool are not in its block.
+    """
+    is_step = place.outer is None or place.scope is not place.outer.scope
+    is_follower = place.before is None and bool(_places)
+    return is_follower and not is_step and threading.current_thread() is not threading.main_thread()

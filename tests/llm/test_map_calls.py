@@ -234,3 +234,19 @@ def test_a_thread_of_a_pool_leaves_the_block_of_another_behind(session: Session)
         place = pool.submit(second).result()
 
     assert place.mode is None
+
+
+def test_a_block_in_a_thread_of_a_pool_is_for_that_thread_alone(session: Session) -> None:
+    def work(mode: Any) -> tuple[scope.Place, scope.Place]:
+        with nbckpt.recording(mode):
+            return scope.here(), other.submit(scope.here).result()
+
+    with (
+        scope.entered("samples") as step,
+        ThreadPoolExecutor(1) as one,
+        ThreadPoolExecutor(1) as other,
+    ):
+        own, mates = one.submit(work, "off").result()
+
+    assert (own.mode, own.scope) == ("off", step)
+    assert (mates.mode, mates.scope) == (None, step)
