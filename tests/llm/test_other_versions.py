@@ -3,15 +3,14 @@ beside what the tests stand on. What one version recorded is replayed by another
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
+import openai
 import pytest
 
 from nbckpt.testing import Provider
 from tests.llm.beside import Beside, beside
-from tests.running import environment
 
 OPENAI_2 = ("openai<3", "litellm", "mcp")
 OLDER = ("openai<3", "httpx<0.28", "aiohttp<3.10", "urllib3<2", "grpcio")
@@ -28,7 +27,7 @@ print(*current.session().writing.news)
 """
 
 ASK = """
-import json, os, sys
+import json, os
 import openai
 from nbckpt import current
 from nbckpt.llm import scope
@@ -38,25 +37,35 @@ from nbckpt.storage.store import Store
 said = [{"role": "user", "content": "hi"}]
 schema = {"type": "object", "properties": {"city": {"type": "string"}}}
 tools = [{"type": "function", "function": {"name": "weather", "parameters": schema}}]
-store = Store.open(os.environ["STORE"])
-session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
-client, told = openai.OpenAI(max_retries=0), []
-with scope.entered("step"):
-    chat = client.chat.completions
-    told.append(chat.create(model="m", messages=said).to_dict())
-    told += [chunk.to_dict() for chunk in chat.create(model="m", messages=said, stream=True)]
-    told.append(chat.create(model="m", messages=said, tools=tools).to_dict())
-    told.append(client.responses.create(model="m", input="hi").to_dict())
-    told += [event.to_dict() for event in client.responses.create(model="m", input="hi", stream=True)]
-    told.append(client.embeddings.create(model="m", input=["a", "b"]).to_dict())
-    told.append(client.images.generate(model="gpt-image-1", prompt="a cat").to_dict())
-    told.append(client.audio.speech.create(model="tts-1", voice="alloy", input="hi").content.hex())
-    heard = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"RIFF" * 20))
-    told.append(heard.to_dict())
-session.wait()
-store.close()
-print(openai.__version__.partition(".")[0], file=sys.stderr)
-print(json.dumps(told, sort_keys=True, indent=1))
+
+def ask(folder, mode):
+    store = Store.open(folder)
+    session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    client, told = openai.OpenAI(max_retries=0), []
+    with scope.recording(mode), scope.entered("step"):
+        chat, responses = client.chat.completions, client.responses
+        told.append(chat.create(model="m", messages=said).to_dict())
+        told += [chunk.to_dict() for chunk in chat.create(model="m", messages=said, stream=True)]
+        told.append(chat.create(model="m", messages=said, tools=tools).to_dict())
+        told.append(responses.create(model="m", input="hi").to_dict())
+        told += [event.to_dict() for event in responses.create(model="m", input="hi", stream=True)]
+        told.append(client.embeddings.create(model="m", input=["a", "b"]).to_dict())
+        told.append(client.images.generate(model="gpt-image-1", prompt="a cat").to_dict())
+        speech = client.audio.speech.create(model="tts-1", voice="alloy", input="hi")
+        told.append(speech.content.hex())
+        heard = client.audio.transcriptions.create(model="whisper-1", file=("a.wav", b"RIFF" * 20))
+        told.append(heard.to_dict())
+    session.wait()
+    current.end()
+    store.close()
+    return json.dumps(told, sort_keys=True, indent=1)
+"""
+
+THERE = f"""{ASK}
+print(openai.__version__.partition(".")[0])
+print(ask(os.environ["REPLAYED"], "only"))
+print("--")
+print(ask(os.environ["RECORDED"], "replay"))
 """
 
 
@@ -70,19 +79,6 @@ def environments(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.fixture(scope="session")
 def openai_2(environments: Path) -> Beside:
     return beside(environments, *OPENAI_2)
-
-
-def ask_here(**variables: str) -> str:
-    """What the SDKs of this environment, openai 3 and later, say."""
-    done = subprocess.run(
-        [sys.executable, "-c", ASK],
-        capture_output=True,
-        text=True,
-        env={**environment(), **variables},
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stderr) >= 3
-    return done.stdout.strip()
 
 
 @pytest.mark.parametrize(
@@ -120,18 +116,24 @@ def test_older_http_libraries_give_the_same_with_the_provider_stopped(
     assert int(told.partition(" passed")[0].split()[-1]) >= n
 
 
-@pytest.mark.parametrize("first", ["here", "openai 2"])
 def test_what_one_version_recorded_another_replays(
-    first: str, openai_2: Beside, provider: Provider, tmp_path: Path
+    openai_2: Beside, provider: Provider, tmp_path: Path
 ) -> None:
-    variables = {**provider.environment(), "STORE": str(tmp_path / "store")}
-    recorded = ask_here(**variables) if first == "here" else openai_2.run(ASK, **variables)
+    here: dict[str, Any] = {}
+    exec(ASK, here)  # what is said there, by the SDK of this environment
+    assert int(openai.__version__.partition(".")[0]) >= 3
+    stores = {"REPLAYED": str(tmp_path / "here"), "RECORDED": str(tmp_path / "there")}
+
+    recorded_here = here["ask"](stores["REPLAYED"], "replay")
     assert provider.answered == 9
+    version, _, told = openai_2.run(THERE, **provider.environment(), **stores).partition("\n")
+    replayed_there, _, recorded_there = told.partition("\n--\n")
+    assert provider.answered == 18
     provider.stop()
 
-    again = openai_2.run(ASK, **variables) if first == "here" else ask_here(**variables)
-
-    assert again == recorded
+    assert version == "2"
+    assert replayed_there == recorded_here
+    assert here["ask"](stores["RECORDED"], "only") == recorded_there != recorded_here
 
 
 def test_a_channel_of_grpc_to_a_model_is_told_of(environments: Path, tmp_path: Path) -> None:
