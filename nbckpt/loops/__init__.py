@@ -1,7 +1,8 @@
 """The loops of a step: which of their items are finished, and how far they came.
 
 `finished` tells items from one another and remembers those that are done, `written` says how a
-loop may stand in the code, `tracking` goes through the items, `at_item` knows which is in work.
+loop may stand in the code, `tracking` gives the items, `followed` keeps how far one loop came,
+`at_item` knows which is in work.
 """
 
 from nbckpt.loops.at_item import AtItem
