@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbckpt.errors import UsageError
@@ -77,6 +77,25 @@ def code_cells(cells: object) -> list[Written]:
             raise UsageError(message)
         if _text(cell, "kind", CODE) == CODE:
             found.append(Written(_text(cell, "cell_id"), _text(cell, "source")))
+    return found
+
+
+def known_as(cells: Sequence[Written], ran: Iterable[Cell]) -> list[Written]:
+    """The cells with the ids under which they ran.
+
+    A notebook file of a format before 4.5 keeps no ids, so each page gives its cells new ones:
+    where not one is known, cells are known by their texts, each text as often as it ran.
+    """
+    sources = {cell.cell_id: cell.source for cell in ran if cell.cell_id}
+    if any(cell.cell_id in sources for cell in cells):
+        return list(cells)
+    ids: dict[str, list[str]] = {}
+    for cell_id, source in reversed(sources.items()):
+        ids.setdefault(code_of(source), []).append(cell_id)
+    found = []
+    for cell in cells:
+        waiting = [] if cell.is_empty else ids.get(code_of(cell.source), [])
+        found.append(cell._replace(cell_id=waiting.pop()) if waiting else cell)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint, Manifest
-from nbckpt.notebook.documents import Written
+from nbckpt.notebook.documents import Written, known_as
 from nbckpt.notebook.runs import Run, last_of_cells, names_in, runs_of
 from nbckpt.notebook.staleness import reason
 
@@ -36,13 +36,19 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
         followed = timeline.following(start.id, branch=session.branch, origin=session.origin)
         others = [timeline.checkpoints[i] for i in reversed(timeline.newest_first())]
         manifest = timeline.manifest(start.id)
-    place = _place_of(start, line, cells)
-    forecast = _Forecast(session, line, [*runs_of(others), *runs_of(followed)], manifest)
+    elsewhere = [*runs_of(others), *runs_of(followed)]
+    place = _place_of(start, line, known_as(cells, (run.cell for run in line)))
+    forecast = _Forecast(session, line, elsewhere, manifest)
     if start.made_by:
         forecast.changed.update(start.changed)
     below = [cell for cell in cells[place + 1 :] if not cell.is_our_own and not cell.is_empty]
+    known = known_as(below, (run.cell for run in (*line, *elsewhere)))
+    fates = [
+        {**forecast.of(cell), "cell_id": now.cell_id}
+        for now, cell in zip(below, known, strict=True)
+    ]
     return {
-        "cells": [forecast.of(cell) for cell in below],
+        "cells": fates,
         "rewinds": session.position != start.id,
     }
 

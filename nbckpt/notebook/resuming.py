@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest
-from nbckpt.notebook.documents import Written
+from nbckpt.notebook.documents import Written, known_as
 from nbckpt.notebook.marks import stopped_text
 from nbckpt.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.references import unknown_branch
@@ -110,10 +110,12 @@ def resume_plan(
     with session.timeline.lock:
         line = session.timeline.ancestry(target.id)[::-1]
         manifest = session.timeline.manifest(target.id)
-    fates = _Fates(runs_of(line), target, unfinished, sets_up)
+    runs = runs_of(line)
+    ran = [run.cell for run in runs] + ([unfinished.checkpoint.cell] if unfinished else [])
+    fates = _Fates(runs, target, unfinished, sets_up).of(known_as(cells, ran))
     return {
         **_offer(session, line, manifest, unfinished, now),
-        "cells": [_told(c, fate) for c, fate in zip(cells, fates.of(cells), strict=True)],
+        "cells": [_told(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
     }
 
 

@@ -133,3 +133,13 @@ def test_cells_that_are_none_are_refused(shell: Any, cells: object) -> None:
 
     with pytest.raises(UsageError, match="'cells'"):
         code_cells(cells)
+
+
+def test_cells_whose_ids_were_not_kept_are_known_by_their_texts(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    before = planned(notebook, "load")
+    notebook.sources = {f"new-{i}": source for i, source in notebook.sources.items()}
+
+    plan = planned(notebook, "load")
+
+    assert plan == {f"new-{i}": fate for i, fate in before.items()}

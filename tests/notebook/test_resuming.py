@@ -198,6 +198,18 @@ def test_a_block_that_stopped_is_found_in_its_cell(shell: Any) -> None:
     assert why(plan, "block") == "it failed: ZeroDivisionError: division by zero"
 
 
+def test_cells_whose_ids_were_not_kept_are_known_by_their_texts(shell: Any) -> None:
+    notebook = Notebook(shell, {**CELLS, "again": "print(df)"})
+    notebook.run("k", "load", "look", "again", "train")
+    before = plan_of(notebook)["cells"]
+    notebook.sources = {f"new-{i}": source for i, source in notebook.sources.items()}
+
+    plan = plan_of(notebook)
+
+    assert plan["cells"] == [{**c, "cell_id": f"new-{c['cell_id']}"} for c in before]
+    assert why(plan, "new-look") == "kept as 'train'"
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
