@@ -99,10 +99,31 @@ class Happened:
     def runs(self) -> list[Run]:
         """All cells that made what is there, oldest first; the last ones are not kept yet."""
         session = self._session
-        timeline, known = session.timeline, session.timeline.checkpoints
+        base, since = self._base(), self._since()
+        return [*runs_of(base), *(run for _, run in since), *runs_of((), session.joined)]
+
+    def has_failed(self, checkpoint: Checkpoint) -> bool:
+        """Whether a cell that did not end well ran since the last move, in this process."""
+        own = checkpoint.session == self._session.id
+        return own and checkpoint.created_at > self._moved.at
+
+    def ended_well(self) -> dict[str, float]:
+        """Id of each cell → when it ran, or was restored, last; seconds since the epoch."""
+        before = ((c.created_at, run) for c in self._base() for run in runs_of([c]))
+        return {run.cell_id: at for at, run in (*before, *self._since()) if run.cell_id}
+
+    def _base(self) -> list[Checkpoint]:
+        """The line to which the last move led, oldest first."""
+        timeline, target = self._session.timeline, self._moved.checkpoint
         with timeline.lock:
-            target, here = self._moved.checkpoint, session.position or ""
-            base = timeline.ancestry(target)[::-1] if target in known else []
+            return timeline.ancestry(target)[::-1] if target in timeline.checkpoints else []
+
+    def _since(self) -> list[tuple[float, Run]]:
+        """Cells that ran or were restored after the last move, and when; oldest first."""
+        timeline, known = self._session.timeline, self._session.timeline.checkpoints
+        base = self._base()
+        with timeline.lock:
+            here = self._session.position or ""
             line = timeline.ancestry(here) if here in known else []
             made = self._made({c.id for c in base}, line if base else [])
             restored = [
@@ -110,8 +131,7 @@ class Happened:
             ]
         since = [(c.created_at, run) for c in made for run in runs_of([c])]
         since += [(at, Run(c.cell, c, is_own=True)) for at, c in restored]
-        since.sort(key=lambda each: each[0])
-        return [*runs_of(base), *(run for _, run in since), *runs_of((), session.joined)]
+        return sorted(since, key=lambda each: each[0])
 
     def _made(self, base: set[str], line: list[Checkpoint]) -> list[Checkpoint]:
         """Checkpoints after the move: of this session, and on the line where it stands."""

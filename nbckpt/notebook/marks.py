@@ -68,7 +68,8 @@ class Marks:
             shown = (timeline.checkpoints[i] for i in timeline.log(None))
             undone = [c for c in shown if c.state != "done" and c.branch == session.branch]
         if here is None:  # in a new process: of another one's failures nothing is there
-            return _failed([c for c in undone if c.session == session.id], line, {})
+            own = [c for c in undone if c.session == session.id]
+            return _failed([c for c in own if c.parent is None], {})
         runs = self._happened.runs()
         staleness = Staleness(runs, self._present, self._order)
         marks: dict[str, Mark] = {}
@@ -78,7 +79,8 @@ class Marks:
                 marks[cell_id] = self._of(run, run.checkpoint, staleness.why(place))
         if here.made_by:
             marks = {**self._left_by(here), **marks}
-        return {**marks, **_failed(undone, line, marks)}
+        there = [c for c in undone if _is_there(c, line) or self._happened.has_failed(c)]
+        return {**marks, **_failed(there, self._happened.ended_well())} if there else marks
 
     def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:
         if why is not None:
@@ -137,16 +139,17 @@ def running(known: Mark | None, name: str, began_at: float) -> Mark:
     return {**blank, **(known or {}), **now}
 
 
-def _failed(
-    undone: Sequence[Checkpoint], line: set[str], marks: Mapping[str, Mark]
-) -> dict[str, Mark]:
-    """Cells that ran again at this place, or after it, and did not end well."""
+def _is_there(checkpoint: Checkpoint, line: set[str]) -> bool:
+    """Whether a cell ran at a place of this line."""
+    return checkpoint.parent is None or checkpoint.parent in line
+
+
+def _failed(undone: Sequence[Checkpoint], ended_well: Mapping[str, float]) -> dict[str, Mark]:
+    """Cells that did not end well, and have not since."""
     found: dict[str, Mark] = {}
     for checkpoint in sorted(undone, key=lambda c: c.created_at):
         cell_id = checkpoint.cell.cell_id
-        if not cell_id or (checkpoint.parent is not None and checkpoint.parent not in line):
-            continue
-        if cell_id in marks and marks[cell_id]["created_at"] > checkpoint.created_at:
+        if not cell_id or ended_well.get(cell_id, 0.0) > checkpoint.created_at:
             continue
         error = checkpoint.error or stopped_text(checkpoint)
         found[cell_id] = mark(

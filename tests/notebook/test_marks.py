@@ -102,6 +102,27 @@ def test_a_cell_that_failed_says_why_until_it_runs_well(shell: Any) -> None:
     assert notebook.states()["bad"] == "checkpointed"
 
 
+def test_a_cell_that_failed_is_restored_when_its_old_text_runs_again(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run(train="%%checkpoint train\nt = m / 0")
+    failed = notebook.states()["train"]
+
+    notebook.run(train=CELLS["train"])
+
+    assert failed == "failed: ZeroDivisionError: division by zero"
+    assert notebook.states()["train"] == "restored"
+
+
+def test_a_cell_stays_failed_when_one_above_it_is_restored(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run(bad="%%checkpoint bad\n1 / 0")
+
+    notebook.run("load")
+
+    assert notebook.states()["load"] == "restored"
+    assert notebook.states()["bad"] == "failed: ZeroDivisionError: division by zero"
+
+
 def test_the_very_first_cell_may_fail(shell: Any) -> None:
     notebook = Notebook(shell)
     notebook.run(bad="%%checkpoint bad\n1 / 0")
