@@ -48,8 +48,8 @@ class Kernel {
   removeCommTarget(): void {
     this.target = null;
   }
-  hasComm(): boolean {
-    return false;
+  hasComm(id: string): boolean {
+    return this.comms.some(comm => comm.commId === id && !comm.isDisposed);
   }
   createComm(_: string, id: string): Comm {
     const comm = new Comm(id);
@@ -85,24 +85,21 @@ interface IPaper {
   context: Context;
   connection: Connection;
   states: LinkState[];
-  restarts: boolean[];
   settled: () => Promise<void>;
 }
 
 function connected(kernel: Kernel | null): IPaper {
   const context = new Context(kernel);
   const states: LinkState[] = [];
-  const restarts: boolean[] = [];
   const connection = new Connection(context as unknown as ISessionContext, {
     became: state => states.push(state),
     heard: () => undefined,
     greet: () => Promise.resolve(),
-    restarted: had => restarts.push(had),
     isBusy: () => false
   });
   connection.begin();
   const settled = (): Promise<void> => new Promise(done => setTimeout(done, 5));
-  return { context, connection, states, restarts, settled };
+  return { context, connection, states, settled };
 }
 
 test('a kernel that has not announced itself gets no comm', async () => {
@@ -169,7 +166,7 @@ test('no comm is disposed of twice, and those of the kernel are left to it', asy
 
 test('after a restart the kernel is looked at anew, and its comms are left to JupyterLab', async () => {
   const kernel = new Kernel();
-  const { context, states, restarts, settled } = connected(kernel);
+  const { context, states, settled } = connected(kernel);
   await settled();
   kernel.announce();
   await settled();
@@ -179,8 +176,19 @@ test('after a restart the kernel is looked at anew, and its comms are left to Ju
   await settled();
 
   assert.deepEqual(states.slice(-3), ['starting', 'starting', 'not-loaded']);
-  assert.deepEqual(restarts, [true]);
   assert.equal(kernel.comms[0]?.disposals, 0);
+});
+
+test('a kernel that seems to start twice is still found to have nbckpt', async () => {
+  const kernel = new Kernel(['nbckpt-events-1']);
+  const { context, states, settled } = connected(kernel);
+  for (const status of ['restarting', 'idle', 'restarting', 'idle']) {
+    context.statusChanged.emit(status);
+  }
+  await settled();
+
+  assert.equal(states.at(-1), 'ready');
+  assert.equal(kernel.comms.filter(comm => comm.commId === 'nbckpt-events-1').length, 1);
 });
 
 test('what is asked of a kernel without nbckpt fails at once', async () => {

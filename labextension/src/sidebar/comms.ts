@@ -15,17 +15,17 @@ const ASKS = 'nbckpt-asks-';
 const SUBSHELL_MS = 1000;
 
 /**
- * The comm over which the kernel tells: one that it opened before this page was there, or null.
+ * Id of the comm over which the kernel tells, which it opened before this page was there; or null.
  *
  * Asked on the main shell, so the answer waits for the cell that runs.
  */
-export async function eventsOf(kernel: Kernel.IKernelConnection): Promise<Kernel.IComm | null> {
+export async function eventsOf(kernel: Kernel.IKernelConnection): Promise<string | null> {
   const reply = await kernel.requestCommInfo({ target_name: TARGET });
   if (reply.content.status !== 'ok') {
     return null;
   }
   const id = Object.keys(reply.content.comms).find(each => each.startsWith(EVENTS));
-  return id === undefined || kernel.hasComm(id) ? null : kernel.createComm(TARGET, id);
+  return id === undefined || kernel.hasComm(id) ? null : id;
 }
 
 /**

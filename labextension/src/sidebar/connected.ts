@@ -13,7 +13,5 @@ export interface IConnected {
   heard(data: unknown): void;
   /** The comms are open: ask for what there is. */
   greet(): Promise<void>;
-  /** A new process is there in place of one that had nbckpt, or had not. */
-  restarted(hadNbckpt: boolean): void;
   isBusy(): boolean;
 }

@@ -104,14 +104,15 @@ export class Connection implements IDisposable {
     }
     this._become('starting');
     const turn = ++this._turn;
-    const found = (events: Kernel.IComm | null): void => {
+    const found = (id: string | null): void => {
       if (turn !== this._turn) {
         return; // announced, restarted or changed meanwhile
       }
-      if (events === null) {
+      if (id === null) {
         this._become('not-loaded');
       } else {
-        this._listen(kernel, events);
+        // Made here and not before: one that nobody listens to would hide it from the next look.
+        this._listen(kernel, kernel.createComm(TARGET, id));
       }
     };
     // Where the connection goes away instead, what comes after it begins anew.
@@ -191,7 +192,6 @@ export class Connection implements IDisposable {
 
   private _onStatus(status: Kernel.Status): void {
     if (status === 'restarting' || status === 'autorestarting') {
-      this._hadNbckpt ||= this._state === 'ready' || this._state === 'loading';
       this._isRestarting = true;
       this._process.forget();
       this._turn++;
@@ -204,10 +204,7 @@ export class Connection implements IDisposable {
       this._become('lost', 'The kernel died.');
     } else if (this._isRestarting && (status === 'idle' || status === 'busy')) {
       this._isRestarting = false;
-      const hadNbckpt = this._hadNbckpt;
-      this._hadNbckpt = false;
       this._look();
-      this._told.restarted(hadNbckpt);
     }
   }
 
@@ -248,7 +245,6 @@ export class Connection implements IDisposable {
   private _state: LinkState = 'no-kernel';
   private _isOpen = false;
   private _isRestarting = false;
-  private _hadNbckpt = false;
   private _isDisposed = false;
   /** What was begun in an earlier turn is no longer wanted. */
   private _turn = 0;

@@ -38,9 +38,6 @@ export class KernelLink implements IDisposable {
         this._hear(data);
       },
       greet: () => this._greet(),
-      restarted: hadNbckpt => {
-        this._restarted.emit(hadNbckpt);
-      },
       isBusy: () => this.isBusy
     });
     context.disposed.connect(() => {
@@ -61,11 +58,6 @@ export class KernelLink implements IDisposable {
   /** The state, or one of the members of `news`, is another. */
   get changed(): ISignal<this, Change> {
     return this._changed;
-  }
-
-  /** A new kernel process is there; whether the one before had nbckpt. */
-  get restarted(): ISignal<this, boolean> {
-    return this._restarted;
   }
 
   /** What the kernel told last; null until it has told all. */
@@ -242,7 +234,6 @@ export class KernelLink implements IDisposable {
 
   private readonly _connection: Connection;
   private readonly _changed = new Signal<this, Change>(this);
-  private readonly _restarted = new Signal<this, boolean>(this);
   private _state: LinkState = 'starting';
   private _problem = '';
   private _news: INews | null = null;
