@@ -18,6 +18,7 @@ HEADERS = (
     "openai-beta",
     "openai-organization",
     "openai-project",
+    "range",
 )
 """Those that change an answer."""
 

@@ -100,6 +100,19 @@ def _aiohttp(url: str) -> str:
     return asyncio.run(ask())
 
 
+def test_another_part_of_a_file_is_another_request(server: _Server, recorded: Session) -> None:
+    name_hosts(recorded, "127.0.0.1")
+
+    def got(part: str) -> str:
+        with scope.entered("step"):
+            return requests.get(f"{server.url}/a", headers={"range": part}, timeout=20).text
+
+    first = got("bytes=0-9")
+
+    assert got("bytes=10-19") != first
+    assert got("bytes=0-9") == first
+
+
 @pytest.mark.parametrize("path", ["search", "html", "empty", "events"])
 @pytest.mark.parametrize("ask", [_httpx, _httpx2, _requests, _got, _aiohttp])
 def test_a_raw_call_to_a_named_host_is_replayed(
