@@ -39,9 +39,10 @@ def approve(
     is not asked again.
 
     An answer is of this question with this data, in this step (a cell with ``%%checkpoint``, a
-    `with` block), and of its how-manieth asking there, as a recorded model call is: it counts
-    when the step runs again, on forks and after edits of other code, and is asked anew with
-    ``--fresh``. With other data it is another question. Outside of steps an answer serves once.
+    `with` block) or item of its loop, and of its how-manieth asking there, as a recorded model call
+    is: it counts when the step runs again, on forks and after edits of other code, and is asked
+    anew with ``--fresh``. With other data it is another question. Outside of steps an answer serves
+    once.
 
     Parameters
     ----------
