@@ -14,7 +14,7 @@ from nbckpt.figures import count_text
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.notebook.happened import Happened
 from nbckpt.notebook.present import Present
-from nbckpt.notebook.runs import Run, last_of_cells
+from nbckpt.notebook.runs import Run, blocks_of, last_of_cells
 from nbckpt.notebook.staleness import Staleness, stale_after_given
 
 if TYPE_CHECKING:
@@ -71,9 +71,13 @@ class Marks:
             own = [c for c in undone if c.session == session.id]
             return _failed([c for c in own if c.parent is None], {})
         runs = self._happened.runs()
+        blocks = blocks_of(runs)
+        for place, block in blocks.items():  # the block is what of its cell is kept
+            runs[block] = runs[block]._replace(cell=runs[place].cell)
         staleness = Staleness(runs, self._present, self._order)
         marks: dict[str, Mark] = {}
-        for cell_id, place in last_of_cells(runs).items():
+        for cell_id, last in last_of_cells(runs).items():
+            place = blocks.get(last, last)
             run = runs[place]
             if run.checkpoint is not None and not run.checkpoint.made_by:
                 marks[cell_id] = self._of(run, run.checkpoint, staleness.why(place))

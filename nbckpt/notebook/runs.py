@@ -88,6 +88,20 @@ def first_of_cells(runs: Sequence[Run]) -> dict[str, int]:
     return {run.cell_id: place for place, run in reversed(list(enumerate(runs))) if run.cell_id}
 
 
+def blocks_of(runs: Sequence[Run]) -> dict[int, int]:
+    """Place of a cell that is not kept by itself → that of the last kept `with` block in it."""
+    kept: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for place, run in enumerate(runs):
+        if run.is_own and run.cell.cell_id is None:
+            kept[run.cell.source] = place
+        elif kept and not run.is_own and "with" in run.cell.source:
+            within = [kept[source] for source in blocks_in(run.cell.source) if source in kept]
+            if within:
+                found[place] = max(within)
+    return found
+
+
 @lru_cache(maxsize=1000)
 def names_in(source: str) -> Names:
     """What a cell reads and binds, as far as that can be told without IPython."""

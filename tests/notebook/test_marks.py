@@ -162,3 +162,21 @@ def test_a_failure_that_was_not_there_yet_is_not_told_after_a_rewind(shell: Any)
     notebook.session.rewind("embed")
 
     assert "bad" not in notebook.marks()
+
+
+def test_a_cell_with_a_block_has_the_mark_of_the_block(shell: Any) -> None:
+    loop = "import nbckpt\nwith nbckpt.checkpoint('loop'):\n    s = [k]\nprint(s)"
+    notebook = Notebook(shell, {"setup": "k = 3", "loop": loop, "end": "%%checkpoint end\ne = 1"})
+    notebook.run("setup", "loop")
+    at_once = notebook.marks()["loop"]
+    notebook.run("end")
+    made = notebook.marks()["loop"]
+
+    notebook.run("setup", "loop")
+
+    assert (at_once["state"], at_once["name"]) == ("checkpointed", "loop")
+    assert (made["state"], made["name"]) == ("checkpointed", "loop")
+    assert made["source_crc"] == zlib.crc32(loop.encode())
+    assert notebook.states()["loop"] == "restored"
+    notebook.run(setup="k = 4")
+    assert notebook.states()["loop"] == "stale: k changed"
