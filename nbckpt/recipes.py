@@ -52,6 +52,10 @@ _PURE_CALLS = frozenset(
 )  # fmt: skip
 
 
+_serials: Iterator[int] = itertools.count()
+"""Which came first, of statements that ran and of values that were made again."""
+
+
 @dataclass(frozen=True)
 class Binding:
     """The statement that last bound a name; no statement when it was part of a larger one."""
@@ -66,12 +70,11 @@ class Bindings:
 
     _last: dict[str, Binding] = field(default_factory=dict)
     _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
-    _serials: Iterator[int] = field(default_factory=itertools.count)
 
     def ran(self, tree: ast.Module) -> None:
         """Note the statements of a cell that ran."""
         for statement in tree.body:
-            serial = next(self._serials)
+            serial = next(_serials)
             is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
             for name in _bound_by(statement):
                 self._last[name] = Binding(serial, statement if is_plain else None)
@@ -159,21 +162,40 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     return value
 
 
-_followed: dict[int, tuple[weakref.ref[object], Recipe]] = {}
+@dataclass(frozen=True)
+class _Followed:
+    """What made a value again; no reference to what nothing can refer to weakly."""
+
+    reference: weakref.ref[object] | None
+    recipe: Recipe
+    serial: int
+
+
+_followed: dict[int, _Followed] = {}
 """What was made again by a recipe: in this process no statement of a cell has made it."""
 
 
 def _remember(value: object, recipe: Recipe) -> None:
-    """Take note of what made a value, as long as it lives."""
-    place = id(value)
-    with suppress(TypeError):  # of what nothing can refer to weakly
-        _followed[place] = weakref.ref(value, lambda _: _followed.pop(place, None)), recipe
+    """Take note of what made a value, as long as it lives, or until its place is taken."""
+    place, reference = id(value), None
+    with suppress(TypeError):  # of what nothing can refer to weakly, as connections of sqlite3
+        reference = weakref.ref(value, lambda _: _followed.pop(place, None))
+    _followed[place] = _Followed(reference, recipe, next(_serials))
 
 
-def _followed_for(name: str, value: object) -> Recipe | None:
-    reference, recipe = _followed.get(id(value), (None, None))
-    is_of_value = reference is not None and reference() is value
-    return recipe if is_of_value and recipe is not None and recipe.name == name else None
+def _followed_for(name: str, value: object, bindings: Bindings) -> Recipe | None:
+    """The recipe that made `value`, unless a cell has bound its name since.
+
+    Where the value may be gone and its place another's, that other was bound by a later cell.
+    """
+    followed = _followed.get(id(value))
+    if followed is None or followed.recipe.name != name:
+        return None
+    if followed.reference is not None:
+        return followed.recipe if followed.reference() is value else None
+    binding = bindings.of(name)
+    is_of_value = binding is None or binding.serial < followed.serial
+    return followed.recipe if is_of_value else None
 
 
 def _as_named(
@@ -193,7 +215,7 @@ def recipe_for(
     """The recipe of a variable, or why there is none (the end of a sentence)."""
     if type(value) in weakref.ProxyTypes:
         return "and what it refers to may be gone by then"
-    if (followed := _followed_for(name, value)) is not None:
+    if (followed := _followed_for(name, value, bindings)) is not None:
         values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
         as_now = replace(followed, values=values)
         return _lost_state(value) or _whole(as_now, value, bindings, namespace)

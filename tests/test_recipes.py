@@ -433,3 +433,24 @@ def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
     assert all(each.ok for each in ran)
     assert not any("not kept" in notice for each in [*ran, resumed] for notice in each.notices)
     assert alive.result in ("'abcdef'", "7.0"), alive.error
+
+
+def test_a_connection_that_came_back_is_kept_again(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\nimport sqlite3")
+        assert kernel.run("base = sqlite3.connect('rows.db')").ok
+        assert kernel.run("%%checkpoint zero\nz = 0").ok
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        ran = [kernel.run(cell) for cell in ("%resume", "%%checkpoint one\nx = 1")]
+        kernel.run("%%checkpoint two\nbase = sqlite3.connect('other.db')")
+        gone_back = kernel.run("%rewind one")
+        back = kernel.run("%%checkpoint three\ny = base.execute('pragma database_list').fetchall()")
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        resumed = kernel.run("%resume")
+        file = kernel.run("base.execute('pragma database_list').fetchall()[0][2]")
+
+    notices = [n for each in (*ran, gone_back, back, resumed) for n in each.notices]
+    assert not any("not kept" in notice for notice in notices), notices
+    assert file.result.strip("'").endswith("rows.db"), file.error
