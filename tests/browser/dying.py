@@ -12,6 +12,7 @@ from itertools import count
 from playwright.sync_api import BrowserContext, Locator, Page
 
 from tests.browser.applications import Application
+from tests.browser.marked import Marked
 from tests.browser.notebooks import READY, Notebook
 
 NUMBERS = count(1)
@@ -64,6 +65,10 @@ class Dying(Notebook):
         other.goto(self.page.url)
         other.wait_for_function(READY, timeout=60_000)
         return other
+
+    def edit(self, index: int, source: str) -> None:
+        """Give a cell another text, as typing does."""
+        Marked(self).edit(index, source)
 
     def pace(self, seconds: float) -> None:
         """How long the loop takes for an item, from now on."""

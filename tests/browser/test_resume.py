@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.applications import Application
-from tests.browser.dying import Dying, click, offer, told
+from tests.browser.dying import LOG, Dying, click, offer, told
 
 PLUGIN = "nbckpt:plugin"
 lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
@@ -61,6 +61,24 @@ def test_nothing_is_loaded_before_a_click_and_nothing_run_by_it(dying: Dying) ->
     expect(told(dying.page)).to_contain_text("'train'")
     assert dying.printed("model, vectors[-1]") == "30 10"
     assert dying.did() == did
+
+
+@lab_only
+def test_a_cell_that_was_edited_since_runs_if_it_is_chosen(dying: Dying) -> None:
+    dying.run_to_the_end()
+    dying.edit(3, f"%%checkpoint train\n{LOG.format('train')}\nmodel = sum(vectors) + 3")
+    dying.restart()
+    click(dying.page, "Resume and run the rest")
+    head = dying.dialog.get_by_role("status")
+    expect(head).to_contain_text("Then 1 cell runs.")
+
+    dying.dialog.get_by_label("Run it as it is now").check()
+    expect(head).to_contain_text("Then 2 cells run, in order.")
+    dying.dialog.locator(".jp-mod-accept").last.click()
+
+    dying.last.get_by_text("model 33").wait_for()
+    did = dying.did()
+    assert (did["load"], did["train"]) == (1, 2)
 
 
 @lab_only

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asOffer, asPlan, counted, offered, shortened } from '../sidebar/resumeplan';
+import { asOffer, asPlan, offered, rest, shortened } from '../sidebar/resumeplan';
 import { ENGLISH } from '../timeline/words';
 
 const NOW = 1_800_000_000;
@@ -55,19 +55,23 @@ test('where nothing was checkpointed there is nothing to offer', () => {
   assert.equal(offered(nothing, NOW, ENGLISH), 'Nothing to resume from');
 });
 
-test('the plan of a notebook counts its cells', () => {
+test('what is left runs, and what was edited if the user chooses it, in one order', () => {
   const plan = asPlan({
     ...TRAIN,
     cells: [
       { cell_id: 'a', does: 'skipped' },
-      { cell_id: 'b', does: 'restored', why: 'train' },
+      { cell_id: 'b', does: 'restored', why: 'edited since', edited: true },
       { cell_id: 'c', does: 'runs', why: 'stopped at 31 of 50' },
       { cell_id: 'd', does: 'runs', why: 'never ran' }
     ]
   });
 
-  assert.equal(counted(plan, 'runs'), 2);
-  assert.equal(counted(plan, 'restored'), 1);
+  assert.deepEqual(rest(plan), ['c', 'd']);
+  assert.deepEqual(rest(plan, new Set(['b'])), ['b', 'c', 'd']);
+  assert.deepEqual(
+    plan.cells.map(cell => cell.edited),
+    [false, true, false, false]
+  );
 });
 
 test('a plan of another version is refused', () => {

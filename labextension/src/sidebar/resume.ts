@@ -7,7 +7,7 @@ import type { IWritten } from '../records';
 import type { IWords } from '../timeline/words';
 import type { ILinked } from './links';
 import { ResumeBody } from './resumebody';
-import { asPlan, counted, shortened, type IPlan } from './resumeplan';
+import { asPlan, rest, shortened, type IPlan } from './resumeplan';
 
 /** How a resume goes about it. */
 export interface IHow {
@@ -33,8 +33,8 @@ export class Resumes {
   /** Restore the head of the notebook's branch, and run nothing. */
   async restore(linked: ILinked, how: IHow): Promise<IResumed> {
     await linked.link.load();
-    const { rest } = await this._plan(linked);
-    return { written: await this._write(linked, how), rest };
+    const plan = await this._plan(linked);
+    return { written: await this._write(linked, how), rest: rest(plan) };
   }
 
   /**
@@ -44,16 +44,16 @@ export class Resumes {
    */
   async restoreAndRun(linked: ILinked, how: IHow): Promise<IResumed | null> {
     await linked.link.load();
-    const { plan, rest } = await this._plan(linked);
+    const plan = await this._plan(linked);
     const chosen = await this._ask(linked.panel, plan);
-    if (chosen === 'cancel') {
+    if (chosen === null) {
       return null;
     }
     const written = await this._write(linked, how);
-    if (chosen === 'run' && written.error === null) {
-      await this.run(linked.panel, rest);
+    if (chosen.length > 0 && written.error === null) {
+      await this.run(linked.panel, chosen);
     }
-    return { written, rest };
+    return { written, rest: rest(plan) };
   }
 
   /** Run cells of a notebook, in its order; up to the first error, as *Run All* does. */
@@ -69,7 +69,7 @@ export class Resumes {
     );
   }
 
-  private async _plan({ panel, link }: ILinked): Promise<{ plan: IPlan; rest: string[] }> {
+  private async _plan({ panel, link }: ILinked): Promise<IPlan> {
     const cells = panel.content.widgets.map(({ model }) => ({
       cell_id: model.id,
       source: model.sharedModel.getSource(),
@@ -79,22 +79,24 @@ export class Resumes {
     if (plan.checkpoint === null) {
       throw new Error(this._words.__('there is no checkpoint of this notebook to resume from'));
     }
-    const rest = plan.cells.filter(({ does }) => does === 'runs').map(({ cell_id }) => cell_id);
-    return { plan, rest };
+    return plan;
   }
 
   private _write({ link }: ILinked, { once }: IHow): Promise<IWritten> {
     return link.write('resume', { branch: null, once });
   }
 
-  private async _ask(panel: NotebookPanel, plan: IPlan): Promise<'run' | 'restore' | 'cancel'> {
+  /** The cells that shall run after the resume; null if the user cancelled. */
+  private async _ask(panel: NotebookPanel, plan: IPlan): Promise<string[] | null> {
     const words = this._words;
     const sources = new Map(
       panel.content.widgets.map(({ model }) => [model.id, model.sharedModel.getSource()])
     );
-    const runs = counted(plan, 'runs');
+    const body = new ResumeBody(plan, sources, words);
+    const runs = rest(plan).length;
+    const mayRun = runs > 0 || plan.cells.some(cell => cell.edited);
     const buttons = [Dialog.cancelButton({ label: words.__('Cancel') })];
-    if (runs > 0) {
+    if (mayRun) {
       buttons.push(
         Dialog.createButton({
           label: words.__('Resume Only'),
@@ -103,19 +105,16 @@ export class Resumes {
         })
       );
     }
-    const label =
-      runs === 0
-        ? words.__('Resume')
-        : words._n('Resume and Run %1 Cell', 'Resume and Run %1 Cells', runs);
+    const label = mayRun ? words.__('Resume and Run') : words.__('Resume');
     buttons.push(Dialog.okButton({ label, actions: ['run'] }));
     const { button } = await showDialog({
       title: words.__("Resume from '%1'", shortened(plan.checkpoint?.name ?? '')),
-      body: new ResumeBody(plan, sources, words),
+      body,
       buttons
     });
     if (!button.accept) {
-      return 'cancel';
+      return null;
     }
-    return button.actions.includes('run') ? 'run' : 'restore';
+    return button.actions.includes('run') ? rest(plan, body.also) : [];
   }
 }

@@ -4,46 +4,54 @@ import { Widget } from '@lumino/widgets';
 import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { firstLine } from './rerunplan';
-import { counted, type Fate, type ICellPlan, type IPlan } from './resumeplan';
+import { rest, type Fate, type ICellPlan, type IPlan } from './resumeplan';
 
 const SIGNS: Readonly<Record<Fate, string>> = { runs: '▸', restored: '↺', skipped: '–' };
 
-/** Lists the cells of a notebook with what becomes of each, and what cannot be restored. */
+/**
+ * Lists the cells of a notebook with what becomes of each, and what cannot be restored.
+ *
+ * What was edited comes back as it was, and can be run again beside what is left.
+ */
 export class ResumeBody extends Widget {
+  /** Ids of the cells that the user wants to run, although they come back. */
+  readonly also = new Set<string>();
+
   /**
    * @param sources - texts of the cells by their ids
    */
   constructor(
-    plan: IPlan,
+    private readonly _plan: IPlan,
     sources: ReadonlyMap<string, string>,
     private readonly _words: IWords
   ) {
     super();
     this.addClass('nbckpt-Timeline-resume');
     this.node.append(
-      make('p', 'resumeHead', {}, [this._told(plan)]),
+      this._head,
       make('ol', 'resumeCells', {}, [
-        ...plan.cells.map(cell => this._line(cell, sources.get(cell.cell_id) ?? ''))
+        ..._plan.cells.map(cell => this._line(cell, sources.get(cell.cell_id) ?? ''))
       ])
     );
-    if (plan.refused.length > 0) {
-      this.node.append(this._refused(plan));
+    this._head.textContent = this._told();
+    if (_plan.refused.length > 0) {
+      this.node.append(this._refused(_plan));
     }
   }
 
-  private _told(plan: IPlan): string {
+  private _told(): string {
     const words = this._words;
     const back = words._n(
       '%1 variable comes back, and its cells keep their outputs.',
       '%1 variables come back, and their cells keep their outputs.',
-      plan.variables
+      this._plan.variables
     );
-    const runs = counted(plan, 'runs');
-    const rest =
+    const runs = rest(this._plan, this.also).length;
+    const then =
       runs === 0
         ? words.__('No cell is left to run.')
         : words._n('Then %1 cell runs.', 'Then %1 cells run, in order.', runs);
-    return `${back} ${rest}`;
+    return `${back} ${then}`;
   }
 
   private _line(cell: ICellPlan, source: string): HTMLElement {
@@ -59,7 +67,23 @@ export class ResumeBody extends Widget {
       make('code', 'resumeCode', { title: source }, [firstLine(source)]),
       make('span', 'resumeWhy', { title: cell.why }, [cell.why])
     ]);
+    if (cell.edited && cell.does !== 'runs') {
+      line.append(this._choice(cell));
+    }
     return line;
+  }
+
+  private _choice({ cell_id }: ICellPlan): HTMLElement {
+    const box = make('input', '', { type: 'checkbox' });
+    box.addEventListener('change', () => {
+      if (box.checked) {
+        this.also.add(cell_id);
+      } else {
+        this.also.delete(cell_id);
+      }
+      this._head.textContent = this._told();
+    });
+    return make('label', 'resumeChoice', {}, [box, this._words.__('Run it as it is now')]);
   }
 
   private _refused({ refused }: IPlan): HTMLElement {
@@ -73,4 +97,6 @@ export class ResumeBody extends Widget {
       ])
     ]);
   }
+
+  private readonly _head = make('p', 'resumeHead', { role: 'status' });
 }

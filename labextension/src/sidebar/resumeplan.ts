@@ -2,7 +2,7 @@
 
 import { asRefused } from '../checks';
 import type { IRefused } from '../records';
-import { list, number, optional, or, refuse, shaped, text, type Check } from '../shapes';
+import { flag, list, number, optional, or, refuse, shaped, text, type Check } from '../shapes';
 import { age, bytes, duration, money } from '../timeline/format';
 import type { IWords } from '../timeline/words';
 
@@ -13,6 +13,8 @@ export interface ICellPlan {
   cell_id: string;
   does: Fate;
   why: string;
+  /** It comes back as it was before its text was changed. */
+  edited: boolean;
 }
 
 /** What a resume brings back. */
@@ -55,7 +57,9 @@ export const asOffer: Check<IOffer> = shaped<IOffer>(offer);
 
 export const asPlan: Check<IPlan> = shaped<IPlan>({
   ...offer,
-  cells: list(shaped<ICellPlan>({ cell_id: text, does: fate, why: or(text, '') }))
+  cells: list(
+    shaped<ICellPlan>({ cell_id: text, does: fate, why: or(text, ''), edited: or(flag, false) })
+  )
 });
 
 /** What takes less is not worth a word. */
@@ -104,7 +108,9 @@ export function shortened(name: string, length = 32): string {
   return name.length <= length ? name : `${name.slice(0, length - 1)}…`;
 }
 
-/** How many cells of a plan have this fate. */
-export function counted(plan: IPlan, does: Fate): number {
-  return plan.cells.filter(cell => cell.does === does).length;
+/** The cells that run after a resume: those that are left, and others that the user chose. */
+export function rest(plan: IPlan, also: ReadonlySet<string> = new Set()): string[] {
+  return plan.cells
+    .filter(({ does, cell_id }) => does === 'runs' || also.has(cell_id))
+    .map(({ cell_id }) => cell_id);
 }
