@@ -323,8 +323,13 @@ class Recorder:
         landed = Landed(Kept(call.status, call.headers, tuple(call.chunks)), recording)
         if written is None:
             flight.land(landed)
-        else:
-            written.add_done_callback(lambda _: flight.land(landed))
+            return
+
+        def land(_: object, _held: Call = call) -> None:
+            # A call that is collected before has no answer for them, and its asker wakes first.
+            flight.land(landed)
+
+        written.add_done_callback(land)
 
     def _append(self, recording: Recording) -> Future[None]:
         record = recording_record(recording)
