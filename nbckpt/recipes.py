@@ -130,7 +130,10 @@ class Recipe:
 
     def reduced(self) -> Any:
         """How a stream holds the recipe in the value's place."""
-        return follow, (self.name, self.statement, dict(self.values), self.after)
+        # In texts of their own: a module's name is its variable's text in some processes only, and
+        # what is one text twice is written in other bytes.
+        values = {name.encode().decode(): value for name, value in self.values.items()}
+        return follow, (self.name, self.statement, values, self.after)
 
     def made(self) -> Any:
         """A new value, to which nothing is done yet."""
@@ -142,9 +145,7 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     scope: dict[str, object] = {"__builtins__": builtins, **values}
     exec(compile(statement, f"<nbckpt recipe of {name}>", "exec"), scope)
     value: Any = scope[name]
-    # Interned as names of a namespace are, so that it is written in the same bytes again.
-    values_read = {sys.intern(read): what for read, what in values.items()}
-    _remember(value, Recipe(sys.intern(name), statement, values_read))
+    _remember(value, Recipe(name, statement, values))
     match after:
         case ("seek", position):
             value.seek(position)
@@ -217,7 +218,7 @@ def recipe_for(
         return "and what it refers to may be gone by then"
     if (followed := _followed_for(name, value, bindings)) is not None:
         values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
-        as_now = replace(followed, values=values)
+        as_now = replace(followed, name=name, values=values)  # the same text as in the namespace
         return _lost_state(value) or _whole(as_now, value, bindings, namespace)
     binding = bindings.of(name)
     if binding is None or binding.statement is None:

@@ -425,6 +425,7 @@ def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
         ran = [kernel.run(cell) for cell in cells]
+        log = kernel.run("%nbckpt log").stdout
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
         resumed = kernel.run("%resume")
@@ -433,6 +434,8 @@ def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
     assert all(each.ok for each in ran)
     assert not any("not kept" in notice for each in [*ran, resumed] for notice in each.notices)
     assert alive.result in ("'abcdef'", "7.0"), alive.error
+    (line,) = [line for line in log.splitlines() if "  one  " in line]
+    assert "handle" not in line
 
 
 def test_a_connection_that_came_back_is_kept_again(tmp_path: Path) -> None:
