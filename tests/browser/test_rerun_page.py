@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,7 +64,7 @@ class Rerun(Marked):
 
 
 @pytest.fixture
-def rerun(notebook: Notebook) -> Iterator[Rerun]:
+def rerun(notebook: Notebook) -> Rerun:
     notebook.load(*CELLS)
     rerun = Rerun(notebook)
     rerun.expect(MEAN, "checkpointed")

@@ -61,7 +61,9 @@ export class Memory implements IDisposable {
     let before = link.state;
     const ask = (): void => {
       link.ask('resume_plan', { cells: [] }, asOffer).then(
-        offer => this._keep(path, offer.checkpoint === null ? null : offer),
+        offer => {
+          this._keep(path, offer.checkpoint === null ? null : offer);
+        },
         () => undefined // the kernel went away: what was known before it still holds
       );
     };
@@ -71,7 +73,7 @@ export class Memory implements IDisposable {
       } else if (link.state === 'ready' && what === 'rows') {
         this._later(link, ask);
       } else if (before === 'ready' && link.state === 'not-loaded') {
-        void this._keep(path, null);
+        this._keep(path, null);
       }
       before = link.state;
     }, this);
@@ -94,20 +96,19 @@ export class Memory implements IDisposable {
   private async _move(from: string, to: string): Promise<void> {
     const known = await this.recall(from);
     if (known !== null) {
-      await this._keep(to, known);
-      await this._keep(from, null);
+      this._keep(to, known);
+      this._keep(from, null);
     }
   }
 
-  private async _keep(path: string, offer: IOffer | null): Promise<void> {
+  private _keep(path: string, offer: IOffer | null): void {
     const key = keyOf(path);
     this._here.set(key, offer);
-    if (offer === null) {
-      await this._kept?.remove(key);
-    } else {
-      // What cannot be restored is told by the plan that comes before a resume.
-      await this._kept?.save(key, { ...offer, refused: [] });
-    }
+    // What cannot be restored is told by the plan that comes before a resume.
+    const kept =
+      offer === null ? this._kept?.remove(key) : this._kept?.save(key, { ...offer, refused: [] });
+    // Where nothing can be written it holds for as long as this page lives.
+    kept?.catch(() => undefined);
   }
 
   private readonly _here = new Map<string, IOffer | null>();

@@ -153,6 +153,9 @@ export class CheckpointsPanel extends Widget {
     linked.link.context.disposed.connect(() => {
       this._views.delete(linked.link);
       view.dispose();
+      if (this._shown === view) {
+        this._shown = null; // a hidden panel is not drawn anew, and would hold it
+      }
     }, this);
     this._hearTitle(linked);
     return view;

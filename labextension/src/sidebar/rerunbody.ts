@@ -39,7 +39,7 @@ export class RerunBody extends Widget {
     const stop = element('button', 'jp-mod-styled', _words.__('Interrupt It'));
     stop.setAttribute('type', 'button');
     stop.addEventListener('click', () => {
-      void _link.interrupt();
+      _link.interrupt().catch(() => undefined); // there is nothing left to interrupt
     });
     this._busy.append(this._waits, stop);
     this.node.append(this._head, this._list);

@@ -57,11 +57,17 @@ export function firstLine(source: string, most = 60): string {
 
 /** "rerun from 'load': 2 run, 1 restored". */
 export function summary(name: string, cells: readonly ICellRun[], words: IWords): string {
-  const states = ['run', 'restored', 'failed', 'not reached'];
-  const told = states
-    .map(state => [cells.filter(cell => cell.state === state).length, state] as const)
+  const of = (state: string): number => cells.filter(cell => cell.state === state).length;
+  const told = (
+    [
+      [of('run'), count => words._n('%1 run', '%1 run', count)],
+      [of('restored'), count => words._n('%1 restored', '%1 restored', count)],
+      [of('failed'), count => words._n('%1 failed', '%1 failed', count)],
+      [of('not reached'), count => words._n('%1 not reached', '%1 not reached', count)]
+    ] satisfies [number, (count: number) => string][]
+  )
     .filter(([count]) => count > 0)
-    .map(([count, state]) => `${count} ${state}`);
+    .map(([count, text]) => text(count));
   return words.__('rerun from %1: %2', name, told.join(', '));
 }
 
@@ -73,7 +79,6 @@ export function failure(cells: readonly ICellRun[], words: IWords): string | nul
   }
   const left = cells.filter(cell => cell.state === 'not reached').length;
   const told = words.__('%1 failed: %2', failed.name, failed.why);
-  return left === 0
-    ? told
-    : `${told}; ${words._n('%1 cell was not reached', '%1 cells were not reached', left)}`;
+  const rest = words._n('%1 cell was not reached', '%1 cells were not reached', left);
+  return left === 0 ? told : words.__('%1; %2', told, rest);
 }
