@@ -126,3 +126,16 @@ def test_a_killed_kernels_question_is_answered_in_the_panel_and_its_cell_goes_on
     another.execute(ASK)
 
     expect(output(another)).to_contain_text("said True sidebar")
+
+
+@lab_only
+def test_a_long_question_leaves_its_buttons_in_sight(notebook: Notebook) -> None:
+    notebook.load("import nbckpt")
+    notebook.execute("bool(nbckpt.approve('is this right? ' * 200))", waits=False)
+    notebook.sidebar.open()
+    card = card_in(notebook.sidebar.node)
+
+    expect(card.get_by_role("button", name="Refuse")).to_be_in_viewport(ratio=1)
+
+    press(card, "Refuse")
+    expect(card).to_have_count(0)

@@ -82,6 +82,10 @@ def test_rewind_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
 
     expect(sidebar.here).to_have_attribute("data-name", "start")
     assert notebook.printed("x, 'y' in globals()") == "1 False"
+    expect(sidebar.part("goBack")).to_be_visible()
+    notebook.execute("%rewind -")  # so there is nothing to go back from
+    expect(sidebar.here).to_have_attribute("data-name", "total")
+    expect(sidebar.part("goBack")).to_have_count(0)
 
 
 @lab_only

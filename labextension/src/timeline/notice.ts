@@ -24,6 +24,7 @@ export class Notice {
       kind === 'waiting'
         ? make('span', 'spinner', { 'aria-hidden': 'true' })
         : make('span', 'sign', { 'aria-hidden': 'true' }, [sign]);
+    this._place = null;
     this.node.className = `nbckpt-Timeline-notice nbckpt-${classes[kind]}`;
     this.node.replaceChildren(
       ...(text === ''
@@ -35,6 +36,24 @@ export class Notice {
             kind === 'waiting' ? this._stopWaiting() : this._dismiss()
           ])
     );
+  }
+
+  /** What was told last is of interest only as long as the session stands at `place`. */
+  keepWhileAt(place: string | null): void {
+    this._place = place;
+    this._isThere = false;
+  }
+
+  /** The session stands at `place`, as far as the view has heard. */
+  moved(place: string | null): void {
+    if (this._place === null) {
+      return;
+    }
+    if (place === this._place) {
+      this._isThere = true;
+    } else if (this._isThere) {
+      this.tell('', 'done');
+    }
   }
 
   /** Whether a verb waits for its answer. */
@@ -134,6 +153,8 @@ export class Notice {
   private _waits = '';
   private _stop: () => void = () => undefined;
   private _busy: IBusy | null = null;
+  private _place: string | null = null;
+  private _isThere = false;
 }
 
 /** Why an answer is not there yet. */

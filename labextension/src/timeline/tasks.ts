@@ -185,6 +185,7 @@ export class Tasks {
     const text = written.error ?? written.text;
     if (text !== '') {
       this._parts.notice.tell(text, written.error ? 'error' : 'done', back);
+      this._parts.notice.keepWhileAt(written.status?.position ?? null);
     }
   }
 }

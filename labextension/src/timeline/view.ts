@@ -104,6 +104,7 @@ export class TimelineView {
     }
     this._reselect();
     this._notice.refresh(status.busy);
+    this._notice.moved(status.position);
     this._reader.refresh(status.busy);
   }
 
