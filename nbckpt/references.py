@@ -105,8 +105,9 @@ def _back(timeline: Timeline, ref: str, steps: int, branch: str, here: str | Non
     start = 1 if line and here and line[0] != here else 0
     if steps - start < len(line) and steps >= start:
         return timeline.checkpoints[line[steps - start]]
+    there = "there is 1" if len(line) == 1 else f"there are {len(line)}"
     message = (
-        f"{ref!r} goes back before the first checkpoint: there are {len(line)} on"
+        f"{ref!r} goes back before the first checkpoint: {there} on"
         f" branch {branch!r} up to here; `nbckpt log` lists them"
     )
     raise CheckpointNotFoundError(message)

@@ -329,6 +329,13 @@ def test_what_is_not_found_is_told_with_the_next_move(
     assert told in str(caught.value)
 
 
+def test_going_back_before_the_only_checkpoint_counts_one() -> None:
+    timeline = timeline_of(record("0001", None, "only"), head("main", "0001"))
+
+    with pytest.raises(CheckpointNotFoundError, match="there is 1 on branch 'main'"):
+        timeline.resolve("~1", branch="main")
+
+
 def test_an_unfinished_loop_is_named_as_one() -> None:
     timeline = timeline_of(record("0001", None, "loop", state="partial"))
 

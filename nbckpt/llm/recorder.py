@@ -52,8 +52,8 @@ class Recorder:
     seen
         Model calls by provider, those outside of steps, too.
     counts
-        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, and ``passed`` through,
-        each per provider.
+        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, ``passed`` through, and
+        ``stopped`` before they were sent, each per provider.
     purse
         What they cost, and the budget.
     """
@@ -128,9 +128,13 @@ class Recorder:
         with self._lock:
             self.seen[endpoint.provider] += 1
         if within is None or mode == "off":
+            try:
+                self.purse.unseen(endpoint, body.members, len(asked.body))
+            except BudgetError:
+                self._count_stopped(endpoint.provider)
+                raise
             with self._lock:
                 self.counts["passed", endpoint.provider] += 1
-            self.purse.unseen(endpoint, body.members, len(asked.body))
             return None
         request = keys.key_of(asked, endpoint, body)
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
@@ -153,6 +157,7 @@ class Recorder:
             return self._answered(question, found)
         if question.mode == "only":
             question.give_back()
+            self._count_stopped(question.endpoint.provider)
             raise ReplayError(self._told(question))
         return self._paid(question)
 
@@ -199,8 +204,13 @@ class Recorder:
             self.purse.begin(call)
         except BudgetError:
             question.give_back()
+            self._count_stopped(question.endpoint.provider)
             raise
         return call
+
+    def _count_stopped(self, provider: str) -> None:
+        with self._lock:
+            self.counts["stopped", provider] += 1
 
     # -- replay -------------------------------------------------------------------------------
 

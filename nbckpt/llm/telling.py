@@ -15,6 +15,7 @@ _OUTCOMES = {
     "replayed": "replayed",
     "partial": "cut or left",
     "failed": "failed",
+    "stopped": "stopped unsent",
     "passed": "not in a step, or off",
 }
 

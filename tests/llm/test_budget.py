@@ -13,6 +13,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import current, prices, scope
+from nbckpt.llm.telling import calls_text
 from nbckpt.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of
@@ -43,6 +44,9 @@ def test_calls_stop_at_the_budget_and_none_is_tried_again(
         with pytest.raises(BudgetError, match=r"the budget of \$.* stops this call of 'm'"):
             ask(client, "2")
 
+    recorder = current.recorder()
+    assert recorder is not None
+    assert calls_text(recorder) == "3 of openai (2 recorded, 1 stopped unsent)"
     assert provider.answered == len(provider.requests) == 2
     assert paid_of(dear) == pytest.approx(2 * one)
 
