@@ -174,8 +174,12 @@ class Begun:
     def keep_nothing(self, why: str) -> Future[None] | None:
         """Say that nothing is kept; of what must not be repeated, that it is done."""
         name = self.known.plan.name
-        tell(self.session, f"the result of step {name!r} is NOT kept: {why}")
-        return self._append("done") if self.known.plan.once else None
+        told = f"the result of step {name!r} is NOT kept: {why}"
+        if not self.known.plan.once:
+            tell(self.session, told)
+            return None
+        tell(self.session, f"{told}; the next equal call stops and asks, as it must not run twice")
+        return self._append("done")
 
     def _require_unchanged(self) -> None:
         arguments = self.arguments
