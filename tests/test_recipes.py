@@ -457,3 +457,14 @@ def test_a_connection_that_came_back_is_kept_again(tmp_path: Path) -> None:
     notices = [n for each in (*ran, gone_back, back, resumed) for n in each.notices]
     assert not any("not kept" in notice for notice in notices), notices
     assert file.result.strip("'").endswith("rows.db"), file.error
+
+
+def test_a_coroutine_that_was_not_awaited_is_told_how_to_be(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("async def work():\n    return 1")
+    shell.run_cell("%%checkpoint made\nresults = [work()]", store_history=True)
+    told = "".join(capsys.readouterr())
+    shell.run_cell("results.pop().close()")
+
+    assert "was not awaited: write `await` before it" in told

@@ -57,6 +57,7 @@ _REASONS = {
     "builtins.frame": "it is a frame of code that runs or ran",
     "builtins.traceback": "it is the way of an exception: keep the exception",
     "builtins.async_generator": "it is an asynchronous generator: keep what it gives, in a list",
+    "builtins.coroutine": "it is a coroutine that was not awaited: write `await` before it",
     "_contextvars.Context": "it is a context of this process",
     "_csv.writer": "it writes to a file of this process",
     "_socket.socket": "it is a socket of this process",
