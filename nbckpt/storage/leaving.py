@@ -35,6 +35,8 @@ class Leaving:
         Names of steps of which recordings are to go.
     bereft
         Names of steps that lose their last checkpoint, and of which calls stay.
+    unknown
+        Tags to forget that no model call has.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class Leaving:
         live = {id(e.record) for e in entries if e.journal not in dead}
         self.gone = [r for r in told if r["kind"] == RECORDING or id(r) not in live]
         self._which = set(map(id, self.gone))
+        known = {tag for r in records if r["kind"] == RECORDING for tag in r.get("tags", ())}
+        self.unknown = [tag for tag in retention.forget if tag not in known]
         self.steps = {record["step"] for record in self.gone}
         called = {r.get("step") for r in self.stay(records) if r["kind"] in _CALLS}
         self.bereft = sorted(removed.keys() & called - names)

@@ -158,6 +158,13 @@ class Plan:
             " away"
         )
 
+    @cached_property
+    def left(self) -> str:
+        """What is not as it was asked for; empty if all is."""
+        unknown = ", ".join(map(repr, self.calls.unknown))
+        told = [self.too_large, f"no model call has the tag {unknown}" if unknown else ""]
+        return "; ".join(filter(None, told))
+
     def batches(self) -> list[Record]:
         """Of each pack that dead journals name and that is there, the record of the last batch."""
         last: dict[str, Record] = {}

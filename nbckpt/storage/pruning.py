@@ -50,7 +50,8 @@ class Pruned:
     checkpoints
         Id and name of each that is gone.
     left
-        Why something was left that was to go, and the next move; empty if nothing was.
+        Why something was left that was to go, and the next move, or a tag to forget that nothing
+        has; empty if all is as asked.
     dry_run
         Whether nothing was removed: so it would be.
     calls
@@ -95,7 +96,7 @@ def prune(
             tuple(plan.removed),
             len(plan.kept),
             freed,
-            plan.too_large,
+            plan.left,
             dry_run=True,
             calls=len(plan.calls.gone),
         )
@@ -288,7 +289,7 @@ class _Work:
     def _told(self) -> str:
         if self._plan.reach.damaged:
             return "no pack was touched: what is needed is damaged; `nbckpt check` lists it"
-        return self._left or self._plan.too_large
+        return self._left or self._plan.left
 
 
 def hidden(path: Path) -> Path:

@@ -95,6 +95,16 @@ def test_calls_of_steps_without_a_checkpoint_go_when_asked(
     assert notebook.paid("gone", "a", "b") == 0
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_tag_to_forget_that_no_call_has_is_named(notebook: Notebook, dry_run: bool) -> None:
+    notebook.step("kept", "c")
+
+    done = prune(notebook.session.store, Retention(forget=("nope",)), dry_run=dry_run)
+
+    assert done.calls == 0
+    assert "no model call has the tag 'nope'" in pruning.text_of(done)
+
+
 def test_they_stay_when_nobody_asks_and_go_with_a_later_prune(notebook: Notebook) -> None:
     notebook.step("gone", "a")
     notebook.step("kept", "b")
