@@ -69,11 +69,11 @@ class Spent(NamedTuple):
             unpriced=self.unpriced + (cost is None),
         )
 
-    def of_event(self, event: Record) -> Spent:
-        """With the replays of a run."""
+    def of_event(self, event: Record, saved_usd: float | None) -> Spent:
+        """With the replays of a run, and what they had cost."""
         return self._replace(
             replayed=self.replayed + int(event.get("replayed", 0)),
-            saved_usd=_sum(self.saved_usd, event.get("saved_cost_usd")),
+            saved_usd=_sum(self.saved_usd, saved_usd),
         )
 
     def paid_text(self) -> str:
@@ -121,6 +121,7 @@ class Book:
         self._taken = {RECORDING: 0, "event": 0, STEP: 0}
         self._n_prices = 0
         self._prices: Mapping[str, Paid] = {}
+        self._dearer: dict[str, float] = {}  # by its newest price, of recordings priced anew
         self.saved_s = 0.0
         self._restored: list[str] = []
         self._waiting: list[Record] = []
@@ -141,7 +142,11 @@ class Book:
             self._taken[kind] = len(records)
             for record in records[taken:]:
                 if kind == RECORDING:
-                    self.total = self.total.of_call(record, self.paid_for(record).cost_usd)
+                    cost = self.paid_for(record).cost_usd
+                    self.total = self.total.of_call(record, cost)
+                    if record["id"] in self._prices:
+                        dearer = (cost or 0.0) - (record.get("cost_usd") or 0.0)
+                        self._dearer[record["id"]] = dearer
                 elif kind == STEP:
                     if not was_tried(record):
                         continue
@@ -149,7 +154,7 @@ class Book:
                     if record.get("step") is None:
                         continue
                 elif record.get("event") == EVENT:
-                    self.total = self.total.of_event(record)
+                    self.total = self.total.of_event(record, self._saved_in(record))
                     self.kept = self.kept.of_event(record)
                     self.saved_s += record.get("saved_duration_s", 0.0)
                 else:
@@ -182,6 +187,12 @@ class Book:
     def paid_for(self, recording: Record) -> Paid:
         """What a recording cost, by its newest price."""
         return paid_for(recording, self._prices)
+
+    def _saved_in(self, event: Record) -> float | None:
+        """What the replays of a run had cost, by the newest prices of those that it lists."""
+        told: float | None = event.get("saved_cost_usd")
+        dearer = [self._dearer[i] for i in event.get("replays", ()) if i in self._dearer]
+        return _sum(told, sum(dearer)) if dearer else told
 
     @property
     def saved_usd(self) -> float | None:
@@ -229,7 +240,7 @@ class Book:
     def _settle_on(self, checkpoint_id: str, record: Record) -> None:
         spent, kept = self.of(checkpoint_id), self.kept_of(checkpoint_id)
         if record["kind"] == "event":
-            self._spent[checkpoint_id] = spent.of_event(record)
+            self._spent[checkpoint_id] = spent.of_event(record, self._saved_in(record))
             self._kept[checkpoint_id] = kept.of_event(record)
             self._replays[checkpoint_id] += record.get("replays", ())
         elif record["kind"] == STEP:

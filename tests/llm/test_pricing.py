@@ -54,6 +54,19 @@ def test_a_new_price_counts_and_the_old_one_stays_beside_it(asked: Session) -> N
     assert by_source.fetchall() == [("", 3, None), ("setting prices", 6, 3 * out)]
 
 
+def test_what_replays_saved_is_by_the_same_prices_as_what_was_paid(asked: Session) -> None:
+    reprice(with_prices(asked, "m=0/1000000"))
+    run(asked, "three", QUESTIONS)
+    for prices in ("m=0/2000000", "m=0/3000000"):
+        reprice(with_prices(asked, prices))
+
+    out = sum(record["tokens_out"] for record in records_of(asked))
+    book = book_of(asked.store, asked.timeline)
+    _, again = asked.timeline.checkpoints
+    assert (book.total.paid_usd, book.total.saved_usd) == pytest.approx((3 * out, 3 * out))
+    assert book.of(again).saved_usd == pytest.approx(3 * out)
+
+
 def test_prices_that_stay_are_written_once(asked: Session) -> None:
     reprice(with_prices(asked, "m=0/1000000"))
     again = reprice(asked)
