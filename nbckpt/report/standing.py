@@ -72,8 +72,11 @@ def _asks(store: Store) -> str:
 
 
 def _holds(timeline: Timeline) -> str:
-    kept = count_text(len(timeline.checkpoints), "checkpoint")
-    return f"{kept} on {count_text(len(timeline.branches), 'branch', 'branches')}"
+    done = len(timeline.newest_first())
+    undone = len(timeline.checkpoints) - done
+    more = f", and {undone:,} that failed or did not finish" if undone else ""
+    branches = count_text(len(timeline.branches), "branch", "branches")
+    return f"{count_text(done, 'checkpoint')} on {branches}{more}"
 
 
 def _others(timeline: Timeline, branch: str, now: float) -> str:

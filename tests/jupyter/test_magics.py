@@ -145,6 +145,24 @@ def test_the_log_of_all_branches_tells_what_was_forked_and_what_was_left(
     assert "how         values by fork" in rest
 
 
+def test_the_status_counts_what_failed_beside_the_checkpoints(
+    kept: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    run(kept, "%nbckpt status")
+    before = _held(capsys)
+    kept.run_cell("%%checkpoint bad\n1 / 0", store_history=True)
+    capsys.readouterr()
+    run(kept, "%nbckpt status")
+
+    assert _held(capsys) == f"{before}, and 1 that failed or did not finish"
+
+
+def _held(capsys: pytest.CaptureFixture[str]) -> str:
+    lines = capsys.readouterr().out.splitlines()
+    return next(line for line in lines if line.startswith("holds"))
+
+
 def test_a_difference_shows_itself(kept: Any) -> None:
     result = kept.run_cell("%nbckpt diff load use").result
 
