@@ -9,7 +9,10 @@ from collections.abc import Callable
 SOON_S = 0.03
 EVERY_S = 0.25
 SHARE = 0.05
-"""Of the time, at most, that is spent on it: it is taken from the cell that runs."""
+"""Of the time, at most, that is spent on it: it is taken from the cell that runs.
+
+Counted is the thread's own work: a machine that is busy with something else makes no view late.
+"""
 
 
 class Throttle:
@@ -36,7 +39,7 @@ class Throttle:
             self._timer.start()
 
     def _run(self) -> None:
-        began = time.monotonic()
+        began, worked_s = time.monotonic(), time.thread_time()
         with self._lock:
             self._timer = None
             self._not_before = began + EVERY_S  # if asked meanwhile
@@ -44,5 +47,5 @@ class Throttle:
             self._work()
         finally:
             with self._lock:
-                took = time.monotonic() - began
-                self._not_before = began + max(EVERY_S, took / SHARE)
+                worked_s = time.thread_time() - worked_s
+                self._not_before = began + max(EVERY_S, worked_s / SHARE)

@@ -94,13 +94,15 @@ def test_a_loop_tells_how_far_it_is_and_what_it_paid(notebook: Notebook, sidebar
 
 
 def test_a_rewind_waits_for_the_cell(notebook: Notebook, sidebar: Sidebar) -> None:
-    notebook.execute("import time\ntime.sleep(1.5)\nprint('there', 'z' in globals())", waits=False)
+    cell = WAITS.format("rewind") + "print('there', 'z' in globals())"
+    notebook.execute(cell, waits=False)
     expect(sidebar.part("busy")).to_be_visible()
 
     sidebar.row("start").click()
     sidebar.part("rewind").click()
 
-    expect(sidebar.part("notice")).to_contain_text("waits for the running cell 'import time'")
+    expect(sidebar.part("notice")).to_contain_text("waits for the running cell 'import time")
+    (notebook.application.root / "rewind").touch()
     expect(sidebar.part("notice")).to_contain_text("rewound to 'start'")
     expect(notebook.page.get_by_text("there True", exact=True)).to_be_visible()
     assert notebook.printed("'z' in globals()") == "False"

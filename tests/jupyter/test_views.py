@@ -98,6 +98,22 @@ def test_a_defect_in_a_view_is_told_once_and_breaks_nothing(shell: Any) -> None:
     assert "%timeline no longer shows" in told()[0]
 
 
+def test_a_throttle_that_had_to_wait_itself_is_not_late_for_it() -> None:
+    seen: list[float] = []
+
+    def work() -> None:
+        time.sleep(0.3)  # as on a machine that others keep busy
+        seen.append(time.monotonic())
+
+    throttle = Throttle(work)
+    throttle.ask()
+    wait_until(lambda: seen)
+    throttle.ask()
+    wait_until(lambda: len(seen) == 2)
+
+    assert seen[1] - seen[0] < 3, "not twenty times as long as the first took"
+
+
 def test_a_throttle_works_for_the_last_who_asked() -> None:
     state, seen = [0], []
     throttle = Throttle(lambda: seen.append(state[0]))
