@@ -145,7 +145,8 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     scope: dict[str, object] = {"__builtins__": builtins, **values}
     exec(compile(statement, f"<nbckpt recipe of {name}>", "exec"), scope)
     value: Any = scope[name]
-    _remember(value, Recipe(name, statement, values))
+    is_short_feed = after[:1] == ("feed",) and len(after[1]) <= _MOST_REMEMBERED
+    _remember(value, Recipe(name, statement, values, after if is_short_feed else ()))
     match after:
         case ("seek", position):
             value.seek(position)
@@ -171,6 +172,9 @@ class _Followed:
     recipe: Recipe
     serial: int
 
+
+_MOST_REMEMBERED = 1 << 20
+"""Bytes of what a hash object was fed, which are held as long as its place is its own."""
 
 _followed: dict[int, _Followed] = {}
 """What was made again by a recipe: in this process no statement of a cell has made it."""
@@ -423,8 +427,7 @@ def _afterwards(
     if isinstance(value, types.GeneratorType):
         return _after_generator(recipe, value)
     if feeding.is_hasher(value):
-        fed = feeding.fed_to(value, recipe.made(), bindings.fed_to(recipe.name), namespace)
-        return "and what it was fed would be lost" if fed is None else ("feed", fed)
+        return _after_hasher(recipe, value, bindings, namespace)
     if isinstance(value, sqlite3.Connection):
         if _is_in_memory(value):
             return _after_database(recipe, value)
@@ -432,6 +435,19 @@ def _afterwards(
     if not isinstance(value, io.IOBase):
         return ()
     return ("close",) if value.closed else ("seek", value.tell())
+
+
+def _after_hasher(
+    recipe: Recipe, value: Any, bindings: Bindings, namespace: Mapping[str, object]
+) -> tuple[Any, ...] | str:
+    feeds = bindings.fed_to(recipe.name)
+    for begun in {recipe.after[1] if recipe.after else b"", b""}:
+        fresh = recipe.made()
+        fresh.update(begun)
+        fed = feeding.fed_to(value, fresh, feeds, namespace)
+        if fed is not None:
+            return "feed", begun + fed
+    return "and what it was fed would be lost"
 
 
 def _after_generator(

@@ -468,3 +468,20 @@ def test_a_coroutine_that_was_not_awaited_is_told_how_to_be(
     shell.run_cell("results.pop().close()")
 
     assert "was not awaited: write `await` before it" in told
+
+
+def test_a_hash_that_came_back_is_kept_again_and_when_it_is_fed_more(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\nimport hashlib")
+        kernel.run("digest = hashlib.sha256()")
+        kernel.run("digest.update(b'ab')")
+        assert kernel.run("%%checkpoint zero\nz = 0").ok
+    for data in ("cd", "ef"):
+        with Kernel(tmp_path) as kernel:
+            kernel.run("%load_ext nbckpt")
+            cells = ["%resume", "%%checkpoint one\nx = 1", f"digest.update(b'{data}')"]
+            ran = [kernel.run(cell) for cell in [*cells, "%%checkpoint two\ny = 2"]]
+            assert not any("not kept" in notice for each in ran for notice in each.notices)
+            expected = kernel.value("hashlib.sha256(b'abcdef').hexdigest() == digest.hexdigest()")
+
+    assert expected == "True"
