@@ -13,8 +13,16 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 
+import pytest
+
 ANNOUNCEMENTS = "@jupyterlab/apputils-extension:announcements"
 BUILT = Path(__file__).parent.parent.parent / "nbckpt" / "labextension"
+# For what is the page's own and the same in both: in Notebook 7 with the long tests.
+lab_first = pytest.mark.parametrize(
+    "application",
+    ["lab", pytest.param("notebook", marks=pytest.mark.long)],
+    indirect=True,
+)
 FOLDERS = ("root", "config/labconfig", "data", "runtime", "ipython", "settings", "workspaces")
 
 

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.applications import lab_first
 from tests.browser.notebooks import Notebook
+
+pytestmark = lab_first
 
 MANY = """\
 import nbckpt.current

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
+from tests.browser.applications import lab_first
 from tests.browser.notebooks import Notebook
 
 CELLS = (
@@ -34,6 +34,7 @@ def test_rewind_by_its_button(notebook: Notebook) -> None:
     assert notebook.printed("x, 'y' in globals()") == "1 False"
 
 
+@lab_first
 def test_fork_with_another_value_through_its_form(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
 
@@ -49,6 +50,7 @@ def test_fork_with_another_value_through_its_form(notebook: Notebook) -> None:
     expect(notebook.part("row").filter(has_text="try").first).to_be_visible()
 
 
+@lab_first
 def test_rerun_runs_the_recorded_cells_with_the_other_value(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
     notebook.execute("%fork start try x=10")
@@ -62,6 +64,7 @@ def test_rerun_runs_the_recorded_cells_with_the_other_value(notebook: Notebook) 
     assert notebook.printed("x, y, z") == "10 20 30"
 
 
+@lab_first
 def test_compare_two_checkpoints(notebook: Notebook) -> None:
     notebook.begin(*CELLS, "%%checkpoint again\nx = [1, 2]")
 
@@ -73,6 +76,7 @@ def test_compare_two_checkpoints(notebook: Notebook) -> None:
     expect(comparison).to_contain_text("z")
 
 
+@lab_first
 def test_details_tell_variables_code_and_outputs(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
 
@@ -84,6 +88,7 @@ def test_details_tell_variables_code_and_outputs(notebook: Notebook) -> None:
     expect(details).to_contain_text("int")
 
 
+@lab_first
 def test_what_a_variable_looks_like_is_text(notebook: Notebook) -> None:
     attack = "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 2'>"
     notebook.begin(
@@ -114,6 +119,7 @@ def test_it_goes_on_while_a_cell_runs(notebook: Notebook) -> None:
     expect(ended).to_be_visible()
 
 
+@lab_first
 def test_a_rewind_that_is_asked_while_a_cell_runs_happens_after_it(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
     notebook.execute(
@@ -146,13 +152,13 @@ def test_the_keyboard_is_enough(notebook: Notebook) -> None:
     assert notebook.printed("'y' in globals()") == "False"
 
 
-@pytest.mark.parametrize("op", ["rewind"])
-def test_an_error_is_said_in_the_timeline(notebook: Notebook, op: str) -> None:
+@lab_first
+def test_an_error_is_said_in_the_timeline(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
     notebook.row("start").click()
     notebook.execute("%unload_ext nbckpt")
 
-    notebook.part(op).click()
+    notebook.part("rewind").click()
 
     expect(notebook.part("notice")).to_contain_text("%load_ext nbckpt")
     notebook.execute("%load_ext nbckpt")
