@@ -25,6 +25,8 @@ HEADERS = (
 KEYS_IN_URLS = frozenset(
     ["access_token", "api-key", "api_key", "apikey", "key", "sig", "signature", "token"]
 )
+_ONLY_KEYS = frozenset(["access_token", "api-key", "api_key", "apikey"])
+"""Of any host's parameters, those that ask for nothing: `token` may name a page, `key` an entry."""
 _BOUNDARY = re.compile(r'boundary="?([^\s;"]+)')
 
 
@@ -61,8 +63,9 @@ def canonical(asked: Asked) -> Canonical:
 
 def key_of(asked: Asked, endpoint: Endpoint, body: Canonical) -> Digest:
     """The digest of what a request asks of whom; keys and volatile headers do not count."""
-    query = urlsplit(asked.url).query
-    told = sorted((k, v) for k, v in parse_qsl(query, True) if k.lower() not in KEYS_IN_URLS)
+    query = parse_qsl(urlsplit(asked.url).query, True)
+    keys = _ONLY_KEYS if endpoint.kind.takes_any else KEYS_IN_URLS
+    told = sorted((name, value) for name, value in query if name.lower() not in keys)
     headers = [[name, asked.header(name)] for name in HEADERS if asked.header(name)]
     # The path tells what is asked for; a port is another one whenever a server is started.
     place = [endpoint.provider, endpoint.host, endpoint.path, told, headers]

@@ -113,6 +113,22 @@ def test_another_part_of_a_file_is_another_request(server: _Server, recorded: Se
     assert got("bytes=0-9") == first
 
 
+def test_another_page_is_another_request_and_a_key_is_not(
+    server: _Server, recorded: Session
+) -> None:
+    name_hosts(recorded, "127.0.0.1")
+
+    def got(query: str) -> str:
+        with scope.entered("step"):
+            return requests.get(f"{server.url}/a?{query}", timeout=20).text
+
+    first, second = got("token=page-1&api_key=mine"), got("token=page-2&api_key=mine")
+
+    assert first != second
+    assert got("token=page-2&api_key=yours") == second
+    assert got("token=page-1&api_key=yours") == first
+
+
 @pytest.mark.parametrize("path", ["search", "html", "empty", "events"])
 @pytest.mark.parametrize("ask", [_httpx, _httpx2, _requests, _got, _aiohttp])
 def test_a_raw_call_to_a_named_host_is_replayed(
