@@ -13,6 +13,8 @@ SHARE = 0.05
 
 Counted is the thread's own work: a machine that is busy with something else makes no view late.
 """
+LATEST_S = 1.0
+"""The next time is never later: the first one imports much, and what it told is soon untrue."""
 
 
 class Throttle:
@@ -48,4 +50,4 @@ class Throttle:
         finally:
             with self._lock:
                 worked_s = time.thread_time() - worked_s
-                self._not_before = began + max(EVERY_S, worked_s / SHARE)
+                self._not_before = began + min(LATEST_S, max(EVERY_S, worked_s / SHARE))
