@@ -147,10 +147,10 @@ def test_marks_where_of_300_cells_those_far_away_leave_the_page(
     notebook.run(0)
 
     run_and_look_at_many(notebook, 300)
-    drawn = page.locator(".jp-Notebook .jp-Cell").count()
+    # What was scrolled past leaves the page when that has settled.
+    page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-Cell').length < 100")
     page.close()
 
-    assert drawn < 100
     assert notebook.own_errors == []
 
 
