@@ -73,6 +73,7 @@ class Cells:
         self.auto = Auto()
         self.latest: Step | None = None
         self.loads: Any = None  # the cell that loads nbckpt, of which IPython did not tell
+        self._may_be_loading = True
         self._info: Any = None
         self._step: Step | None = None
         self._tree: ast.Module | None = None
@@ -97,6 +98,7 @@ class Cells:
 
     def before(self, info: Any) -> None:
         """Remember the cell that is about to run (the event `pre_run_cell`)."""
+        self._may_be_loading = False
         if self._info is None:
             self._info = info
             self._tell_news()
@@ -138,6 +140,8 @@ class Cells:
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
         self.loads = None
+        if self._may_be_loading:
+            self._note_loading(result)
         if self._info is None or not self._is_of_cell(result):
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
@@ -161,6 +165,21 @@ class Cells:
             notices.warn(f"{self._name_of(step)} was NOT kept, by a defect in nbckpt:")
             traceback.print_exc()
         self._tell_news()
+
+    def _note_loading(self, result: Any) -> None:
+        """Have the statements of the cell that loads nbckpt count as those of any other."""
+        self._may_be_loading = False
+        from nbckpt.jupyter import loading
+
+        try:
+            tree = loading.code_of(self.shell, result, has_moved=self.session.moved)
+            if tree is not None and not marking.is_our_own(tree):
+                self.session.ran(tree)
+        except Exception:  # a hook's error never breaks the user's cell
+            notices.warn(
+                "what made the variables of this cell is not known, by a defect in nbckpt:"
+            )
+            traceback.print_exc()
 
     def _is_of_cell(self, result: Any) -> bool:
         """Whether a result is the running cell's own, and not that of a cell inside it."""

@@ -22,6 +22,8 @@ _OURS = frozenset(
     }
 )  # fmt: skip
 
+_MOVES = frozenset({"resume", "rewind", "fork", "switch", "rerun"})
+
 
 def transformed(lines: list[str]) -> list[str]:
     """The lines of a cell, its `%%checkpoint` line turned into a call that marks it."""
@@ -92,6 +94,11 @@ def is_our_own(tree: ast.Module) -> bool:
 def changes_the_shell(tree: ast.Module) -> bool:
     """Whether a cell does what no checkpoint can stand for: it moves in the history itself."""
     return any(_line_magic(s) in _OURS for s in ast.walk(tree) if isinstance(s, ast.stmt))
+
+
+def moves(statement: ast.stmt) -> bool:
+    """Whether a statement is a magic that goes elsewhere in the history."""
+    return _line_magic(statement) in _MOVES
 
 
 def loads_nbckpt(tree: ast.Module) -> bool:

@@ -1,0 +1,34 @@
+"""The code of the cell that loads nbckpt, of which IPython tells only that it has ended."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from nbckpt.jupyter import marking
+
+
+def code_of(shell: InteractiveShell, result: Any, *, has_moved: bool) -> ast.Module | None:
+    """The statements that made what is there; None if they cannot be told.
+
+    Parameters
+    ----------
+    result
+        IPython's word of the cell.
+    has_moved
+        Whether the cell went elsewhere in the history: what stands above that line made nothing
+        that is still there.
+    """
+    if result is None or result.error_before_exec is not None:
+        return None
+    text: str | None = getattr(result.info, "transformed_cell", None)  # not of every IPython
+    try:
+        tree = ast.parse(text or str(shell.transform_cell(result.info.raw_cell)))
+    except SyntaxError:
+        return None
+    if not has_moved:
+        return tree
+    moves = [i for i, statement in enumerate(tree.body) if marking.moves(statement)]
+    return ast.Module(tree.body[moves[-1] + 1 :], []) if moves else None
