@@ -22,6 +22,7 @@ def test_marks_a_rewound_page_and_a_rerun(notebook: Notebook) -> None:
     marked.edit(LOAD, EDITED)
     marked.expect(LOAD, "stale: edited since")
     notebook.run(LOAD)
+    marked.expect(LOAD, "checkpointed")  # the new one, no more the one before
     marked.mark(LOAD).click()
     sidebar = notebook.sidebar
 
