@@ -113,7 +113,7 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         if error is None:
             step.finish()
         else:
-            step.fail(error)
+            step.session.joining.failed_blocks.append(step.fail(error).id)
 
 
 def _with_at(frame: FrameType) -> ast.With:

@@ -40,7 +40,15 @@ class _Ran:
 
 
 class Joining:
-    """What of one session is joined to its next checkpoint, and what decides that."""
+    """What of one session is joined to its next checkpoint, and what decides that.
+
+    Attributes
+    ----------
+    failed_blocks
+        Ids of checkpoints of `with` blocks that failed in the cell that runs.
+    cells_of_failed
+        Id of each such checkpoint → the cell that ended with it. Of this process only.
+    """
 
     is_nbckpts_own = True
 
@@ -50,6 +58,8 @@ class Joining:
         self._lost_s = 0.0  # of cells that raised: they ran for as long
         self._kept_at = time.monotonic()
         self._costs = Costs()
+        self.failed_blocks: list[str] = []
+        self.cells_of_failed: dict[str, Cell] = {}
 
     # -- what ran
 
@@ -91,6 +101,12 @@ class Joining:
         draft = session.draft(name, as_before, cell=cell, duration_s=run_s, state="failed")
         why = line_of(error)
         session.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
+
+    def place_failed_blocks(self, cell: Cell, error: BaseException | None) -> None:
+        """Take note of the cell that the blocks which just failed ended, if they did."""
+        if error is not None:
+            self.cells_of_failed.update(dict.fromkeys(self.failed_blocks, cell))
+        self.failed_blocks.clear()
 
     def kept(self, checkpoint: Checkpoint, written: Future[None]) -> None:
         """Take note of a finished checkpoint, and of how long it is written."""

@@ -79,6 +79,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
         If the disk refuses.
     """
     joining = session.joining
+    joining.place_failed_blocks(ended.cell, ended.error)
     # Without a policy that keeps what is joined it needs no name.
     name = default_name(ended.cell.cell_id, tree) if session.policy.joins else ""
     if ended.error is not None:

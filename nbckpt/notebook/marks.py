@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.figures import count_text
@@ -67,6 +68,7 @@ class Marks:
             line = set() if here is None else set(timeline.line(here.id))
             shown = (timeline.checkpoints[i] for i in timeline.log(None))
             undone = [c for c in shown if c.state != "done" and c.branch == session.branch]
+        undone = [self._in_its_cell(c) for c in undone if not self._has_run_well_since(c)]
         if here is None:  # in a new process: of another one's failures nothing is there
             own = [c for c in undone if c.session == session.id]
             return _failed([c for c in own if c.parent is None], {})
@@ -85,6 +87,20 @@ class Marks:
             marks = {**self._left_by(here), **marks}
         there = [c for c in undone if _is_there(c, line) or self._happened.has_failed(c)]
         return {**marks, **_failed(there, self._happened.ended_well())} if there else marks
+
+    def _in_its_cell(self, checkpoint: Checkpoint) -> Checkpoint:
+        """What did not end well, a block that ended its cell with that cell in place of its own."""
+        cell = self._session.joining.cells_of_failed.get(checkpoint.id, checkpoint.cell)
+        return replace(checkpoint, cell=cell)
+
+    def _has_run_well_since(self, checkpoint: Checkpoint) -> bool:
+        """Whether the cell did so, and is not kept yet."""
+        failed = self._in_its_cell(checkpoint).cell
+        if not failed.cell_id or checkpoint.session != self._session.id:
+            return False
+        since = failed.execution_count or 0
+        ran = (cell for cell in self._session.joined if cell.cell_id == failed.cell_id)
+        return any((cell.execution_count or 0) > since for cell in ran)
 
     def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:
         if why is not None:

@@ -131,6 +131,43 @@ def test_the_very_first_cell_may_fail(shell: Any) -> None:
     assert new_session(shell).states() == {}
 
 
+BLOCK = "import nbckpt\nwith nbckpt.checkpoint('b') as step:\n    x = 1 / {}"
+
+
+def test_a_cell_that_its_block_ended_has_failed_until_it_runs_well(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+
+    notebook.run(block=BLOCK.format(0))
+    failed = notebook.states()
+    notebook.run(block=BLOCK.format(1))
+
+    assert failed["block"] == "failed: ZeroDivisionError: division by zero"
+    assert "failed" not in notebook.states().get("block", "")
+
+
+def test_a_cell_that_catches_the_error_of_its_block_has_not_failed(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    block = BLOCK.format(0).replace("\n", "\n    ").replace("import nbckpt\n", "try:\n")
+
+    notebook.run(first="import nbckpt", block=f"{block}\nexcept ZeroDivisionError: pass")
+    notebook.run(other="1 / 0")
+
+    assert len(shell._nbckpt_extension.session.timeline.named("b")) == 1
+    assert {"block", "other"}.isdisjoint(notebook.states())
+
+
+def test_a_mended_cell_that_is_only_joined_has_failed_no_more(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    shell.run_cell("%nbckpt auto cost")
+
+    notebook.run(bad="1 / 0")
+    failed = notebook.states()["bad"]
+    notebook.run(bad="1 / 1")
+
+    assert failed == "failed: ZeroDivisionError: division by zero"
+    assert "bad" not in notebook.states()
+
+
 def test_after_a_rerun_the_marks_are_those_of_its_line(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.session.fork("load", "small", {"df": [7]})
