@@ -5,13 +5,13 @@ A forecast, from records and texts: when a cell runs, its key decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.notebook.documents import Written, known_as
-from nbckpt.notebook.runs import Run, last_of_cells, names_in, runs_of
+from nbckpt.notebook.runs import Run, blocks_of, last_of_cells, names_in, runs_of
 from nbckpt.notebook.staleness import reason
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
         line = runs_of(timeline.ancestry(start.id)[::-1])
         followed = timeline.following(start.id, branch=session.branch, origin=session.origin)
         others = [timeline.checkpoints[i] for i in reversed(timeline.newest_first())]
+        undone = [timeline.checkpoints[i] for i in timeline.log(None)]
         manifest = timeline.manifest(start.id)
     elsewhere = [*runs_of(others), *runs_of(followed)]
     place = _place_of(start, line, known_as(cells, (run.cell for run in line)))
     forecast = _Forecast(session, line, elsewhere, manifest)
+    forecast.failed = _failed_cells(session, undone)
     if start.made_by:
         forecast.changed.update(start.changed)
     below = [cell for cell in cells[place + 1 :] if not cell.is_our_own and not cell.is_empty]
@@ -71,6 +73,8 @@ class _Forecast:
 
     Attributes
     ----------
+    failed
+        Ids of cells that did not end well at some time.
     changed
         Variables that may have another value by then than when the cells ran.
     """
@@ -81,15 +85,19 @@ class _Forecast:
         self._session = session
         self._here = _by_cell(line)
         self._elsewhere = _by_cell(others)
+        self._with_blocks = {
+            runs[place].cell_id for runs in (line, others) for place in blocks_of(runs)
+        }
         self._manifest = manifest
         self._restores_all = session.policy.kind == "skip"
+        self.failed: Set[str] = frozenset()
         self.changed: set[str] = set()
 
     def of(self, cell: Written) -> dict[str, str]:
         """What becomes of the next cell."""
         run = self._here.get(cell.cell_id) or self._elsewhere.get(cell.cell_id)
         does, why = self._fate(cell, run)
-        if does == RUNS and why != _PLAIN:
+        if does == RUNS and why not in (_PLAIN, _BLOCK):
             self.changed |= {*names_in(cell.source).binds, *(_bound(run) if run else ())}
         elif run is not None:
             self.changed -= set(_bound(run))
@@ -97,7 +105,7 @@ class _Forecast:
 
     def _fate(self, cell: Written, run: Run | None) -> tuple[str, str]:
         if run is None or run.checkpoint is None:
-            return RUNS, "it never ran"
+            return RUNS, "it failed" if cell.cell_id in self.failed else "it never ran"
         if cell.is_other_than(run.cell.source):
             return RUNS, "edited since"
         read = _read_by(run)
@@ -108,7 +116,7 @@ class _Forecast:
             return (RUNS, reason(names)) if names else (FRESH, "its variables are as it made them")
         if run.is_own and run.checkpoint.key is not None and (cell.is_marked or self._restores_all):
             return RESTORED, "nothing that it reads has changed"
-        return RUNS, _PLAIN
+        return RUNS, _BLOCK if cell.cell_id in self._with_blocks else _PLAIN
 
     def _is_other_now(self, name: str, step: Checkpoint) -> bool:
         """Whether a variable that a step of this line left alone is another one at the start."""
@@ -118,6 +126,14 @@ class _Forecast:
 
 
 _PLAIN = "it has no checkpoint of its own"
+_BLOCK = "only its block may be restored"
+
+
+def _failed_cells(session: Session, checkpoints: Iterable[Checkpoint]) -> frozenset[str]:
+    """Ids of cells that did not end well at some time."""
+    cells_of_failed = session.joining.cells_of_failed
+    undone = (c for c in checkpoints if c.state != "done")
+    return frozenset(cells_of_failed.get(c.id, c.cell).cell_id or "" for c in undone)
 
 
 def _by_cell(runs: Sequence[Run]) -> dict[str, Run]:

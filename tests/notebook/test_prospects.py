@@ -127,6 +127,24 @@ def test_a_cell_that_never_ran_runs(shell: Any) -> None:
     assert planned(notebook, "load")["new"] == ("runs", "it never ran")
 
 
+def test_a_cell_that_failed_is_not_said_never_to_have_run(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run(bad="%%checkpoint bad\n1 / 0")
+
+    assert planned(notebook, "load")["bad"] == ("runs", "it failed")
+
+
+def test_a_cell_with_a_block_is_not_said_to_have_no_checkpoint(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run(block="import nbckpt\nwith nbckpt.checkpoint('b') as step:\n    c = len(df)")
+    notebook.run(last="%%checkpoint last\nl = c")
+
+    plan = planned(notebook, "load")
+
+    assert plan["block"] == ("runs", "only its block may be restored")
+    assert plan["last"] == ("restored", "nothing that it reads has changed")
+
+
 @pytest.mark.parametrize("cells", [None, "text", [1], [{"source": "x"}], {"cell_id": "a"}])
 def test_cells_that_are_none_are_refused(shell: Any, cells: object) -> None:
     from nbckpt.notebook.documents import code_cells
