@@ -74,6 +74,8 @@ def test_the_palette_and_the_kernel_menu_have_the_commands(
     for label in LABELS:
         item = page.locator(".lm-CommandPalette-itemLabel", has_text=label)
         expect(item.first).to_be_visible()
+    first = page.locator(".lm-CommandPalette-itemLabel").first
+    expect(first).to_have_text(re.compile("^nbckpt: "))  # what Enter runs
     page.screenshot(path=pictures("commands-palette"))
     page.keyboard.press("Escape")
 

@@ -59,11 +59,12 @@ export function addCommands(parts: ICommandParts): void {
     ...ofCell(parts)
   ]) {
     commands.addCommand(id, {
-      label,
+      // The palette ranks what is typed by labels first, and `nbckpt` is what is typed.
+      label: ({ isPalette }) => (isPalette && !/nbckpt/.test(label) ? `nbckpt: ${label}` : label),
       caption,
       isEnabled,
       ...(icon ? { icon } : {}),
-      describedBy: { args: { type: 'object', properties: {} } },
+      describedBy: { args: { type: 'object', properties: { isPalette: { type: 'boolean' } } } },
       execute: async () => {
         try {
           await execute();

@@ -106,7 +106,7 @@ function activate(
   const offers = new Offers({ links, memory, resumes, settings, trans, lab });
   addCommands({ commands, links, panel, marks, offers, page, show, trans });
   for (const command of Object.values(CommandIDs)) {
-    palette?.addItem({ command, category: 'nbckpt' });
+    palette?.addItem({ command, category: trans.__('Checkpoints'), args: { isPalette: true } });
   }
   if (statusBar) {
     const item = new StatusItem(links, trans, show);
