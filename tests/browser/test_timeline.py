@@ -51,6 +51,23 @@ def test_fork_with_another_value_through_its_form(notebook: Notebook) -> None:
 
 
 @lab_first
+def test_what_is_wrong_with_a_fork_is_said_once_and_mended_where_it_was_typed(
+    notebook: Notebook,
+) -> None:
+    notebook.begin(*CELLS)
+
+    notebook.row("start").click()
+    notebook.part("fork").click()
+    notebook.root.locator("input[name=variable]").fill("x")
+    notebook.root.locator("input[name=expression]").fill("nowhere")
+    notebook.part("submit").click()
+
+    expect(notebook.part("error")).to_contain_text("nowhere")
+    expect(notebook.part("notice")).to_have_text("")
+    expect(notebook.root.locator("input[name=expression]")).to_be_focused()
+
+
+@lab_first
 def test_rerun_runs_the_recorded_cells_with_the_other_value(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
     notebook.execute("%fork start try x=10")

@@ -8,6 +8,7 @@ export interface IForm {
   node: HTMLFormElement;
   /** Show why it was not done. */
   refuse(text: string): void;
+  /** Go to the field that was typed in last, at first to the one to begin with. */
   focus(): void;
 }
 
@@ -47,11 +48,15 @@ export function form(kind: string, parts: IParts): IForm {
       parts.onCancel();
     }
   });
+  let last: HTMLElement | null = null;
+  node.addEventListener('input', ({ target }) => {
+    last = target instanceof HTMLInputElement ? target : last;
+  });
   return {
     node,
     refuse,
     focus: () => {
-      (parts.first() ?? submit).focus();
+      (last?.isConnected ? last : (parts.first() ?? submit)).focus();
     }
   };
 }

@@ -64,12 +64,13 @@ export class Notice {
   /**
    * Ask for something that changes the kernel; nothing else can be asked for until it is answered.
    *
+   * @param refused - says why it was not done, and whether it could; else that is said here
    * @returns what the kernel said; null if it refused, which is told, or if nobody waits any more
    */
   async perform(
     what: string,
     ask: () => Promise<IWritten>,
-    refused: (why: string) => void = () => undefined
+    refused: (why: string) => boolean = () => false
   ): Promise<IWritten | null> {
     if (this._doing !== null) {
       return null;
@@ -93,8 +94,7 @@ export class Notice {
       return written;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      this.tell(why, 'error');
-      refused(why);
+      this.tell(refused(why) ? '' : why, 'error');
       return null;
     } finally {
       this._doing = null;

@@ -167,7 +167,13 @@ export class Tasks {
   private async _perform(what: string, ask: () => Promise<IWritten>): Promise<IWritten | null> {
     const { pane, notice } = this._parts;
     const form = pane.form;
-    const written = await notice.perform(what, ask, why => form?.refuse(why));
+    const written = await notice.perform(what, ask, why => {
+      const isOpen = form !== null && pane.form === form;
+      if (isOpen) {
+        form.refuse(why);
+      }
+      return isOpen;
+    });
     if (written && pane.form === form) {
       if (form) {
         this.cancel();
