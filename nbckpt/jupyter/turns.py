@@ -57,7 +57,8 @@ class Turns:
     changed
         Called when a cell or a job has begun or ended.
     running
-        IPython's word of the cell that runs already.
+        Tells IPython's word of the cell that runs; asked for the one that runs already, whose end
+        may be missed: it can come while this is being made, on another thread.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Turns:
         shell: InteractiveShell,
         is_wanted: Callable[[], bool],
         changed: Callable[[], object],
-        running: Any = None,
+        running: Callable[[], Any] = lambda: None,
     ) -> None:
         self._shell = shell
         self._is_wanted = is_wanted
@@ -78,13 +79,22 @@ class Turns:
         self._waiting: deque[_Waiting] = deque()
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
-        if running is not None:
-            self._begin(running)
+        self._running_now = running
+        self._first = running()
+        self._since = time.time()
 
     @property
     def doing(self) -> Doing | None:
         """What a job that is given now has to wait for: a job, or a cell."""
-        return self._job or self._cell
+        return self._job or self._already() or self._cell
+
+    def _already(self) -> Doing | None:
+        """The cell that ran when this was made, as long as it does."""
+        first = self._first
+        if first is None or self._running_now() is not first:
+            self._first = None
+            return None
+        return Doing(_first_line(first), self._since, getattr(first, "cell_id", None))
 
     @property
     def moment(self) -> int | None:

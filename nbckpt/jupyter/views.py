@@ -49,7 +49,10 @@ class Views:
         self._has_failed = self._is_ticking = False
         self._throttle = Throttle(self._push)
         self._turns = turns.Turns(
-            cells.shell, lambda: self.panel.is_open, self._throttle.ask, running=cells.running
+            cells.shell,
+            lambda: self.panel.is_open,
+            self._throttle.ask,
+            running=lambda: cells.running,
         )
         self._marks = Marks(cells.session, self._moment)
         cells.session.listeners.append(self._heard)

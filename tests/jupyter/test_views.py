@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbckpt.jupyter.throttle import EVERY_S, Throttle
+from nbckpt.jupyter.turns import Turns
 from nbckpt.jupyter.views import Views
 
 
@@ -127,3 +128,28 @@ def test_a_throttle_works_for_the_last_who_asked() -> None:
 
     assert seen[-1] == 199
     assert len(seen) <= 2 + (time.monotonic() - began) / EVERY_S
+
+
+def test_a_cell_that_ends_while_views_are_made_does_not_run_for_ever(shell: Any) -> None:
+    cell = object()
+    running: list[object] = [cell]
+    turns = Turns(shell, lambda: True, lambda: None, running=lambda: running[-1])
+    assert turns.doing is not None
+
+    running.append(None)  # its end was told before anybody listened
+    assert turns.doing is None
+
+    shell.run_cell("x = 1")
+    assert turns.doing is None
+    assert turns.moment == 1
+
+
+def test_a_cell_that_runs_while_views_are_made_runs_until_its_end(shell: Any) -> None:
+    cells = shell._nbckpt_extension.cells
+    seen: list[Any] = []
+    shell.push({"look": lambda: seen.append(Views.of(cells)._turns.doing)})
+
+    shell.run_cell("look()\nget_ipython().run_cell('x = 1')\nlook()", store_history=True)
+
+    assert [doing.what for doing in seen] == ["look()", "look()"]
+    assert Views.of(cells)._turns.doing is None
