@@ -19,6 +19,7 @@ from nbckpt.errors import (
     UsageError,
 )
 from nbckpt.forks import branch_off
+from nbckpt.llm import scope
 from nbckpt.model import Cell
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
@@ -287,7 +288,7 @@ def run_loop(session: Session, stop: int) -> list[int]:
         exec(compile(code, "<cell>", "exec"), space)
         step.finish()
     except ValueError:
-        pass
+        scope.leave(step._calls)  # a process that dies leaves nothing behind in this one
     return ran
 
 
