@@ -212,10 +212,12 @@ def test_tags_and_notes_are_shown_as_soon_as_they_are_there(front: Front) -> Non
     front.wait(lambda: front.state["rows"][0]["tags"] == [])
 
 
-def test_a_write_can_be_interrupted(front: Front) -> None:
-    slow = {"x": "__import__('time').sleep(60)"}
+def test_a_write_can_be_interrupted(front: Front, tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    slow = {"x": f"(open({str(began)!r}, 'w').close(), __import__('time').sleep(60))"}
     request = front.ask("fork", ref="a", branch="slow", values=slow)
     front.wait(lambda: (front.state["status"]["busy"] or {}).get("name") == "fork")
+    front.wait(began.exists)
 
     os.kill(front.kernel.pid, signal.SIGINT)
     answer = front.answer(request, 20)
