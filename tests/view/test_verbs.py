@@ -133,7 +133,7 @@ def test_a_fork_that_the_kernel_refuses_keeps_what_was_typed(timeline: Timeline)
     timeline.keys("Enter")
 
     expect(timeline.part("form").locator("[role=alert]")).to_contain_text("name 'q'")
-    expect(timeline.part("notice")).to_contain_text("name 'q'")
+    expect(timeline.part("notice")).to_have_text("")  # it stands once, where it was typed
     expect(timeline.page.locator("[name=expression]")).to_have_value("q + 1")
     timeline.keys("Escape")
     expect(timeline.part("form")).to_have_count(0)
