@@ -12,7 +12,7 @@ import nbformat
 
 from nbckpt.digests import digest_of
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.storage.disk import create_beside
+from nbckpt.storage.disk import OTHERS_TOO, create_beside
 
 ID_LENGTH = 8
 WRITE_SHARE = 0.05
@@ -65,8 +65,8 @@ def write(notebook: Any, path: Path) -> None:
     """
     text = nbformat.writes(notebook)
     try:
-        with create_beside(path) as file:
-            file.write_bytes(text.encode("utf-8", "replace") + b"\n")
+        with create_beside(path, mode=OTHERS_TOO) as file:
+            file.write(text.encode("utf-8", "replace") + b"\n")
     except OSError as error:
         message = f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise StoreError(message) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 from blake3 import blake3
 
 from nbckpt.errors import StoreError
+from nbckpt.storage import system
 from nbckpt.storage.disk import read_at
 from nbckpt.storage.folder import mark_format
 from nbckpt.storage.forms import Expander
@@ -237,4 +237,4 @@ class Batches:
         try:
             return read_at(fd, place.length, place.offset)
         finally:
-            os.close(fd)
+            system.files.close(fd)

@@ -5,7 +5,6 @@ Everything is read anew from disk, trusting neither an index nor what was verifi
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -17,14 +16,23 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
+from nbckpt.storage import system
 from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.counting import TABLE, blobs_named, counting
-from nbckpt.storage.disk import digest_of_file, read_at
+from nbckpt.storage.disk import (
+    digest_of_file,
+    exists,
+    files_in,
+    list_folder,
+    read_at,
+    unfinished_in,
+)
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import HEADER, SUFFIX, Frame, Name, Place, find_frames, open_pack
+from nbckpt.storage.sizes import size_of_file
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
 
@@ -131,12 +139,12 @@ class _Check:
 
     def _read_packs(self, named: Container[str]) -> dict[str, list[Frame]]:
         frames: dict[str, list[Frame]] = {}
-        for path in sorted((self.path / "packs").glob(f"*{SUFFIX}")):
+        for path in files_in(self.path / "packs", SUFFIX):
             self.packs += 1
             try:
                 frames[path.stem] = self._read_pack(path.stem)
             except FormatError as error:
-                if path.stat().st_size < HEADER.size and path.stem not in named:
+                if size_of_file(path) < HEADER.size and path.stem not in named:
                     self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
                     continue
                 self._tell("damaged", f"pack {path.stem}", str(error))
@@ -151,9 +159,9 @@ class _Check:
             for frame in frames:
                 for name, place in frame.chunks:
                     self._read_chunk(fd, name, place)
-            size = os.fstat(fd).st_size
+            size = system.files.fstat(fd).st_size
         finally:
-            os.close(fd)
+            system.files.close(fd)
         self.size_bytes += size
         if frames and size > (end := frames[-1].offset + frames[-1].length):
             self._tell("unreachable", f"pack {pack} at offset {end}", f"{size - end:,} bytes")
@@ -180,7 +188,7 @@ class _Check:
                 self._tell("damaged", where, "the index of a batch")
             elif record["pack"] in self.journals.gone("condemned"):
                 continue
-            elif not (self.path / "packs" / f"{record['pack']}{SUFFIX}").exists():
+            elif not exists(self.path / "packs" / f"{record['pack']}{SUFFIX}"):
                 self._tell("missing", where, "the whole pack")
 
     def _find_blobs(self, records: list[Record]) -> int:
@@ -237,7 +245,7 @@ class _Check:
         try:
             return self._chunk(fd, place) or b""
         finally:
-            os.close(fd)
+            system.files.close(fd)
 
     def _chunk(self, fd: int, place: Place) -> memoryview | bytes | None:
         return self.expander.bytes_of(place, read_at(fd, place.length, place.offset))
@@ -247,12 +255,12 @@ class _Check:
     def _find_tables(self, records: list[Record]) -> int:
         tables = {r["file"]: r for r in records if r["kind"] == TABLE and r.get("file")}
         folder, gone = self.path / "tables", self.journals.gone("tables")
-        tables = {n: r for n, r in tables.items() if n not in gone or (folder / n).exists()}
+        tables = {n: r for n, r in tables.items() if n not in gone or exists(folder / n)}
         for name, record in tables.items():
             self._find_table(folder / name, record)
-        for path in sorted(folder.iterdir() if folder.is_dir() else ()):
+        for path in (folder / name for name in list_folder(folder)):
             if path.name not in tables:
-                self._tell("unreachable", f"table {path.name}", f"{path.stat().st_size:,} bytes")
+                self._tell("unreachable", f"table {path.name}", f"{size_of_file(path):,} bytes")
         return len(tables)
 
     def _find_table(self, path: Path, record: Record) -> None:
@@ -261,7 +269,7 @@ class _Check:
         except FileNotFoundError:
             self._tell("missing", f"table {path.name}", "the Parquet form of a table")
             return
-        self.size_bytes += path.stat().st_size
+        self.size_bytes += size_of_file(path)
         if digest != record["file_digest"]:
             self._tell("damaged", f"table {path.name}", "the Parquet form of a table")
 
@@ -270,9 +278,9 @@ class _Check:
     def _find_leftovers(self) -> None:
         """What a prune that was killed had taken the name of, or replaced."""
         journals = self.path / "journal"
-        left = sorted((self.path / "packs").glob(".*.tmp"))
+        left = unfinished_in(self.path / "packs")
         replaced = (journals / f"{name}{JOURNAL}" for name in sorted(self.journals.replaced))
-        for path in (*left, *(path for path in replaced if path.exists())):
+        for path in (*left, *(path for path in replaced if exists(path))):
             where = f"{path.parent.name} {path.name}"
             self._tell("unreachable", where, "left by a prune; the next one deletes it")
 

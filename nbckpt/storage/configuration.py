@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nbckpt.errors import StoreError
-from nbckpt.storage.disk import create_beside, refused
+from nbckpt.storage.disk import create_beside, read_whole, refused
 
 CONFIG = "config.json"
 
@@ -19,7 +19,7 @@ def read_config(path: Path) -> str | None:
         If it cannot be read.
     """
     try:
-        return (path / CONFIG).read_text(encoding="utf-8", errors="replace")
+        return read_whole(path / CONFIG).decode(errors="replace")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -36,4 +36,4 @@ def write_config(path: Path, text: str) -> None:
         If the disk refuses.
     """
     with refused(path / CONFIG), create_beside(path / CONFIG) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write(text.encode())

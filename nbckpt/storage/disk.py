@@ -1,26 +1,37 @@
 """What the store asks of the file system, and how its refusals read.
 
-Only here are files made, synced and named in errors; the rest of `nbckpt.storage` writes bytes at
-offsets of files that it was given.
+All goes through `system.files`. Files and folders are their owner's alone; a link that stands in
+place of a file or a folder of a store is refused, and never followed.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
+from nbckpt.storage import system
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+OWN = 0o600
+OTHERS_TOO = 0o666
+"""Of a file that belongs to no store: as the process makes files."""
+PIECE_BYTES = 1 << 20
 
 
 def refusal(error: OSError, path: Path, wanted_bytes: int | None = None) -> StoreError:
@@ -52,83 +63,220 @@ def refused(path: Path, wanted_bytes: int | None = None) -> Iterator[None]:
         raise refusal(error, path, wanted_bytes) from error
 
 
-def create(path: Path) -> int:
+# -- names
+
+
+def exists(path: Path) -> bool:
+    """Whether anything has this name."""
+    try:
+        system.files.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def list_folder(folder: Path) -> list[str]:
+    """The names in a folder, sorted; none if it is not there."""
+    try:
+        return sorted(system.files.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def files_in(folder: Path, suffix: str) -> list[Path]:
+    """The files in a folder that have their name, and whose name ends so, sorted."""
+    names = list_folder(folder)
+    return [folder / name for name in names if name.endswith(suffix) and name[0] != "."]
+
+
+def unfinished_in(folder: Path) -> list[Path]:
+    """The files in a folder that have not their name yet, or not any more."""
+    return [
+        folder / name for name in list_folder(folder) if name[0] == "." and name.endswith(".tmp")
+    ]
+
+
+def make_folder(path: Path) -> None:
+    """Have a folder there, and those that it is in."""
+    try:
+        system.files.mkdir(path)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        make_folder(path)
+    except FileExistsError:
+        if not stat.S_ISDIR(system.files.stat(path).st_mode):
+            raise
+
+
+def delete(path: Path) -> None:
+    """Take a file's name away, if it is there."""
+    with suppress(FileNotFoundError):
+        system.files.unlink(path)
+
+
+# -- files
+
+
+def create(path: Path, *, mode: int = OWN) -> int:
     """A descriptor of the new file `path`, open for reading and writing; its folder is made too.
 
     The name is durable only after `sync_folder`.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
     try:
-        return os.open(path, flags, 0o666)
+        return _open(path, flags, mode)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, flags, 0o666)
+        make_folder(path.parent)
+        return _open(path, flags, mode)
 
 
-def write_at(fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
+def open_to_read(path: Path) -> int:
+    """A descriptor of a file, for reading."""
+    return _open(path, os.O_RDONLY)
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor to lock; the file is made if it is not there."""
+    flags = os.O_RDWR | os.O_CREAT
+    try:
+        return _open(path, flags)
+    except FileNotFoundError:
+        make_folder(path.parent)
+        return _open(path, flags)
+
+
+def _open(path: Path, flags: int, mode: int = OWN) -> int:
+    try:
+        return system.files.open(path, flags | os.O_NOFOLLOW, mode)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        message = "it is a link, which a store does not follow"
+        raise OSError(errno.ELOOP, message, str(path)) from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[int]:
+    """A descriptor of a file, for reading within the block."""
+    fd = open_to_read(path)
+    try:
+        yield fd
+    finally:
+        system.files.close(fd)
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a small file."""
+    with reading(path) as fd:
+        return b"".join(_pieces(fd))
+
+
+def write_at(fd: int, data: Buffer, offset: int) -> None:
     """Write all of `data`; the kernel may take it in several pieces."""
     rest = memoryview(data)
     while rest:
-        done = os.pwrite(fd, rest, offset)
+        done = system.files.pwrite(fd, rest, offset)
         rest, offset = rest[done:], offset + done
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:
     """`length` bytes, or fewer where the file ends."""
-    data = os.pread(fd, length, offset)
+    data = system.files.pread(fd, length, offset)
     if len(data) in (0, length):
         return data
     pieces = [data]
     done = len(data)
     while data and done < length:
-        data = os.pread(fd, length - done, offset + done)
+        data = system.files.pread(fd, length - done, offset + done)
         pieces.append(data)
         done += len(data)
     return b"".join(pieces)
 
 
+def _pieces(fd: int) -> Iterator[bytes]:
+    """The bytes of a file from its start on."""
+    at = 0
+    while piece := system.files.pread(fd, PIECE_BYTES, at):
+        yield piece
+        at += len(piece)
+
+
 def sync_data(fd: int) -> None:
     """Return when the bytes of this file, and its length, survive a power cut."""
-    getattr(os, "fdatasync", os.fsync)(fd)
+    system.files.fdatasync(fd)
 
 
 def sync_folder(folder: Path) -> None:
     """Return when the names in this folder survive a power cut."""
-    fd = os.open(folder, os.O_RDONLY)
+    fd = system.files.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(fd)
+        system.files.fsync(fd)
     finally:
-        os.close(fd)
+        system.files.close(fd)
 
 
 def digest_of_file(path: Path) -> Digest:
     """The digest of a file's bytes."""
     hasher = blake3()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
+    with reading(path) as fd:
+        for piece in _pieces(fd):
             hasher.update(piece)
     return hasher.hexdigest()
 
 
+class NewFile(io.RawIOBase):
+    """A file that is filled from its start on.
+
+    Attributes
+    ----------
+    refusal
+        What the disk said to a write that it refused: not all who write here hand it on.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.refusal: OSError | None = None
+        self._fd = fd
+        self._end = 0
+
+    def writable(self) -> bool:
+        """Yes: that is all that can be done with it."""
+        return True
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._end
+
+    def write(self, data: Buffer, /) -> int:
+        """Write all of `data`."""
+        size = memoryview(data).nbytes
+        try:
+            write_at(self._fd, data, self._end)
+        except OSError as error:
+            self.refusal = error
+            raise
+        self._end += size
+        return size
+
+
 @contextmanager
-def create_beside(path: Path) -> Iterator[Path]:
+def create_beside(path: Path, *, mode: int = OWN) -> Iterator[NewFile]:
     """An empty file to fill, which takes the name `path`, durably, when the block ends well.
 
     Readers see the old file or the whole new one. A crash leaves a file whose name begins with
     a dot and ends in ``.tmp``, which nothing reads.
     """
     beside = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
-    fd = create(beside)
+    fd = create(beside, mode=mode)
     try:
-        yield beside
-        os.fsync(fd)  # of the file, whoever wrote to it
-        beside.replace(path)
+        yield NewFile(fd)
+        system.files.fsync(fd)
+        system.files.rename(beside, path)
     except BaseException:
         with suppress(OSError):
-            beside.unlink()
+            system.files.unlink(beside)
         raise
     finally:
-        os.close(fd)
+        system.files.close(fd)
     sync_folder(path.parent)
 
 
@@ -140,12 +288,9 @@ def is_locked(path: Path) -> bool:
     OSError
         If the file cannot be opened.
     """
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
+    with reading(path) as fd:
+        try:
+            system.files.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
         return False
-    finally:
-        os.close(fd)

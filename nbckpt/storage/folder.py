@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from nbckpt.errors import FormatError, StoreError
-from nbckpt.storage.disk import create_beside, refusal, refused, sync_folder
+from nbckpt.storage import system
+from nbckpt.storage.disk import (
+    create_beside,
+    exists,
+    files_in,
+    make_folder,
+    open_lock,
+    read_whole,
+    refusal,
+    refused,
+    sync_folder,
+)
 from nbckpt.storage.locks import FOLDER as LOCKS
-from nbckpt.storage.locks import PRUNING, TURN, WRITING, open_lock
+from nbckpt.storage.locks import PRUNING, TURN, WRITING
 
 FORMAT = 3
 MARK = "format.json"
@@ -66,7 +76,7 @@ def _is_store(path: Path) -> bool:
 def _format_of(path: Path) -> int | None:
     """What the mark says; None if there is none."""
     try:
-        mark = json.loads((path / MARK).read_bytes())
+        mark = json.loads(read_whole(path / MARK))
         return int(mark["format"])
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -81,7 +91,7 @@ def _format_of(path: Path) -> int | None:
 def _refuse_strangers(path: Path) -> None:
     """Raise unless `path` is free, empty, or a store that is just being made."""
     try:
-        names = {entry.name for entry in path.iterdir()}
+        names = set(system.files.listdir(path))
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -93,7 +103,7 @@ def _refuse_strangers(path: Path) -> None:
     if others:
         message = f"{path} is no store, it holds {others[0]!r}: name a new or empty folder"
         raise StoreError(message)
-    if any((path / "journal").glob("*.jsonl")) and not (path / MARK).exists():
+    if files_in(path / "journal", ".jsonl") and not exists(path / MARK):
         message = f"{path / MARK} is gone; a whole one reads {json.dumps({'format': FORMAT})}"
         raise FormatError(message)
 
@@ -104,15 +114,15 @@ def _make(path: Path) -> None:
     Two processes that do this at once write the same bytes under the same names.
     """
     for room in ROOMS:
-        (path / room).mkdir(parents=True, exist_ok=True)
+        make_folder(path / room)
     for name in (WRITING, TURN, PRUNING):  # a full disk would have no room for them later
-        os.close(open_lock(path / LOCKS / name))
+        system.files.close(open_lock(path / LOCKS / name))
     with create_beside(path / ".gitignore") as ignored:
-        ignored.write_text("*\n")
+        ignored.write(b"*\n")
     _write_mark(path)
     sync_folder(path.parent)
 
 
 def _write_mark(path: Path) -> None:
     with create_beside(path / MARK) as mark:
-        mark.write_text(json.dumps({"format": FORMAT}) + "\n")
+        mark.write(json.dumps({"format": FORMAT}).encode() + b"\n")

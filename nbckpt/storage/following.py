@@ -11,6 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.model import Record
+from nbckpt.storage import system
+from nbckpt.storage.disk import files_in
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 
 TICK_NS = 2_000_000_000
@@ -125,13 +127,9 @@ class Journals:
 
     def _paths(self) -> dict[str, Path]:
         try:
-            changed_at = self._folder.stat().st_mtime_ns
+            changed_at = system.files.stat(self._folder).st_mtime_ns
             if changed_at != self._listed_as_of:
-                self._listed = {
-                    path.stem: path
-                    for path in sorted(self._folder.iterdir())
-                    if path.suffix == SUFFIX and not path.name.startswith(".")
-                }
+                self._listed = {path.stem: path for path in files_in(self._folder, SUFFIX)}
                 # Within a tick of the clock another file may appear under the same time.
                 is_settled = time.time_ns() - changed_at > TICK_NS
                 self._listed_as_of = changed_at if is_settled else 0

@@ -7,13 +7,14 @@ not relied upon by new blobs.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from nbckpt.errors import FormatError
+from nbckpt.storage import system
+from nbckpt.storage.disk import files_in
 from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.packs import (
     NO_FRAME,
@@ -83,14 +84,14 @@ class Index:
                     # Not among the frames that were followed: those before it are still to come.
                     self._take(batch.pack, raw_frame(Window(fd).read, batch.frame))
                 finally:
-                    os.close(fd)
+                    system.files.close(fd)
 
     def search(self, name: Name) -> Place | None:
         """The place of a chunk, searching packs where no journal leads."""
         with self._lock:
             if place := self.find(name) or self._found.get(name):
                 return place
-            for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            for path in files_in(self._folder, SUFFIX):
                 self._search(path.stem)
             return self._found.get(name)
 
@@ -134,7 +135,7 @@ class Index:
             for offset in offsets:
                 self._follow(window, pack, offset)
         finally:
-            os.close(fd)
+            system.files.close(fd)
 
     def _follow(self, window: Window, pack: str, offset: int) -> None:
         """Take in a frame and those before it that no journal named."""
@@ -160,7 +161,7 @@ class Index:
         except (OSError, FormatError):
             return
         try:
-            size = os.fstat(fd).st_size
+            size = system.files.fstat(fd).st_size
             size_then, start = self._searched.get(pack, (0, 0))
             if size == size_then:
                 return
@@ -169,7 +170,7 @@ class Index:
                 start = frame.offset + frame.length
             self._searched[pack] = (size, start)
         finally:
-            os.close(fd)
+            system.files.close(fd)
 
 
 def _by_pack(batches: Iterable[Batch]) -> dict[str, list[int]]:

@@ -7,14 +7,22 @@ any number read it; nobody locks, because a line counts from the moment its newl
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.model import Record
-from nbckpt.storage.disk import create, is_locked, sync_data, sync_folder, write_at
+from nbckpt.storage import system
+from nbckpt.storage.disk import (
+    create,
+    is_locked,
+    read_at,
+    reading,
+    sync_data,
+    sync_folder,
+    write_at,
+)
 from nbckpt.storage.lines import MembersAt, Unread, open_line, read_text, seal_line, serial_of
 from nbckpt.storage.shelves import Shelf
 
@@ -89,7 +97,7 @@ class Journal:
     def close(self) -> None:
         """Let go of the file: from now on the session counts as ended."""
         if self._fd is not None:
-            os.close(self._fd)
+            system.files.close(self._fd)
             self._fd = None
 
     def _open(self) -> int:
@@ -98,8 +106,8 @@ class Journal:
             unnamed = self.path.with_name(f".{self.path.name}.tmp")
             self._fd = create(unnamed)
             with suppress(OSError):  # some network file systems know no locks
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            unnamed.rename(self.path)
+                system.files.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            system.files.rename(unnamed, self.path)
             sync_folder(self.path.parent)
         return self._fd
 
@@ -178,13 +186,13 @@ class Follower:
         batch: tuple[str, int] | None = None  # plain, which the collector leaves alone
         name, latest, serial = self.path.stem, self._at, self.serial
         damages: list[str] = []
-        with self.path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with reading(self.path) as fd:
+            size = system.files.fstat(fd).st_size
             end = size if limit is None else min(size, limit)
             if end > SHELVED_BYTES and self._again is None:
-                self._again = Shelf(self.path, file.fileno()).members_at
+                self._again = Shelf(self.path, fd).members_at
             again = self._again
-            for offset, line in self._lines(file, end):
+            for offset, line in self._lines(fd, end):
                 number, after = number + 1, offset + len(line) + 1
                 text = open_line(line)
                 record = None if text is None else read_text(text, again, offset)
@@ -211,12 +219,13 @@ class Follower:
         self.damages += (f"journal {self.path.name}, {damage}" for damage in damages)
         return entries
 
-    def _lines(self, file: BinaryIO, end: int) -> Iterator[tuple[int, bytes]]:
+    def _lines(self, fd: int, end: int) -> Iterator[tuple[int, bytes]]:
         """Each whole line that was not read before, without its end, and where it begins."""
         at = self._offset
-        file.seek(at)
         rest = b""
-        while (missing := end - at - len(rest)) > 0 and (data := file.read(min(missing, PIECE))):
+        while (missing := end - (read := at + len(rest))) > 0:
+            if not (data := read_at(fd, min(missing, PIECE), read)):
+                break
             *whole, rest = (rest + data).split(b"\n")
             for line in whole:
                 yield at, line

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 import secrets
 import threading
 import time
@@ -19,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.storage import system
+from nbckpt.storage.disk import open_lock
 
 FOLDER = "locks"
 WRITING = "writing"
@@ -99,7 +100,7 @@ class Holds:
         fds, self._fds = self._fds, {}
         self._is_shared = False
         for fd in fds.values():
-            os.close(fd)
+            system.files.close(fd)
 
     def _share_if_writable(self) -> None:
         try:
@@ -113,15 +114,15 @@ class Holds:
     def _share(self) -> None:
         turn, writing = self._open(TURN), self._open(WRITING)
         try:
-            fcntl.flock(turn, fcntl.LOCK_SH)
-            fcntl.flock(writing, fcntl.LOCK_SH)
+            system.files.flock(turn, fcntl.LOCK_SH)
+            system.files.flock(writing, fcntl.LOCK_SH)
         except BaseException:
-            fcntl.flock(writing, fcntl.LOCK_UN)
+            system.files.flock(writing, fcntl.LOCK_UN)
             raise
         finally:
-            fcntl.flock(turn, fcntl.LOCK_UN)
+            system.files.flock(turn, fcntl.LOCK_UN)
         self._is_shared = True
-        token, before = os.pread(writing, TOKEN_BYTES, 0), self._token
+        token, before = system.files.pread(writing, TOKEN_BYTES, 0), self._token
         if token != before:
             self._pruned()
             self._token = token
@@ -129,17 +130,17 @@ class Holds:
     def _let_go(self) -> None:
         if self._count or self._owes or not self._is_shared:
             return
-        fcntl.flock(self._fds[WRITING], fcntl.LOCK_UN)
+        system.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
         self._is_shared = False
 
     def _open(self, name: str) -> int:
         fd = self._fds.get(name)
-        if fd is not None and os.fstat(fd).st_nlink:
+        if fd is not None and system.files.fstat(fd).st_nlink:
             return fd
         if fd is not None:  # somebody deleted the file: a lock on it would be seen by nobody
             del self._fds[name]
             self._is_shared = False
-            os.close(fd)
+            system.files.close(fd)
         self._fds[name] = fd = open_lock(self._folder / name)
         return fd
 
@@ -167,7 +168,7 @@ class Holds:
 
     def stamp(self) -> None:
         """Have all writers look anew when they hold next. For the one who is alone."""
-        os.pwrite(self._fds[WRITING], secrets.token_bytes(TOKEN_BYTES), 0)
+        system.files.pwrite(self._fds[WRITING], secrets.token_bytes(TOKEN_BYTES), 0)
 
     def _take(self) -> bool:
         turn, writing = self._open(TURN), self._open(WRITING)
@@ -180,7 +181,7 @@ class Holds:
                 if not has_all:
                     time.sleep(PIECE_S)
         finally:
-            fcntl.flock(turn, fcntl.LOCK_UN)
+            system.files.flock(turn, fcntl.LOCK_UN)
             self._is_shared = False
             if not has_all:
                 self._share_again()
@@ -188,24 +189,14 @@ class Holds:
 
     def _give_back(self) -> None:
         if not self._share_again():
-            fcntl.flock(self._fds[WRITING], fcntl.LOCK_UN)
+            system.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
 
     def _share_again(self) -> bool:
         """Hold as before, if records are owed: a try to be alone lost that."""
         if self._owes:
-            fcntl.flock(self._fds[WRITING], fcntl.LOCK_SH)
+            system.files.flock(self._fds[WRITING], fcntl.LOCK_SH)
             self._is_shared = True
         return self._owes
-
-
-def open_lock(path: Path) -> int:
-    """A descriptor to lock; the file is made if it is not there."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    try:
-        return os.open(path, flags, 0o666)
-    except FileNotFoundError:
-        path.parent.mkdir(exist_ok=True)
-        return os.open(path, flags, 0o666)
 
 
 def try_lock(fd: int) -> bool:
@@ -217,7 +208,7 @@ def try_lock(fd: int) -> bool:
         If the file system knows no locks.
     """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.files.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
@@ -251,4 +242,4 @@ def one_at_a_time(path: Path) -> Iterator[None]:
             raise StoreError(message)
         yield
     finally:
-        os.close(fd)
+        system.files.close(fd)

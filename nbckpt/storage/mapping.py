@@ -5,24 +5,20 @@ Notes
 A part whose chunks lie in several packs is still mapped as one range: an anonymous mapping
 reserves the addresses and each run is mapped over its share with ``MAP_FIXED``. Python's `mmap`
 has no such flag, and duplicates a descriptor for every mapping, of which a process has few; so
-this calls the C library. Where it cannot (another system, too many runs), the bytes are read.
+`system` calls the C library. Where it cannot (another system, too many runs), the bytes are read.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
-import os
-import sys
 from collections.abc import Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.pages.mappings import trust_file
+from nbckpt.storage import system
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES
 
-MAP_PRIVATE = 0x02
-MAP_FIXED = 0x10
 MAX_RUNS = 1024  # of 65,530 mappings that Linux allows a process
 
 
@@ -69,7 +65,7 @@ def gather(runs: Sequence[Run]) -> memoryview:
     """
     runs = join_runs(runs)
     for run in runs:
-        if run.fd != ZEROS_FD and os.fstat(run.fd).st_size < run.offset + run.length:
+        if run.fd != ZEROS_FD and system.files.fstat(run.fd).st_size < run.offset + run.length:
             raise EOFError(run.offset)
     size = sum(run.length for run in runs)
     if size < MAPPED_BYTES:
@@ -92,7 +88,7 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
     for run in runs:
         done = run.length if run.fd == ZEROS_FD else 0  # what is new is zero
         while done < run.length:
-            count = os.preadv(run.fd, [rest[done : run.length]], run.offset + done)
+            count = system.files.preadv(run.fd, rest[done : run.length], run.offset + done)
             if count == 0:
                 raise EOFError(run.offset)
             done += count
@@ -102,7 +98,7 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
 
 def can_map(runs: Sequence[Run]) -> bool:
     """Whether these runs, joined, can be mapped into one range."""
-    if _libc() is None or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
+    if not system.can_map_over() or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
         return False
     whole_pages = all(run.length % PAGE_BYTES == 0 for run in runs[:-1])
     return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs if run.fd != ZEROS_FD)
@@ -115,33 +111,10 @@ def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
     """
     memory = _anonymous(size)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    protection = mmap.PROT_READ | mmap.PROT_WRITE
-    flags = MAP_PRIVATE | MAP_FIXED
     for fd, offset, length in runs:
-        if (
-            fd != ZEROS_FD
-            and _libc().mmap(address, length, protection, flags, fd, offset) != address
-        ):
+        if fd != ZEROS_FD and not system.files.map_over(address, length, fd, offset):
             return None
         if fd != ZEROS_FD:
             trust_file(fd, address)  # packs are appended to, and what is in them stays
         address += length
     return memoryview(memory)
-
-
-@cache
-def _libc() -> Any:
-    """The C library with a typed `mmap`; None where its constants are not known."""
-    if sys.platform not in ("linux", "darwin") or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return None
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_size_t
-    libc.mmap.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_int64,
-    ]
-    return libc

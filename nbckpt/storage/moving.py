@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,8 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage.disk import is_locked, read_at
+from nbckpt.storage import system
+from nbckpt.storage.disk import delete, files_in, is_locked, read_at
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.packs import (
     ALIGNED_BYTES,
@@ -31,6 +31,7 @@ from nbckpt.storage.packs import (
     open_pack,
 )
 from nbckpt.storage.reader import Reader
+from nbckpt.storage.sizes import size_of_file
 
 WASTED_BYTES = 16 << 20
 WASTED_SHARE = 0.1
@@ -108,8 +109,8 @@ class Pack(NamedTuple):
 
 def packs_in(folder: Path, needed: Needed) -> list[Pack]:
     """The packs in a folder that nobody adds to."""
-    paths = (path for path in sorted(folder.glob(f"*{SUFFIX}")) if not is_open(path))
-    return [Pack(path.stem, path.stat().st_size, needed.get(path.stem, {})) for path in paths]
+    paths = (path for path in files_in(folder, SUFFIX) if not is_open(path))
+    return [Pack(path.stem, size_of_file(path), needed.get(path.stem, {})) for path in paths]
 
 
 def is_open(path: Path) -> bool:
@@ -165,7 +166,7 @@ class Mover:
         try:
             return all(self._copy(fd, name, place) for name, place in _in_order(pack.needed))
         finally:
-            os.close(fd)
+            system.files.close(fd)
 
     def finish(self) -> list[Batch]:
         """The batches of the new packs, when they are durable."""
@@ -182,7 +183,7 @@ class Mover:
         for pack in self._packs:
             if pack.fd >= 0:
                 pack.close()
-            pack.path.unlink(missing_ok=True)
+            delete(pack.path)
         self._packs, self.moved = [], set()
 
     def _copy(self, fd: int, name: Name, place: Place) -> bool:

@@ -8,7 +8,6 @@ readers pass over. A pack is only ever appended to, so its pages can be mapped.
 from __future__ import annotations
 
 import fcntl
-import os
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,7 +19,15 @@ from typing import NamedTuple, TypeAlias
 from blake3 import blake3
 
 from nbckpt.errors import FormatError
-from nbckpt.storage.disk import create, read_at, sync_data, sync_folder, write_at
+from nbckpt.storage import system
+from nbckpt.storage.disk import (
+    create,
+    open_to_read,
+    read_at,
+    sync_data,
+    sync_folder,
+    write_at,
+)
 
 Name: TypeAlias = bytes
 """A digest as its 32 bytes."""
@@ -184,11 +191,11 @@ def open_pack(folder: Path, pack: str) -> int:
         If it is not there or cannot be read.
     """
     path = folder / f"{pack}{SUFFIX}"
-    fd = os.open(path, os.O_RDONLY)
+    fd = open_to_read(path)
     try:
         _check_header(read_at(fd, HEADER.size, 0), path)
     except BaseException:
-        os.close(fd)
+        system.files.close(fd)
         raise
     return fd
 
@@ -235,7 +242,7 @@ class PackWriter:
         try:
             write_at(fd, HEADER.pack(MAGIC, VERSION), 0)
         except OSError:
-            os.close(fd)
+            system.files.close(fd)
             raise
         return cls(folder, name, fd)
 
@@ -257,7 +264,7 @@ class PackWriter:
         if not self._is_locked:
             self._is_locked = True
             with suppress(OSError):  # some network file systems know no locks
-                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.files.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # Chunks without bytes lie nowhere, so that no cut takes them away.
         offset = align(self.end, unit) if length else 0
         place = Place(self.name, offset, length, codec, size)
@@ -295,7 +302,7 @@ class PackWriter:
         for name in lost:
             del self.open_chunks[name]
         self.end = end
-        os.ftruncate(self.fd, end)
+        system.files.ftruncate(self.fd, end)
         return lost
 
     def seal(self) -> Frame:
@@ -323,9 +330,9 @@ class PackWriter:
         if self._is_locked:
             self._is_locked = False
             with suppress(OSError):
-                fcntl.flock(self.fd, fcntl.LOCK_UN)
+                system.files.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let go of the file."""
         fd, self.fd = self.fd, -1  # what still wants to write shall not hit another file
-        os.close(fd)
+        system.files.close(fd)

@@ -12,6 +12,7 @@ from nbckpt.figures import bytes_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
 from nbckpt.storage.counting import CHECKPOINT, TABLE, blobs_named, counting, values_of
+from nbckpt.storage.disk import exists, list_folder
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index import Index
@@ -28,6 +29,7 @@ from nbckpt.storage.rewriting import (
     require_same,
     rewritten,
 )
+from nbckpt.storage.sizes import size_of_file
 
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""
@@ -137,7 +139,7 @@ class Plan:
     def tables_without(self, values: Iterable[str]) -> list[Path]:
         """Files of tables of other values than these."""
         folder, wanted = self._path / "tables", set(values)
-        found = folder.iterdir() if folder.is_dir() else ()
+        found = [folder / name for name in list_folder(folder)]
         return [p for p in sorted(found) if p.stem not in wanted and not p.name.startswith(".")]
 
     @property
@@ -172,7 +174,7 @@ class Plan:
         for entry in self._everything:
             record = entry.record
             if record["kind"] == BATCH and entry.journal in self.dead:
-                if record["pack"] in gone and not self._pack(record["pack"]).exists():
+                if record["pack"] in gone and not exists(self._pack(record["pack"])):
                     continue
                 other = last.get(record["pack"])
                 if other is None or other["frame"] < record["frame"]:
@@ -196,14 +198,14 @@ class Plan:
     def old_journals(self) -> list[Path]:
         """Of the journals that are replaced, by this prune or by one before."""
         paths = (self.journal(name) for name in sorted({*self.dead, *self.journals.replaced}))
-        return [path for path in paths if path.exists()]
+        return [path for path in paths if exists(path)]
 
     def freed_bytes(self) -> int:
         """What it will free, about."""
         packs = sum(
             p.size - (packed_bytes(p.needed.values()) if p.needed else 0) for p in self.packs
         )
-        return packs + sum(path.stat().st_size for path in self.tables)
+        return packs + sum(map(size_of_file, self.tables))
 
     # -- what was written since
 
@@ -296,13 +298,13 @@ class Plan:
         """Bytes of the store when just these checkpoints are kept."""
         new = rewritten(self._before, self._records, ids, self._now)
         values = {value for record in self._needing(ids, new) for value in values_of(record)}
-        tables = self._path / "tables"
-        kept_tables = set(tables.iterdir() if tables.is_dir() else ()) - {
+        tables, journals = self._path / "tables", self._path / "journal"
+        kept_tables = {tables / name for name in list_folder(tables)} - {
             *self.tables_without(values)
         }
-        lines = sum(p.stat().st_size for p in (self._path / "journal").iterdir())
+        lines = sum(size_of_file(journals / name) for name in list_folder(journals))
         share = len(ids) / max(len(self._before.checkpoints), 1)
-        sizes = (path.stat().st_size for path in kept_tables)
+        sizes = map(size_of_file, kept_tables)
         return self.reach.size(self._digests(ids, new)) + sum(sizes) + int(lines * share)
 
     def _all_with(self, left: list[Record]) -> list[Record]:

@@ -6,7 +6,6 @@ instant, a prune leaves a store that is as it was, or pruned, with files that th
 
 from __future__ import annotations
 
-import os
 import time
 import weakref
 from collections.abc import Iterable, Iterator
@@ -17,9 +16,18 @@ from pathlib import Path
 from nbckpt.figures import bytes_text, count_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
-from nbckpt.storage import lines
+from nbckpt.storage import lines, system
 from nbckpt.storage.counting import values_of
-from nbckpt.storage.disk import FULL, create, refused, sync_folder, write_at
+from nbckpt.storage.disk import (
+    FULL,
+    create,
+    delete,
+    exists,
+    refused,
+    sync_folder,
+    unfinished_in,
+    write_at,
+)
 from nbckpt.storage.folder import mark_format
 from nbckpt.storage.journal import SUFFIX
 from nbckpt.storage.locks import one_at_a_time
@@ -174,9 +182,9 @@ class _Work:
             with self._store.holds.alone(WAIT_S) as is_alone:
                 took_place = is_alone and self._take_place(packs)
         finally:
-            if not self._journal.exists():
+            if not exists(self._journal):
                 self._mover.discard()
-                self._unnamed.unlink(missing_ok=True)
+                delete(self._unnamed)
         if not is_alone:
             left = (
                 "nothing was removed: other sessions wrote all the time, or have what a full disk"
@@ -235,9 +243,9 @@ class _Work:
         fd = create(self._unnamed)
         try:
             write_at(fd, data, 0)
-            os.fsync(fd)
+            system.files.fsync(fd)
         finally:
-            os.close(fd)
+            system.files.close(fd)
 
     # -- alone
 
@@ -251,25 +259,25 @@ class _Work:
         needed = plan.needed_by(more)
         values = {*plan.values, *(v for e in more for v in _values(e.record))}
         self._store.holds.stamp()
-        self._unnamed.rename(self._journal)
+        system.files.rename(self._unnamed, self._journal)
         sync_folder(self._journal.parent)  # before anything goes that it does without
         for pack in packs:
             path = self._path / "packs" / f"{pack.name}{PACK_SUFFIX}"
             is_as_it_was = size_of_file(path) == pack.size and not is_open(path)
             if is_as_it_was and needed.get(pack.name, {}).keys() <= self._mover.moved:
-                path.rename(hidden(path))
+                system.files.rename(path, hidden(path))
         for table in {*plan.tables} & {*plan.tables_without(values)}:
             with suppress(FileNotFoundError):
-                table.rename(hidden(table))
+                system.files.rename(table, hidden(table))
         return True
 
     # -- afterwards
 
     def _leftovers(self) -> Iterator[Path]:
         """Files that a prune took the names of, and others that belong to nobody."""
-        yield from _unfinished(self._path / "packs")  # only prunes have such there
+        yield from unfinished_in(self._path / "packs")  # only prunes have such there
         for room in ("journal", "tables"):
-            for path in _unfinished(self._path / room):
+            for path in unfinished_in(self._path / room):
                 taken = room == "tables" and path.name in self._taken()
                 # A session locks its journal as soon as it has made it; a table takes its time.
                 patience_s = DAY_S if room == "tables" or is_open(path) else MINUTE_S
@@ -284,7 +292,7 @@ class _Work:
     def _delete(self, paths: Iterable[Path]) -> None:
         for path in list(paths):
             self._freed += size_of_file(path)
-            path.unlink(missing_ok=True)
+            delete(path)
 
     def _told(self) -> str:
         if self._plan.reach.damaged:
@@ -297,16 +305,12 @@ def hidden(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
 
 
-def _unfinished(folder: Path) -> list[Path]:
-    return sorted(folder.glob(".*.tmp")) if folder.is_dir() else []
-
-
 def _values(record: Record) -> Iterator[str]:
     return values_of(record) if record["kind"] == "checkpoint" else iter(())
 
 
 def _changed_at(path: Path) -> float:
     try:
-        return path.stat().st_mtime
+        return system.files.lstat(path).st_mtime
     except FileNotFoundError:  # it has its name now
         return time.time()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.model import Manifest, Record, Variable
+from nbckpt.storage.disk import exists
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from nbckpt.timeline import Timeline
@@ -139,7 +140,7 @@ class _Variables:
         return record
 
     def _is_there(self, file: str) -> bool:
-        return (self._store.tables / file).exists()
+        return exists(self._store.tables / file)
 
     def _at(self, name: str, ref: str) -> Manifest:
         place = self._place

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from pathlib import Path
 from typing import Any
 
 from nbckpt.errors import FormatError
+from nbckpt.storage import system
 from nbckpt.storage.disk import read_at
 from nbckpt.storage.lines import members_of, open_line
 
@@ -29,9 +29,9 @@ class Shelf:
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
-        self._fd = os.dup(fd)
+        self._fd = system.files.dup(fd)
         self._latest: tuple[int, dict[str, Any]] = (-1, {})
-        weakref.finalize(self, os.close, self._fd)
+        weakref.finalize(self, system.files.close, self._fd)
 
     def members_at(self, offset: int) -> dict[str, Any]:
         """All members of a record; not to be changed.

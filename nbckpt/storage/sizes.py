@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nbckpt.storage import system
+from nbckpt.storage.disk import list_folder
+
 
 def size_of(path: Path) -> int:
     """Bytes of a store's journals, packs and tables."""
     folders = (path / room for room in ("journal", "packs", "tables"))
-    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
-    return sum(size_of_file(file) for file in files)
+    return sum(size_of_file(folder / name) for folder in folders for name in list_folder(folder))
 
 
 def size_of_file(path: Path) -> int:
     """Bytes of a file; none of one that has gone."""
     try:
-        return path.stat().st_size
+        return system.files.lstat(path).st_size
     except FileNotFoundError:
         return 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from nbckpt.storage import system
 from nbckpt.storage.packs import Name, Place, open_pack
 
 SPAN_BYTES = 1 << 20
@@ -92,7 +92,7 @@ class Packs:
         done = 0
         while done < span.length:
             rest = memory[done : span.length]
-            count = os.preadv(self.open(span.pack), [rest], span.offset + done)
+            count = system.files.preadv(self.open(span.pack), rest, span.offset + done)
             if count == 0:
                 break
             done += count
@@ -101,4 +101,4 @@ class Packs:
     def close(self) -> None:
         """Let go of all files."""
         for fd in self._fds.values():
-            os.close(fd)
+            system.files.close(fd)

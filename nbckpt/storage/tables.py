@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
-from nbckpt.storage.disk import create_beside, digest_of_file, refused
+from nbckpt.storage.disk import NewFile, create_beside, digest_of_file, exists, refused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +70,8 @@ def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
         except OSError:
             raise
         except Exception as error:  # whatever a third party's column type raises
+            if beside.refusal:  # polars makes it an error of its own
+                raise beside.refusal from error
             message = f"Parquet cannot hold it: {_first_line(error)}"
             raise CaptureError(message) from error
     reason = _difference(kind, value, path)
@@ -96,7 +98,7 @@ def read_table(folder: Path, digest: Digest) -> object:
         If the file is damaged.
     """
     path = folder / f"{digest}{SUFFIX}"
-    if not path.exists():
+    if not exists(path):
         message = f"the store holds no table {digest[:12]}…"
         raise NotFoundError(message)
     try:
@@ -125,28 +127,28 @@ def _first_line(error: BaseException) -> str:
 # -- writing and reading, by kind
 
 
-def _write_pandas(frame: pd.DataFrame, path: Path) -> None:
+def _write_pandas(frame: pd.DataFrame, file: NewFile) -> None:
     import pyarrow as pa
 
     if frame.attrs and not _is_json(frame.attrs):
         frame = frame.copy(deep=False)
         frame.attrs = {}  # Arrow would warn, and leave them out
-    _write_arrow(pa.Table.from_pandas(frame), path, "pandas")
+    _write_arrow(pa.Table.from_pandas(frame), file, "pandas")
 
 
-def _write_arrow(table: pa.Table, path: Path, kind: str = "pyarrow") -> None:
+def _write_arrow(table: pa.Table, file: NewFile, kind: str = "pyarrow") -> None:
     import pyarrow.parquet as pq
 
     metadata = {**(table.schema.metadata or {}), MARK: kind.encode()}
-    pq.write_table(table.replace_schema_metadata(metadata), path, compression=COMPRESSION)
+    pq.write_table(table.replace_schema_metadata(metadata), file, compression=COMPRESSION)
 
 
-def _write_polars(frame: pl.DataFrame, path: Path) -> None:
+def _write_polars(frame: pl.DataFrame, file: NewFile) -> None:
     objects = [name for name, dtype in frame.schema.items() if dtype.is_object()]
     if objects:  # polars would panic
         message = f"column {objects[0]!r} holds Python objects"
         raise TypeError(message)
-    frame.write_parquet(path, compression=COMPRESSION)
+    frame.write_parquet(file, compression=COMPRESSION)
 
 
 def _read_pandas(path: Path) -> pd.DataFrame:
@@ -180,7 +182,7 @@ def _kind_of_file(path: Path) -> str:
     return str(metadata.get(MARK, b"polars"), "ascii")
 
 
-_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+_WRITERS: dict[str, Callable[[Any, NewFile], None]] = {
     "pandas": _write_pandas,
     "polars": _write_polars,
     "pyarrow": _write_arrow,

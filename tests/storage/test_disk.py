@@ -144,7 +144,7 @@ def test_a_file_beside_is_whole_or_absent(tmp_path: Path) -> None:
 
     def die_half_way() -> None:
         with create_beside(path) as beside:
-            beside.write_text("half")
+            beside.write(b"half")
             message = "died"
             raise RuntimeError(message)
 

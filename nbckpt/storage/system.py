@@ -1,0 +1,134 @@
+"""Every call of `nbckpt.storage` that goes to the file system, on one object.
+
+Tests put another in its place that refuses, forgets, or keeps a log of what was asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import mmap
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+MAP_PRIVATE = 0x02
+MAP_FIXED = 0x10
+
+
+class Files:
+    """What the operating system does with files; each raises `OSError` as it does.
+
+    Descriptors are those of the process. None of them outlives an `exec`.
+    """
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        """A descriptor."""
+        return os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def close(self, fd: int) -> None:
+        """Let go of a descriptor."""
+        os.close(fd)
+
+    def dup(self, fd: int) -> int:
+        """Another descriptor of what is open."""
+        return os.dup(fd)
+
+    def pread(self, fd: int, length: int, offset: int) -> bytes:
+        """At most `length` bytes; none where the file ends."""
+        return os.pread(fd, length, offset)
+
+    def preadv(self, fd: int, memory: memoryview, offset: int) -> int:
+        """How many bytes were read into `memory`; 0 where the file ends."""
+        return os.preadv(fd, [memory], offset)
+
+    def pwrite(self, fd: int, data: Buffer, offset: int) -> int:
+        """How many bytes were taken."""
+        return os.pwrite(fd, data, offset)
+
+    def ftruncate(self, fd: int, length: int) -> None:
+        """Cut a file, or have it end in zeros."""
+        os.ftruncate(fd, length)
+
+    def fsync(self, fd: int) -> None:
+        """Return when the bytes of a file, or the names in a folder, survive a power cut."""
+        os.fsync(fd)
+
+    def fdatasync(self, fd: int) -> None:
+        """Return when the bytes of a file, and its length, survive a power cut."""
+        getattr(os, "fdatasync", os.fsync)(fd)
+
+    def fstat(self, fd: int) -> os.stat_result:
+        """What is known of an open file."""
+        return os.fstat(fd)
+
+    def stat(self, path: Path) -> os.stat_result:
+        """What is known of a file; of a link, where it leads."""
+        return path.stat()
+
+    def lstat(self, path: Path) -> os.stat_result:
+        """What is known of a file, or of a link."""
+        return path.lstat()
+
+    def listdir(self, folder: Path) -> list[str]:
+        """The names in a folder."""
+        return os.listdir(folder)  # noqa: PTH208 - names, of which paths are made by few
+
+    def mkdir(self, path: Path, mode: int = 0o700) -> None:
+        """Make a folder."""
+        path.mkdir(mode)
+
+    def chmod(self, path: Path, mode: int) -> None:
+        """Say who may read and write a file."""
+        path.chmod(mode)
+
+    def rename(self, path: Path, target: Path) -> None:
+        """Give a file another name, in place of the file that has it."""
+        path.replace(target)
+
+    def unlink(self, path: Path) -> None:
+        """Take the name of a file away."""
+        path.unlink()
+
+    def flock(self, fd: int, operation: int) -> None:
+        """Lock a file, or let go of it: see `fcntl.flock`."""
+        fcntl.flock(fd, operation)
+
+    def map_over(self, address: int, length: int, fd: int, offset: int) -> bool:
+        """Map a range of a file copy-on-write over memory that is mapped; whether it could."""
+        protection = mmap.PROT_READ | mmap.PROT_WRITE
+        flags = MAP_PRIVATE | MAP_FIXED
+        mapped: int = _libc().mmap(address, length, protection, flags, fd, offset)
+        return mapped == address
+
+
+files = Files()
+"""The one that counts: asked anew at each call, so that another may take its place."""
+
+
+def can_map_over() -> bool:
+    """Whether this system's way to map over memory is known."""
+    return _libc() is not None
+
+
+@cache
+def _libc() -> Any:
+    """The C library with a typed `mmap`; None where its constants are not known."""
+    if sys.platform not in ("linux", "darwin") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_size_t
+    libc.mmap.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int64,
+    ]
+    return libc
