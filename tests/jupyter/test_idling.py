@@ -212,6 +212,7 @@ def test_a_cell_of_a_subshell_is_not_looked_at_while_it_runs(
 
     during = said(kernel.run("%nbckpt log"))
     ended = kernel.collect(message["header"]["msg_id"])
+    kernel.run("__import__('nbckpt').wait()")  # `auto on` does not wait for the disk
 
     assert ended.ok, ended.error
     assert NAME not in during
