@@ -12,10 +12,10 @@ import io
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from blake3 import blake3
 
@@ -25,6 +25,8 @@ from nbckpt.storage import system
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+T = TypeVar("T")
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
@@ -131,8 +133,32 @@ def create(path: Path, *, mode: int = OWN) -> int:
 
 
 def open_to_read(path: Path) -> int:
-    """A descriptor of a file, for reading."""
-    return _open(path, os.O_RDONLY)
+    """A descriptor of a file, for reading.
+
+    Raises
+    ------
+    OSError
+        If it is not there, or no plain file: a pipe would have its readers wait for ever.
+    """
+    fd = _open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(system.files.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    except BaseException:
+        system.files.close(fd)
+        raise
+    return fd
+
+
+def require_plain(path: Path) -> None:
+    """Raise where somebody else is going to open a file by its name, and it is a link.
+
+    Raises
+    ------
+    OSError
+        If it is one, or not there.
+    """
+    system.files.close(open_to_read(path))
 
 
 def open_lock(path: Path) -> int:
@@ -167,8 +193,12 @@ def reading(path: Path) -> Iterator[int]:
 
 def read_whole(path: Path) -> bytes:
     """All bytes of a small file."""
-    with reading(path) as fd:
-        return b"".join(_pieces(fd))
+
+    def read() -> bytes:
+        with reading(path) as fd:
+            return b"".join(_pieces(fd))
+
+    return reread(read)
 
 
 def write_at(fd: int, data: Buffer, offset: int) -> None:
@@ -191,6 +221,16 @@ def read_at(fd: int, length: int, offset: int) -> bytes:
         pieces.append(data)
         done += len(data)
     return b"".join(pieces)
+
+
+def reread(read: Callable[[], T]) -> T:
+    """What `read` gives; asked once more where a network file system has lost what was open."""
+    try:
+        return read()
+    except OSError as error:
+        if error.errno != errno.ESTALE:
+            raise
+    return read()
 
 
 def _pieces(fd: int) -> Iterator[bytes]:

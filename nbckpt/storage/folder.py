@@ -20,6 +20,7 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.locks import FOLDER as LOCKS
 from nbckpt.storage.locks import PRUNING, TURN, WRITING
+from nbckpt.storage.private import require_no_links
 
 FORMAT = 3
 MARK = "format.json"
@@ -40,6 +41,7 @@ def open_folder(path: Path, *, create: bool) -> None:
         If it is damaged, or of a later format.
     """
     if _is_store(path):
+        require_no_links(path, ROOMS)
         return
     _refuse_strangers(path)
     if not create:

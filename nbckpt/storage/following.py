@@ -6,13 +6,14 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.model import Record
 from nbckpt.storage import system
-from nbckpt.storage.disk import files_in
+from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 
 TICK_NS = 2_000_000_000
@@ -34,6 +35,8 @@ class Journals:
         Names of the journals that prunes left.
     formats
         Name of each journal whose writer says so → the format that it writes.
+    unreadable
+        Name of each journal that the disk did not give last time → what it said.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,6 +47,7 @@ class Journals:
         self.prunes: list[Record] = []
         self.pruning: set[str] = set()
         self.formats: dict[str, int] = {}
+        self.unreadable: dict[str, str] = {}
 
     @property
     def count(self) -> int:
@@ -68,12 +72,19 @@ class Journals:
     def damages(self) -> list[str]:
         """A sentence for each line that was there and cannot be read."""
         gone = self.replaced
-        return [d for name, f in self._followers.items() if name not in gone for d in f.damages]
+        refused = (
+            f"journal {name}{SUFFIX}: cannot be read: {said}"
+            for name, said in self.unreadable.items()
+            if name not in gone
+        )
+        lines = (d for name, f in self._followers.items() if name not in gone for d in f.damages)
+        return [*refused, *lines]
 
     @property
     def damaged(self) -> set[str]:
         """Names of the journals with lines that cannot be read."""
-        return {name for name, follower in self._followers.items() if follower.damages}
+        torn = {name for name, follower in self._followers.items() if follower.damages}
+        return torn | self.unreadable.keys()
 
     def read(self, limits: Mapping[str, int]) -> list[Entry]:
         """What was added since, oldest first; of one journal, as it was written.
@@ -104,10 +115,14 @@ class Journals:
                 continue
             follower = self._followers.setdefault(name, Follower(path))
             try:
-                entries = follower.read(limits.get(name))
+                entries = reread(partial(follower.read, limits.get(name)))
             except FileNotFoundError:
                 vanished = True
                 continue
+            except OSError as error:  # the others are read all the same
+                self.unreadable[name] = (error.strerror or str(error)).lower()
+                continue
+            self.unreadable.pop(name, None)
             if entries:
                 found.setdefault(name, []).extend(self._taken(name, entries))
         return vanished

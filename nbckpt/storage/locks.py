@@ -33,7 +33,9 @@ PAUSE_S = 0.02
 PIECE_S = 0.0005
 
 
-TEMPORARY = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
+TEMPORARY = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ELOOP, errno.ESTALE}
+)
 """Refusals of a lock that say nothing of whether the store can be written."""
 
 

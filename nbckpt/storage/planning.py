@@ -68,6 +68,7 @@ class Plan:
         self._max_size = retention.max_size
         self.journals = Journals(path / "journal")
         entries = [*self.journals.read({}), *unwritten]
+        self._require_all()
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
         self._live |= self._names(unwritten)
         damaged = self.journals.damaged
@@ -237,8 +238,9 @@ class Plan:
         Raises
         ------
         StoreError
-            If a session of an older nbckpt is alive.
+            If a session of an older nbckpt is alive, or nobody can tell.
         """
+        self._require_all()
         for name in self._live:
             if self.journals.serial(name) and self.journals.formats.get(name, 0) < FORMAT:
                 message = (
@@ -248,6 +250,15 @@ class Plan:
                 raise StoreError(message)
 
     # -- within
+
+    def _require_all(self) -> None:
+        """Raise if the disk did not give a journal: what it needs would be taken for unneeded."""
+        for name, said in self.journals.unreadable.items():
+            message = (
+                f"{self.journal(name)} cannot be read: {said}; nothing was removed: prune again"
+                " when it can"
+            )
+            raise StoreError(message)
 
     def _forgotten_of_the_living(self) -> set[str]:
         """Ids of recordings that do not count any more, in journals that stay."""

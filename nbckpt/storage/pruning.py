@@ -28,12 +28,13 @@ from nbckpt.storage.disk import (
     unfinished_in,
     write_at,
 )
-from nbckpt.storage.folder import mark_format
+from nbckpt.storage.folder import ROOMS, mark_format
 from nbckpt.storage.journal import SUFFIX
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.moving import Mover, Pack, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.planning import Plan
+from nbckpt.storage.private import keep_private, require_no_links
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.sizes import size_of, size_of_file
 from nbckpt.storage.store import Store
@@ -109,6 +110,8 @@ def prune(
             calls=len(plan.calls.gone),
         )
     with refused(store.path), one_at_a_time(store.path):
+        require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
+        keep_private(store.path, ROOMS)
         store.settle()
         for _ in range(TRIES):
             plan = Plan(store.path, retention, now, store.unwritten())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.model import Manifest, Record, Variable
-from nbckpt.storage.disk import exists
+from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from nbckpt.timeline import Timeline
@@ -128,7 +128,13 @@ class _Variables:
         if record["file"] is None:
             message = f"{name!r} cannot be queried: {record['reason']}"
             raise UsageError(message)
-        return str(self._store.tables / record["file"])
+        path = self._store.tables / record["file"]
+        try:
+            require_plain(path)
+        except OSError as error:
+            message = f"{name!r} cannot be queried: {path}: {error.strerror}"
+            raise UsageError(message) from error
+        return str(path)
 
     def _record(self, variable: Variable, manifest: Manifest) -> Record:
         if self._make is not None:

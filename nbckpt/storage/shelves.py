@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import weakref
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbckpt.errors import FormatError
 from nbckpt.storage import system
-from nbckpt.storage.disk import read_at
+from nbckpt.storage.disk import read_at, reading, reread
 from nbckpt.storage.lines import members_of, open_line
 
 FIRST_BYTES = 4096
@@ -53,7 +55,7 @@ class Shelf:
             " `nbckpt check` lists what else is"
         )
         try:
-            text = open_line(self._line(offset))
+            text = open_line(reread(partial(self._line, offset)))
         except OSError as error:
             raise FormatError(message) from error
         if text is None:
@@ -63,8 +65,17 @@ class Shelf:
     def _line(self, offset: int) -> bytes:
         length = FIRST_BYTES
         while True:
-            data = read_at(self._fd, length, offset)
+            data = self._piece(length, offset)
             end = data.find(b"\n")
             if end >= 0 or len(data) < length:
                 return data[: max(end, 0)]
             length *= 4
+
+    def _piece(self, length: int, offset: int) -> bytes:
+        try:
+            return read_at(self._fd, length, offset)
+        except OSError as error:
+            if error.errno == errno.ESTALE:
+                with reading(self._path) as fd:
+                    system.files.dup2(fd, self._fd)
+            raise

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from nbckpt.storage import system
+from nbckpt.storage.disk import reread
 from nbckpt.storage.packs import Name, Place, open_pack
 
 SPAN_BYTES = 1 << 20
@@ -89,14 +92,22 @@ class Packs:
     def read(self, span: Span, scratch: memoryview) -> memoryview:
         """The bytes of a span, in `scratch` if it has room; fewer where the file ends."""
         memory = scratch if span.length <= len(scratch) else memoryview(bytearray(span.length))
+        memory = memory[: span.length]
         done = 0
         while done < span.length:
-            rest = memory[done : span.length]
-            count = system.files.preadv(self.open(span.pack), rest, span.offset + done)
+            count = reread(partial(self._read, span.pack, memory[done:], span.offset + done))
             if count == 0:
                 break
             done += count
         return memory[:done]
+
+    def _read(self, pack: str, memory: memoryview, offset: int) -> int:
+        try:
+            return system.files.preadv(self.open(pack), memory, offset)
+        except OSError as error:
+            if error.errno == errno.ESTALE and pack in self._fds:
+                system.files.close(self._fds.pop(pack))  # opened anew when it is asked again
+            raise
 
     def close(self) -> None:
         """Let go of all files."""

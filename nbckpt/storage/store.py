@@ -18,12 +18,13 @@ from nbckpt.errors import CaptureError, StoreError
 from nbckpt.model import Record
 from nbckpt.storage import lines
 from nbckpt.storage.configuration import read_config, write_config
-from nbckpt.storage.folder import open_folder
+from nbckpt.storage.folder import ROOMS, open_folder
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.private import keep_private
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -117,6 +118,7 @@ class Store:
 
     def write_config(self, text: str) -> None:
         """Replace its `config.json`."""
+        self._is_to_write()
         write_config(self.path, text)
 
     # -- bytes
@@ -138,8 +140,7 @@ class Store:
         StoreError
             If the disk refuses. The next put works as soon as the disk does.
         """
-        self._refuse_if_closed()
-        self._writes = True
+        self._is_to_write()
         with self.writing(until_committed=True):
             if not self._known.has_looked:
                 self._known.look()  # so that what other sessions stored is not stored again
@@ -236,7 +237,7 @@ class Store:
         StoreError
             If the disk refuses.
         """
-        self._refuse_if_closed()
+        self._is_to_write()
         from nbckpt.storage.tables import write_table
 
         try:
@@ -273,9 +274,8 @@ class Store:
         ValueError
             If a number in a record is not finite.
         """
-        self._refuse_if_closed()
         bodies = [lines.encode(record) for record in records]
-        self._writes = True
+        self._is_to_write()
         holds = self.holds
         holds.enter()
         done = self._promise()
@@ -431,6 +431,13 @@ class Store:
             self._open.pop(future, None)
         if errors:
             raise errors[0]
+
+    def _is_to_write(self) -> None:
+        self._refuse_if_closed()
+        if not self._writes:
+            self._writes = True
+            with suppress(OSError):  # the write itself says what the disk has against it
+                keep_private(self.path, ROOMS)
 
     def _refuse_if_closed(self) -> None:
         if self._closed:

@@ -39,6 +39,10 @@ class Files:
         """Another descriptor of what is open."""
         return os.dup(fd)
 
+    def dup2(self, fd: int, other: int) -> None:
+        """Have `other` be a descriptor of what `fd` is."""
+        os.dup2(fd, other, inheritable=False)
+
     def pread(self, fd: int, length: int, offset: int) -> bytes:
         """At most `length` bytes; none where the file ends."""
         return os.pread(fd, length, offset)
@@ -94,6 +98,10 @@ class Files:
     def unlink(self, path: Path) -> None:
         """Take the name of a file away."""
         path.unlink()
+
+    def rmdir(self, path: Path) -> None:
+        """Take an empty folder away."""
+        path.rmdir()
 
     def flock(self, fd: int, operation: int) -> None:
         """Lock a file, or let go of it: see `fcntl.flock`."""

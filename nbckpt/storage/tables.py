@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
-from nbckpt.storage.disk import NewFile, create_beside, digest_of_file, exists, refused
+from nbckpt.storage.disk import (
+    NewFile,
+    create_beside,
+    digest_of_file,
+    exists,
+    refused,
+    require_plain,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,6 +109,7 @@ def read_table(folder: Path, digest: Digest) -> object:
         message = f"the store holds no table {digest[:12]}…"
         raise NotFoundError(message)
     try:
+        require_plain(path)
         return _READERS[_kind_of_file(path)](path)
     except Exception as error:
         message = f"table {path.name} is damaged or not readable here: {_first_line(error)}"

@@ -13,13 +13,13 @@ import nbckpt.storage
 FOLDER = Path(nbckpt.storage.__file__).parent
 SEAM = FOLDER / "system.py"
 OF_THE_PROCESS = {"PathLike", "cpu_count", "fspath", "getpid", "register_at_fork", "stat_result"}
-OF_THE_PROCESS |= {"PRIO_PROCESS", "setpriority"}
+OF_THE_PROCESS |= {"PRIO_PROCESS", "environ", "geteuid", "getuid", "setpriority", "urandom"}
 METHODS = {
     *("chmod", "exists", "glob", "hardlink_to", "is_dir", "is_file", "is_symlink", "iterdir"),
-    *("lstat", "mkdir", "open", "read_bytes", "read_text", "rename", "rglob", "rmdir", "stat"),
+    *("lstat", "mkdir", "read_bytes", "read_text", "rename", "rglob", "rmdir", "stat"),
     *("symlink_to", "touch", "unlink", "write_bytes", "write_text"),
 }
-OTHERS = {"Store.open", "lines.read_text", "self._packs.open", "self.open", "zipfile.open"}
+OTHERS = {"lines.read_text"}
 """They only have such a name."""
 
 
@@ -39,7 +39,7 @@ def calls_of_the_file_system(source: str) -> Iterator[str]:
             name = function.rpartition(".")[2]
             if function == "open" or (
                 "." in function
-                and name in METHODS
+                and (name in METHODS or function.endswith("path.open"))
                 and function not in OTHERS
                 and not function.startswith("system.files.")
             ):
