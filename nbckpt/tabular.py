@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from nbckpt.legible import legible
+
 ELLIPSIS = "…"
 GAP = "  "
 NARROWEST = 8
@@ -55,7 +57,7 @@ def table_text(
 
 def _on_a_line(text: str) -> str:
     # Spaces stay where there is no line end: the lanes of a graph stand where they stand.
-    return text if text.isprintable() else " ".join(text.split())
+    return text if text.isprintable() else legible(" ".join(text.split()))
 
 
 def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
@@ -115,10 +117,11 @@ def facts_text(facts: Sequence[tuple[str, str]]) -> str:
 
 def _fact(label: str, text: str, width: int) -> str:
     labels = [label + " " * (width - width_of(label))]
-    lines = zip_longest(labels, text.splitlines(), fillvalue=" " * width)
+    lines = zip_longest(labels, legible(text).splitlines(), fillvalue=" " * width)
     return "\n".join(f"{left}{GAP}{right}" for left, right in lines)
 
 
 def indented(text: str, by: str = "    ") -> str:
-    """`text` with each of its lines moved to the right."""
-    return "\n".join(by + line if line else line for line in text.splitlines())
+    """`text` with each of its lines moved to the right; it may have colours."""
+    lines = legible(text, colours=True).splitlines()
+    return "\n".join(by + line if line else line for line in lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import looking_session, writing_session
-from nbckpt.cli.showing import DONE, print_json, width
+from nbckpt.cli.showing import DONE, print_json, say, width
 
 _ANSWER = """\
 Who waits goes on at once; where no kernel runs, the answer counts when the cell runs again.
@@ -43,7 +43,7 @@ def _approvals(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([telling.as_json(question) for question in questions])
     else:
-        print(telling.table(questions, width=width(), waiting=arguments.waiting))
+        say(telling.table(questions, width=width(), waiting=arguments.waiting))
     return DONE
 
 
@@ -58,5 +58,5 @@ def _answer(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(telling.as_json(answered))
     else:
-        print(telling.outcome_text(answered))
+        say(telling.outcome_text(answered))
     return DONE

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, writing_session
-from nbckpt.cli.showing import DONE, print_json, width
+from nbckpt.cli.showing import DONE, print_json, say, width
 
 _PRUNE = """\
 Without options: by the settings retention_count, retention_days and max_size, if there are any;
@@ -71,7 +71,7 @@ def _tag(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(as_json.of_checkpoint(session.timeline, checkpoint))
     else:
-        print(report.tagged_text(checkpoint, tags, delete=delete))
+        say(report.tagged_text(checkpoint, tags, delete=delete))
     return DONE
 
 
@@ -83,7 +83,7 @@ def _note(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(as_json.of_checkpoint(session.timeline, checkpoint))
     else:
-        print(report.noted_text(checkpoint))
+        say(report.noted_text(checkpoint))
     return DONE
 
 
@@ -100,7 +100,7 @@ def _prune(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(pruning.as_record(pruned))
     else:
-        print(pruning.text_of(pruned))
+        say(pruning.text_of(pruned))
     return DONE
 
 
@@ -122,7 +122,7 @@ def _cost(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json([call_as_json(call, book.paid_for(call)) for call in recordings])
         else:
-            print(costs_text(recordings, book, width=width()))
+            say(costs_text(recordings, book, width=width()))
     return DONE
 
 
@@ -137,5 +137,5 @@ def _config(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([row._asdict() for row in rows])
     else:
-        print(configuring.text_of(rows, width=width()))
+        say(configuring.text_of(rows, width=width()))
     return DONE

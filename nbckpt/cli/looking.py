@@ -9,7 +9,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
-from nbckpt.cli.showing import DAMAGED, DONE, print_json, width
+from nbckpt.cli.showing import DAMAGED, DONE, print_json, say, width
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.pruning import count
 
@@ -73,9 +73,9 @@ def _log(arguments: argparse.Namespace) -> int:
         return DONE
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
-    print(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
+    say(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
     for question in Questions(session.store.records(APPROVAL)).waiting:
-        print(waits_text(question, session.store.path))
+        say(waits_text(question, session.store.path))
     return DONE
 
 
@@ -99,7 +99,7 @@ def _show(arguments: argparse.Namespace) -> int:
     text = report.show_text(
         session.timeline, checkpoint, outputs=outputs, replays=replays, book=book, width=width()
     )
-    print(text)
+    say(text)
     return DONE
 
 
@@ -111,7 +111,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(difference.as_record())
     else:
-        print(difference.text(width=width()))
+        say(difference.text(width=width()))
     return DONE
 
 
@@ -125,7 +125,7 @@ def _sql(arguments: argparse.Namespace) -> int:
         return DONE
     right = [str(kind).startswith(_NUMBERS) for kind in answer.types]
     columns = [Column(n, right=r, always=True) for n, r in zip(names, right, strict=True)]
-    print(table_text(columns, [[_cell(v) for v in row] for row in rows], width=width()))
+    say(table_text(columns, [[_cell(v) for v in row] for row in rows], width=width()))
     return DONE
 
 
@@ -157,5 +157,5 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"ok": found.ok, **dataclasses.asdict(found)})
     else:
-        print(report.check_text(found))
+        say(report.check_text(found))
     return DONE if found.ok else DAMAGED

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import looking_session, writing_session
-from nbckpt.cli.showing import DONE, NOTEBOOK_FAILED, print_json, warn
+from nbckpt.cli.showing import DONE, NOTEBOOK_FAILED, print_json, say, warn
 from nbckpt.errors import BranchNotFoundError
 
 _RESUME = """\
@@ -107,7 +107,7 @@ def _tell(moved: Any, arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(moved.as_record())
     else:
-        print(moved.text())
+        say(moved.text())
     return DONE
 
 
@@ -121,7 +121,7 @@ def _rerun(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(done)
     else:
-        print(headless.text_of(done))
+        say(headless.text_of(done))
     return NOTEBOOK_FAILED if done["error"] else DONE
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TextIO
+
+from nbckpt.legible import legible
 
 DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED = 0, 1, 2, 3, 4
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -14,7 +18,7 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 
 def refused(message: str, status: int) -> int:
     """`status`, after its one line was written to stderr."""
-    print(f"nbckpt: {' '.join(message.split())}", file=sys.stderr)
+    print(f"nbckpt: {legible(' '.join(message.split()))}", file=sys.stderr)
     return status
 
 
@@ -23,9 +27,19 @@ def warn(text: str) -> None:
     print(f"nbckpt: {text}", file=sys.stderr, flush=True)
 
 
+def say(text: str, *, file: TextIO | None = None) -> None:
+    """Write lines for people; what a record holds does not steer their terminal."""
+    print(legible(text, colours=True), file=file)
+
+
 def print_json(value: object) -> None:
     """Write a value for programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
+    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+_STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON lets stand, and a terminal or an encoding does not."""
 
 
 def _plain(value: object) -> object:
