@@ -77,11 +77,10 @@ def test_an_interrupted_call_gives_its_place_back(
     assert [r["occurrence"] for r in records_of(recorded)] == [0]
 
 
-def test_a_disk_that_hangs_holds_nobody_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0.01)
+def test_a_disk_that_hangs_holds_nobody_for_ever() -> None:
     never: Future[None] = Future()
 
-    waiting.wait(never)
-    asyncio.run(waiting.wait_async(never))
+    waiting.wait(never, patience_s=0.01)
+    asyncio.run(waiting.wait_async(never, patience_s=0.01))
 
     assert not never.done()
