@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,9 @@ from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
 FILE = "config.json"
+BACKGROUND_BYTES = 192 * 1024 * 1024
 _DAY_S = 86400
+_KEY_SOURCE = re.compile(r"(off|file:.+|env:[A-Za-z_]\w*|keyring(:.+)?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class Settings:
     retention_count, retention_days, max_size
         What is pruned by itself: all but the newest checkpoints, what is older, what makes the
         store larger than so many bytes. None: nothing for that reason.
+    max_value_size
+        Bytes of a variable; one that is larger is left out of checkpoints. None: any.
+    max_store_size
+        Bytes of the store; a checkpoint that would make it larger is not kept, and prunes by
+        `max_size` begin here at the latest. None: as many as the disk takes.
+    max_background_memory
+        Bytes of copies that may wait for the disk; what is more is written while its cell is held.
     retention_recordings
         Days after which a prune takes calls of steps without a checkpoint along. None: never.
     auto
@@ -52,8 +62,15 @@ class Settings:
         Hosts all of whose calls are recorded in steps, as `hosts_of` reads them.
     secret_fields
         Names of fields of requests that are never written, as `fields_of` reads them.
+    encryption
+        Where the key is that a store is encrypted with: ``file:PATH``, ``env:NAME``, ``keyring``
+        or ``keyring:NAME``; empty is off. The environment's word alone: who wrote a store must not
+        say which of its readers' keys are looked for.
     approvals
         What `nbckpt.approve` does where there is no answer yet: ``wait``, or ``fail`` at once.
+    telemetry
+        Whether OpenTelemetry is told of what happens: ``on``, ``off``, or ``auto``: where the
+        process uses it.
     origins
         Name of each setting that is not the default → where it comes from.
     problems
@@ -67,12 +84,17 @@ class Settings:
     retention_count: int | None = None
     retention_days: float | None = None
     max_size: int | None = None
+    max_value_size: int | None = None
+    max_store_size: int | None = None
+    max_background_memory: int = BACKGROUND_BYTES
     retention_recordings: float | None = None
     auto: str = ""
     prices: str = ""
     record_hosts: str = ""
     secret_fields: str = ""
     approvals: str = "wait"
+    telemetry: str = "auto"
+    encryption: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -149,9 +171,28 @@ def _fields(text: str) -> str:
 
 
 def _wait_or_fail(text: str) -> str:
-    if text not in ("wait", "fail"):
+    return _one_of(text, "wait", "fail")
+
+
+def _auto_on_or_off(text: str) -> str:
+    return _one_of(text, "auto", "on", "off")
+
+
+def _one_of(text: str, *words: str) -> str:
+    if text not in words:
         raise ValueError
     return text
+
+
+def _some_bytes(text: str) -> int:
+    """A size that is not 0: who writes 0 may mean that there is no limit, or that none fits."""
+    return int(_at_least(1, bytes_of(text)))
+
+
+def _key_source(text: str) -> str:
+    if not _KEY_SOURCE.match(text):
+        raise ValueError
+    return "" if text == "off" else text
 
 
 def _at_least(least: float, number: float) -> float:
@@ -177,7 +218,18 @@ _KINDS = {
         _days, "a number of days, such as 30", "how old checkpoints may become, in days"
     ),
     "max_size": _Kind(
-        bytes_of, "a size, such as 2GB", "how large the store may become, in bytes"
+        bytes_of, "a size, such as 2GB", "bytes of the store above which old checkpoints are pruned"
+    ),
+    "max_value_size": _Kind(
+        _some_bytes, "a size of 1 byte or more, such as 500MB, or none",
+        "bytes of a variable above which it is left out",
+    ),
+    "max_store_size": _Kind(
+        _some_bytes, "a size of 1 byte or more, such as 20GB, or none",
+        "bytes of the store above which nothing more is kept; max_size prunes before",
+    ),
+    "max_background_memory": _Kind(
+        bytes_of, "a size, such as 64MB, or 0", "bytes of copies that may wait for the disk"
     ),
     "retention_recordings": _Kind(
         _days, "a number of days, or 0", "how long calls of steps without a checkpoint are kept"
@@ -195,10 +247,22 @@ _KINDS = {
     "approvals": _Kind(
         _wait_or_fail, "wait or fail", "what `nbckpt.approve` does where nobody has answered yet"
     ),
+    "telemetry": _Kind(
+        _auto_on_or_off, "auto, on or off", "whether OpenTelemetry is told of what happens"
+    ),
 }  # fmt: skip
 
 NAMES = tuple(_KINDS)
 """The settings that a store's `config.json` may have."""
+
+_OF_THE_ENVIRONMENT = {
+    "encryption": _Kind(
+        _key_source,
+        "off, file:PATH, env:NAME, keyring or keyring:NAME",
+        "where the key is that new stores are encrypted with",
+    ),
+}
+"""Settings that a store cannot have, because nobody who only opens it shall heed them."""
 
 
 def variable_of(name: str) -> str:
@@ -218,10 +282,28 @@ def settings_from(environ: Mapping[str, str] = os.environ) -> Settings:
     if store := environ.get(STORE_VARIABLE):
         origins = {"store": STORE_VARIABLE}
         settings = replace(settings, store=Path(store).expanduser(), origins=origins)
-    for name in NAMES:
+    for name in (*NAMES, *_OF_THE_ENVIRONMENT):
         if text := environ.get(variable_of(name)):
             settings = _with(settings, name, text, variable_of(name))
     return settings
+
+
+def encryption_from(environ: Mapping[str, str] = os.environ) -> str:
+    """The setting `encryption`, as the environment has it.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be that.
+    """
+    name = "encryption"
+    text = environ.get(variable_of(name))
+    return _with(Settings(), name, text, variable_of(name)).encryption if text else ""
+
+
+def key_in_environment(variable: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """What a variable holds that the setting `encryption` names."""
+    return environ.get(variable)
 
 
 def with_stored(settings: Settings, stored: str | None) -> Settings:
@@ -269,6 +351,12 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
     StoreError
         If the disk refuses.
     """
+    if name in _OF_THE_ENVIRONMENT:
+        message = (
+            f"{name} is no setting of a store: set {variable_of(name)}, and for a store that is"
+            " there `nbckpt rekey`"
+        )
+        raise UsageError(message)
     if name not in _KINDS:
         message = f"{name}: there is no such setting; there are {', '.join(NAMES)}"
         raise UsageError(message)
@@ -282,7 +370,8 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
 
 def table(settings: Settings) -> list[Row]:
     """Every setting: its value, where that comes from, and what it means."""
-    names = {"store": "where checkpoints are", **{n: k.meaning for n, k in _KINDS.items()}}
+    kinds = {**_KINDS, **_OF_THE_ENVIRONMENT}
+    names = {"store": "where checkpoints are", **{n: k.meaning for n, k in kinds.items()}}
     return [
         Row(name, _shown(name, settings), settings.origins.get(name, "default"), meaning)
         for name, meaning in names.items()
@@ -292,7 +381,7 @@ def table(settings: Settings) -> list[Row]:
 def _shown(name: str, settings: Settings) -> str:
     value = getattr(settings, name)
     if value in (None, ""):
-        return "off" if name == "auto" else "none"
+        return "off" if name in ("auto", "encryption") else "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -300,6 +389,8 @@ def _with(settings: Settings, name: str, text: str, origin: str) -> Settings:
     """`settings` with one more; `origin` is what the message of an error names."""
     where = origin if origin != FILE else f"{FILE}: {name}"
     kind = _KINDS.get(name)
+    if kind is None and origin != FILE:
+        kind = _OF_THE_ENVIRONMENT.get(name)
     if kind is None:
         message = f"{where} is no setting; there are {', '.join(NAMES)}"
         raise UsageError(message)

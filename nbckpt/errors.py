@@ -13,6 +13,7 @@
     ├── CaptureError                  no codec can keep this value
     ├── RestoreError                  a stored value cannot be read here
     ├── StoreError                    the disk refuses: full, read-only, not a folder
+    │   └── SealedError               the store is encrypted, and its key is not here
     ├── UncertainError                what must not be repeated may have been done
     ├── RefusedError                  a person said no
     ├── UnansweredError               a person has not answered yet
@@ -89,6 +90,10 @@ class RestoreError(NbckptError):
 
 class StoreError(NbckptError):
     """The disk refuses: it is full, read-only, or the path is not a folder."""
+
+
+class SealedError(StoreError):
+    """The store is encrypted, and the key that opens it is not here."""
 
 
 class UncertainError(NbckptError):

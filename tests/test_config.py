@@ -154,7 +154,7 @@ def test_the_table_tells_value_origin_and_meaning_of_each() -> None:
 
     rows = {row.name: row for row in config.table(settings)}
 
-    assert set(rows) == {"store", *NAMES}
+    assert set(rows) == {"store", "encryption", *NAMES}
     assert rows["store"][1:3] == ("/s", "NBCKPT_STORE")
     assert rows["idle_s"][1:3] == ("2", "NBCKPT_IDLE_S")
     assert rows["max_size"][1:3] == ("1000000000", "config.json")

@@ -11,6 +11,7 @@ from blake3 import blake3
 
 from nbckpt.errors import StoreError
 from nbckpt.storage import system
+from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import read_at
 from nbckpt.storage.folder import mark_format
 from nbckpt.storage.forms import Expander
@@ -42,6 +43,11 @@ class Batches:
         With which the packs' names begin.
     verified
         Chunks whose bytes are known to be right; grows by those that are added.
+
+    Attributes
+    ----------
+    added_bytes
+        Of all chunks that were ever added here.
     """
 
     def __init__(self, folder: Path, name: str, index: Index, verified: set[Name]) -> None:
@@ -51,6 +57,7 @@ class Batches:
         self._name = name
         self._index = index
         self._verified = verified
+        self.added_bytes = 0
         self._packs: list[PackWriter] = []
         self._begun = 0
         self._pending: dict[Name, Place] = {}  # in the kernel's cache, not known to be durable
@@ -69,6 +76,11 @@ class Batches:
         """Whether a chunk is here, or durable already."""
         return name in self._pending or self._index.find(name) is not None
 
+    @property
+    def unwritten_bytes(self) -> int:
+        """Bytes of the chunks that are here and not durable."""
+        return sum(place.length for place in list(self._pending.values()))
+
     # -- adding: with the lock held
 
     def reserve(
@@ -84,6 +96,7 @@ class Batches:
         place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
         self._pending[name] = place
         self._verified.add(name)
+        self.added_bytes += length
         return pack, place
 
     def flush(self) -> None:
@@ -112,7 +125,8 @@ class Batches:
         self._later = []
         for pack in self._packs:
             for name in pack.cut_back(ends.get(pack.name)):
-                self._pending.pop(name, None)
+                if place := self._pending.pop(name, None):
+                    self.added_bytes -= place.length
                 self._verified.discard(name)
 
     # -- batches: called by the one committing thread
@@ -204,12 +218,13 @@ class Batches:
             self._frames = []
 
     def _rewrite(self) -> None:
-        expander = Expander()
         if not self._suspect:
             return
+        expander = Expander(cipher_of(self._folder.parent))
         for name, place in list(self._suspect.items()):
-            stored = self._read_back(place)
-            data = expander.bytes_of(place, stored)
+            stranded = self.waiting.stranded_at(place)
+            stored = stranded or self._read_back(place)
+            data = stranded or expander.bytes_of(place, stored, name)
             if data is None or blake3(data).digest() != name:
                 message = (
                     f"the disk that holds {self._folder} lost bytes that it had accepted:"
@@ -219,9 +234,9 @@ class Batches:
             mapped = place.codec == RAW and place.length >= MAPPED_BYTES
             pack, new = self.reserve(
                 name,
-                place.length,
+                len(stored),
                 size=place.size,
-                codec=place.codec,
+                codec=RAW if stranded else place.codec,  # what waits is not sealed yet
                 unit=PAGE_BYTES if mapped else 1,
             )
             pack.write(new, memoryview(stored))
@@ -231,8 +246,6 @@ class Batches:
     def _read_back(self, place: Place) -> bytes:
         if place.codec == ZEROS:
             return b""
-        if stranded := self.waiting.stranded_at(place):
-            return stranded
         fd = open_pack(self._folder, place.pack)
         try:
             return read_at(fd, place.length, place.offset)

@@ -18,6 +18,7 @@ from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import system
 from nbckpt.storage.blobs import Part, decode_root, names_in
+from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import TABLE, blobs_named, counting
 from nbckpt.storage.disk import (
     digest_of_file,
@@ -98,7 +99,8 @@ class _Check:
         self.spoiled: set[Place] = set()
         self.reached: set[Name] = set()
         self.packs = self.chunks = self.size_bytes = 0
-        self.expander = Expander()
+        self.cipher = cipher_of(path)
+        self.expander = Expander(self.cipher)
         self.journals = Journals(path / "journal")
 
     def run(self) -> Report:
@@ -155,7 +157,7 @@ class _Check:
     def _read_pack(self, pack: str) -> list[Frame]:
         fd = open_pack(self.path / "packs", pack)
         try:
-            frames = list(find_frames(fd, pack))
+            frames = list(find_frames(fd, pack, cipher=self.cipher))
             for frame in frames:
                 for name, place in frame.chunks:
                     self._read_chunk(fd, name, place)
@@ -169,7 +171,7 @@ class _Check:
 
     def _read_chunk(self, fd: int, name: Name, place: Place) -> None:
         self.chunks += 1
-        data = self._chunk(fd, place)
+        data = self._chunk(fd, place, name)
         if data is not None and blake3(data).digest() == name:
             self.sound[name] = place
         else:
@@ -243,12 +245,12 @@ class _Check:
         place = self.sound[name]
         fd = open_pack(self.path / "packs", place.pack)
         try:
-            return self._chunk(fd, place) or b""
+            return self._chunk(fd, place, name) or b""
         finally:
             system.files.close(fd)
 
-    def _chunk(self, fd: int, place: Place) -> memoryview | bytes | None:
-        return self.expander.bytes_of(place, read_at(fd, place.length, place.offset))
+    def _chunk(self, fd: int, place: Place, name: Name) -> memoryview | bytes | None:
+        return self.expander.bytes_of(place, read_at(fd, place.length, place.offset), name)
 
     # -- tables
 

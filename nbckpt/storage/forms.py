@@ -1,7 +1,8 @@
 """How the bytes of a chunk lie in a pack: as they are, compressed, or not at all.
 
 What is mapped lies as it is. Of the rest, what a sample says will shrink is compressed with zstd,
-whose fastest level costs less than the disk that it saves.
+whose fastest level costs less than the disk that it saves. In an encrypted store a pack seals what
+comes out of this, and here that is opened again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from nbckpt.storage.packs import RAW, ZEROS, ZSTD, Name, Place
+from nbckpt.storage.ciphers import Cipher
+from nbckpt.storage.packs import RAW, SEALED, ZEROS, ZSTD, Name, Place
 
 if TYPE_CHECKING:
     import zstandard
@@ -64,20 +66,37 @@ def _name_of_zeros(size: int) -> Name:
 
 
 class Expander:
-    """Gives chunks back from their bytes on disk; not for two threads at once."""
+    """Gives chunks back from their bytes on disk; not for two threads at once.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cipher
+        Of a store that is encrypted: of that no bytes count that are not sealed.
+    """
+
+    def __init__(self, cipher: Cipher | None = None) -> None:
+        self._cipher = cipher
         self._decompressor: zstandard.ZstdDecompressor | None = None
 
-    def bytes_of(self, place: Place, stored: memoryview | bytes) -> memoryview | bytes | None:
+    def bytes_of(
+        self, place: Place, stored: memoryview | bytes, name: Name
+    ) -> memoryview | bytes | None:
         """The bytes of a chunk; None if what is stored is not whole, or of a form not known."""
         if len(stored) != place.length:
             return None
-        if place.codec == RAW:
-            return stored
         if place.codec == ZEROS:
             return bytes(place.size)
-        return self._expanded(place, stored) if place.codec == ZSTD else None
+        if bool(place.codec & SEALED) != (self._cipher is not None):
+            return None
+        codec, data = place.codec & ~SEALED, stored
+        if self._cipher is not None:
+            opened = self._cipher.chunks.open(stored, name)
+            if opened is None:
+                return None
+            data = opened
+        if codec == RAW:
+            return data
+        return self._expanded(place, data) if codec == ZSTD else None
 
     def _expanded(self, place: Place, stored: memoryview | bytes) -> bytes | None:
         import zstandard

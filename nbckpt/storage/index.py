@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nbckpt.errors import FormatError
 from nbckpt.storage import system
+from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import files_in
 from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.packs import (
@@ -45,6 +46,7 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.damages: list[str] = []
         self._folder = folder
+        self._cipher = cipher_of(folder.parent)
         self._lock = threading.RLock()
         self._unread: list[Batch] = []
         self._known: dict[Name, Place | Entries] = {}
@@ -82,7 +84,8 @@ class Index:
                 fd = open_pack(self._folder, batch.pack)
                 try:
                     # Not among the frames that were followed: those before it are still to come.
-                    self._take(batch.pack, raw_frame(Window(fd).read, batch.frame))
+                    frame = raw_frame(Window(fd).read, batch.frame, batch.pack, self._cipher)
+                    self._take(batch.pack, frame)
                 finally:
                     system.files.close(fd)
 
@@ -142,7 +145,7 @@ class Index:
         seen = self._frames.setdefault(pack, set())
         while offset != NO_FRAME and offset not in seen:
             seen.add(offset)
-            frame = raw_frame(window.read, offset)
+            frame = raw_frame(window.read, offset, pack, self._cipher)
             if frame is None:
                 self.damages.append(f"pack {pack}: its index at offset {offset} is damaged")
                 return
@@ -165,7 +168,7 @@ class Index:
             size_then, start = self._searched.get(pack, (0, 0))
             if size == size_then:
                 return
-            for frame in find_frames(fd, pack, start):
+            for frame in find_frames(fd, pack, start, self._cipher):
                 self._found.update(frame.chunks)
                 start = frame.offset + frame.length
             self._searched[pack] = (size, start)

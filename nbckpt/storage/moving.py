@@ -11,23 +11,23 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.storage import system
+from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import delete, files_in, is_locked, read_at
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.packs import (
     ALIGNED_BYTES,
-    ENTRY,
-    FRAME,
     HEADER,
     PAGE_BYTES,
     RAW,
     ROLL_BYTES,
+    SEALED,
     SUFFIX,
-    SUM_BYTES,
     Batch,
     Name,
     PackWriter,
     Place,
     align,
+    frame_bytes,
     open_pack,
 )
 from nbckpt.storage.reader import Reader
@@ -123,11 +123,12 @@ def is_open(path: Path) -> bool:
 
 def packed_bytes(places: Iterable[Place]) -> int:
     """Size of a pack that holds just these chunks."""
-    end, count = HEADER.size, 0
+    end, count, is_sealed = HEADER.size, 0, False
     for place in sorted(places, key=lambda place: place.offset):
         end = align(end, _unit(place)) + place.length if place.length else end
         count += 1
-    return align(end, ALIGNED_BYTES) + FRAME.size + count * ENTRY.size + SUM_BYTES
+        is_sealed = is_sealed or bool(place.codec & SEALED)
+    return align(end, ALIGNED_BYTES) + frame_bytes(count, is_sealed=is_sealed)
 
 
 class Mover:
@@ -144,7 +145,7 @@ class Mover:
         self._folder = folder
         self._name = name
         self._packs: list[PackWriter] = []
-        self._expander = Expander()
+        self._expander = Expander(cipher_of(folder.parent))
 
     @property
     def paths(self) -> list[Path]:
@@ -190,7 +191,7 @@ class Mover:
         if name in self.moved:
             return True
         stored = read_at(fd, place.length, place.offset) if place.length else b""
-        data = self._expander.bytes_of(place, stored)
+        data = self._expander.bytes_of(place, stored, name)
         if data is None or blake3(data).digest() != name:
             return False
         pack = self._pack()

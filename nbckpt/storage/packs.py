@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +20,7 @@ from blake3 import blake3
 
 from nbckpt.errors import FormatError
 from nbckpt.storage import system
+from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher, cipher_of
 from nbckpt.storage.disk import (
     create,
     open_to_read,
@@ -28,6 +29,7 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
+from nbckpt.storage.sealing import Piece, check_of, open_entries, seal_entries, sealed_bytes
 
 Name: TypeAlias = bytes
 """A digest as its 32 bytes."""
@@ -37,7 +39,7 @@ VERSION = 2
 HEADER = struct.Struct("<8sI52x")
 MAGIC = b"\x93NBPACK\n"
 FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
-FRAME = struct.Struct("<16sQQQI20x")
+FRAME = struct.Struct("<16sQQQII16x")
 ENTRY = struct.Struct("<32sQIB3s")
 SUM_BYTES = 32
 FIRST_READ_BYTES = 1024  # most frames are shorter
@@ -46,6 +48,10 @@ NO_FRAME = 0
 RAW = 0
 ZSTD = 1
 ZEROS = 2
+SEALED = 0x80
+"""Of a codec: the bytes that it gives are encrypted."""
+ENTRIES_SEALED = 1
+"""Of a frame: its entries are encrypted, and ranges with checksums stand before them."""
 
 CHUNK_BYTES = 256 << 10
 PAGE_BYTES = 4096
@@ -105,17 +111,38 @@ def align(offset: int, unit: int) -> int:
     return -(-offset // unit) * unit
 
 
-def encode_frame(chunks: dict[Name, Place], *, offset: int, previous: int, start: int) -> bytes:
-    """The bytes of the index frame that stands at `offset`."""
-    head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks))
-    entries = b"".join(
+def encode_frame(
+    chunks: dict[Name, Place],
+    *,
+    offset: int,
+    previous: int,
+    start: int,
+    cipher: Cipher | None = None,
+    checks: Mapping[int, bytes] | None = None,
+) -> bytes:
+    """The bytes of the index frame that stands at `offset`.
+
+    Parameters
+    ----------
+    cipher
+        Of a store that is encrypted.
+    checks
+        Offset of each sealed chunk → its checksum.
+    """
+    flags = ENTRIES_SEALED if cipher else 0
+    head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks), flags)
+    body = b"".join(
         ENTRY.pack(
             name, place.offset, place.length, place.codec,
-            b"" if place.codec == RAW else place.size.to_bytes(3, "little"),
+            b"" if place.codec & ~SEALED == RAW else place.size.to_bytes(3, "little"),
         )
         for name, place in chunks.items()
     )  # fmt: skip
-    return head + entries + blake3(head + entries).digest()
+    if cipher and chunks:
+        known, pack = checks or {}, next(iter(chunks.values())).pack
+        pieces = (Piece(p.offset, p.length, known.get(p.offset, b"")) for p in chunks.values())
+        body = seal_entries(cipher, body, pieces, head=head, pack=pack)
+    return head + body + blake3(head + body).digest()
 
 
 class RawFrame(NamedTuple):
@@ -127,38 +154,86 @@ class RawFrame(NamedTuple):
     entries: bytes
 
 
-def raw_frame(read: Callable[[int, int], bytes], offset: int) -> RawFrame | None:
-    """The index frame at `offset`; None if there is none, or it is damaged.
+class WholeFrame(NamedTuple):
+    """An index frame as everybody sees it, whose digest is right.
+
+    Attributes
+    ----------
+    head, body
+        Its bytes, without the digest.
+    """
+
+    length: int
+    previous: int
+    start: int
+    n_entries: int
+    is_sealed: bool
+    head: bytes
+    body: bytes
+
+
+def raw_frame(
+    read: Callable[[int, int], bytes], offset: int, pack: str, cipher: Cipher | None
+) -> RawFrame | None:
+    """The index frame at `offset`; None if there is none, or it is damaged, or of another key.
 
     Parameters
     ----------
     read
         Gives so many bytes of the pack from an offset on, or fewer where it ends.
+    cipher
+        Of a store that is encrypted: of that nothing counts that is not sealed.
     """
+    whole = whole_frame(read, offset)
+    if whole is None or whole.is_sealed != (cipher is not None):
+        return None
+    entries: bytes | None = whole.body
+    if cipher is not None:
+        entries = open_entries(cipher, whole.body, whole.n_entries, head=whole.head, pack=pack)
+    if entries is None:
+        return None
+    return RawFrame(whole.length, whole.previous, whole.start, entries)
+
+
+def whole_frame(read: Callable[[int, int], bytes], offset: int) -> WholeFrame | None:
+    """The index frame at `offset`, its entries sealed or not; None if it is none or damaged."""
     data = read(FIRST_READ_BYTES, offset)
     if len(data) < FRAME.size:
         return None
-    magic, own_offset, previous, start, count = FRAME.unpack_from(data)
+    magic, own_offset, previous, start, count, flags = FRAME.unpack_from(data)
     if magic != FRAME_MAGIC or own_offset != offset:
         return None
-    length = FRAME.size + count * ENTRY.size + SUM_BYTES
+    is_sealed = bool(flags & ENTRIES_SEALED)
+    length = FRAME.size + _body_bytes(count, is_sealed=is_sealed) + SUM_BYTES
     if length > len(data):
         data += read(length - len(data), offset + len(data))
     whole = data[: length - SUM_BYTES]
     if blake3(whole).digest() != data[length - SUM_BYTES : length]:
         return None
-    return RawFrame(length, previous, start, whole[FRAME.size :])
+    head, body = whole[: FRAME.size], whole[FRAME.size :]
+    return WholeFrame(length, previous, start, count, is_sealed, head, body)
+
+
+def _body_bytes(count: int, *, is_sealed: bool) -> int:
+    return sealed_bytes(count, ENTRY.size) if is_sealed else count * ENTRY.size
+
+
+def frame_bytes(count: int, *, is_sealed: bool = False) -> int:
+    """How long an index frame of so many entries is."""
+    return FRAME.size + _body_bytes(count, is_sealed=is_sealed) + SUM_BYTES
 
 
 def place_of(pack: str, entry: bytes) -> Place:
     """Where an entry says that its chunk lies."""
     _, at, length, codec, size = ENTRY.unpack(entry)
-    return Place(pack, at, length, codec, int.from_bytes(size, "little") if codec else length)
+    if codec & ~SEALED:
+        return Place(pack, at, length, codec, int.from_bytes(size, "little"))
+    return Place(pack, at, length, codec, length - OVERHEAD_BYTES if codec else length)
 
 
-def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
-    """The index frame at `offset`; None if there is none, or it is damaged."""
-    raw = raw_frame(partial(read_at, fd), offset)
+def read_frame(fd: int, pack: str, offset: int, cipher: Cipher | None = None) -> Frame | None:
+    """The index frame at `offset`; None if there is none, or it is damaged, or of another key."""
+    raw = raw_frame(partial(read_at, fd), offset, pack, cipher)
     if raw is None:
         return None
     entries = (raw.entries[at : at + ENTRY.size] for at in range(0, len(raw.entries), ENTRY.size))
@@ -166,16 +241,25 @@ def read_frame(fd: int, pack: str, offset: int) -> Frame | None:
     return Frame(offset, raw.length, raw.previous, raw.start, chunks)
 
 
-def find_frames(fd: int, pack: str, start: int = 0) -> Iterator[Frame]:
+def find_frames(
+    fd: int, pack: str, start: int = 0, cipher: Cipher | None = None
+) -> Iterator[Frame]:
     """Every whole index frame from `start` on, found by its magic."""
+    for offset in frame_offsets(fd, start):
+        if frame := read_frame(fd, pack, offset, cipher):
+            yield frame
+
+
+def frame_offsets(fd: int, start: int = 0) -> Iterator[int]:
+    """Where index frames may begin, found by their magic."""
     piece_bytes = 4 << 20
     base = align(max(start, HEADER.size), ALIGNED_BYTES)
     while piece := read_at(fd, piece_bytes, base):
         found = piece.find(FRAME_MAGIC)
         while found >= 0:
             # The magic is shorter than the alignment, so no piece cuts one that counts.
-            if found % ALIGNED_BYTES == 0 and (frame := read_frame(fd, pack, base + found)):
-                yield frame
+            if found % ALIGNED_BYTES == 0:
+                yield base + found
             found = piece.find(FRAME_MAGIC, found + 1)
         base += len(piece)
 
@@ -216,6 +300,8 @@ class PackWriter:
 
     Attributes
     ----------
+    cipher
+        With which it seals what it writes; None in a store that is not encrypted.
     end
         Where the next chunk may go.
     open_chunks
@@ -225,6 +311,7 @@ class PackWriter:
     folder: Path
     name: str
     fd: int
+    cipher: Cipher | None = None
     end: int = HEADER.size
     previous: int = NO_FRAME
     start: int = HEADER.size
@@ -234,6 +321,8 @@ class PackWriter:
     _held_start: int = 0
     _held_end: int = 0
     _is_locked: bool = False
+    _to_seal: dict[int, Name] = field(default_factory=dict)
+    _checks: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def begin(cls, folder: Path, name: str) -> PackWriter:
@@ -244,7 +333,7 @@ class PackWriter:
         except OSError:
             system.files.close(fd)
             raise
-        return cls(folder, name, fd)
+        return cls(folder, name, fd, cipher_of(folder.parent))
 
     @property
     def path(self) -> Path:
@@ -256,26 +345,45 @@ class PackWriter:
     ) -> Place:
         """The place of a chunk whose bytes the caller will write there, or `hold` for later.
 
+        What is sealed when it is written takes more room than was asked for.
+
         Parameters
         ----------
+        codec
+            How the bytes are that will be given. With `SEALED` they are not sealed once more.
         unit
-            What its offset is a multiple of: `PAGE_BYTES` where readers will map it.
+            What its offset is a multiple of: `PAGE_BYTES` where readers will map it. What is
+            sealed begins anywhere.
         """
         if not self._is_locked:
             self._is_locked = True
             with suppress(OSError):  # some network file systems know no locks
                 system.files.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_to_be_sealed = self.cipher is not None and length > 0 and not codec & SEALED
+        if is_to_be_sealed:
+            codec, length, unit = codec | SEALED, length + OVERHEAD_BYTES, 1
         # Chunks without bytes lie nowhere, so that no cut takes them away.
         offset = align(self.end, unit) if length else 0
         place = Place(self.name, offset, length, codec, size)
         self.end = max(self.end, offset + length)
         self.open_chunks[name] = place
+        if is_to_be_sealed:
+            self._to_seal[offset] = name
         return place
 
     def write(self, place: Place, data: memoryview) -> None:
-        """Write the bytes of a place, or of several that follow each other."""
+        """Write the bytes of a place, or of several that follow each other and are not sealed."""
         # Whatever a refused write left behind `end` is overwritten by the next one.
-        write_at(self.fd, data, place.offset)
+        write_at(self.fd, self._stored(place, data), place.offset)
+
+    def _stored(self, place: Place, data: memoryview | bytes) -> memoryview | bytes:
+        """The bytes of a place as they are to lie there."""
+        if self.cipher is None or not place.codec & SEALED:
+            return data
+        name = self._to_seal.get(place.offset)
+        stored = data if name is None else self.cipher.chunks.seal(data, name)
+        self._checks[place.offset] = check_of(stored)
+        return stored
 
     def hold(self, place: Place, data: memoryview | bytes) -> None:
         """Write the bytes of a place with those of its neighbours, at the next `flush`."""
@@ -283,7 +391,7 @@ class PackWriter:
             self.flush()
         if not self._held:
             self._held_start = self._held_end = place.offset
-        self._held.append(data)
+        self._held.append(self._stored(place, data))
         self._held_end += place.length
         if self._held_end - self._held_start >= HELD_BYTES:
             self.flush()
@@ -309,13 +417,18 @@ class PackWriter:
         """Write the frame of the chunks since the last one, in the kernel's cache only."""
         offset = align(self.end, ALIGNED_BYTES)
         data = encode_frame(
-            self.open_chunks, offset=offset, previous=self.previous, start=self.start
+            self.open_chunks,
+            offset=offset,
+            previous=self.previous,
+            start=self.start,
+            cipher=self.cipher,
+            checks=self._checks,
         )
         write_at(self.fd, data, offset)
         frame = Frame(offset, len(data), self.previous, self.start, tuple(self.open_chunks.items()))
         self.previous = offset
         self.start = self.end = offset + len(data)
-        self.open_chunks = {}
+        self.open_chunks, self._to_seal, self._checks = {}, {}, {}
         return frame
 
     def sync(self) -> None:

@@ -12,6 +12,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.pages.memory import look
 from nbckpt.storage.blobs import Part, decode_root, names_in
+from nbckpt.storage.ciphers import Cipher, cipher_of
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
 from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place
@@ -47,6 +48,7 @@ class Reader:
         look_again: Callable[[], None],
     ) -> None:
         self._folder = folder
+        self._cipher = cipher_of(folder.parent)
         self._find = find
         self._verified = verified
         self._damaged = damaged
@@ -118,7 +120,8 @@ class Reader:
     def _once(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
         packs = Packs(self._folder)
         try:
-            return ask(_Blob(digest, packs, self._find, self._verified, self._damaged))
+            blob = _Blob(digest, packs, self._find, self._verified, self._damaged, self._cipher)
+            return ask(blob)
         finally:
             packs.close()
 
@@ -133,13 +136,14 @@ class _Blob:
         find: Callable[[Name], Place | None],
         verified: set[Name],
         damaged: Callable[[Name], None],
+        cipher: Cipher | None,
     ) -> None:
         self._digest = digest
         self._packs = packs
         self._find = find
         self._verified = verified
         self._tell_damaged = damaged
-        self._expander = Expander()
+        self._cipher = cipher
 
     def root(self) -> list[Part]:
         """Its parts, as its tree's root names them."""
@@ -230,7 +234,7 @@ class _Blob:
 
         def work(pieces: Pieces) -> None:
             scratch = memoryview(bytearray(SPAN_BYTES))
-            expander = Expander()
+            expander = Expander(self._cipher)
             while (number := pieces.take()) is not None:
                 for _ in self._chunks(spans[number], scratch, expander):
                     pass
@@ -243,10 +247,18 @@ class _Blob:
     def _filled(self, names: Sequence[Name], places: Sequence[Place]) -> memoryview:
         """The chunks read into memory, one after the other, each verified."""
         memory = new_memory(sum(place.size for place in places))
-        scratch = memoryview(bytearray(min(SPAN_BYTES, sum(place.length for place in places))))
-        for span in spans_of(names, places):
-            for at, data in self._chunks(span, scratch, self._expander):
-                memory[at : at + len(data)] = data
+        length = min(SPAN_BYTES, sum(place.length for place in places))
+        spans = list(spans_of(names, places))
+
+        def work(pieces: Pieces) -> None:
+            scratch = memoryview(bytearray(length))
+            expander = Expander(self._cipher)
+            while (number := pieces.take()) is not None:
+                for at, data in self._chunks(spans[number], scratch, expander):
+                    memory[at : at + len(data)] = data
+
+        if spans:
+            each(len(spans), work, threads=threads_for(len(spans), enough=PARALLEL_SPANS))
         return memory
 
     def _chunks(
@@ -259,7 +271,7 @@ class _Blob:
             self._give_up(span.chunks[0][1], span.chunks[0][2], error)
         for at, name, place in span.chunks:
             start = place.offset - span.offset
-            data = expander.bytes_of(place, stored[start : start + place.length])
+            data = expander.bytes_of(place, stored[start : start + place.length], name)
             if data is None:
                 self._give_up(name, place)
             if name not in self._verified:

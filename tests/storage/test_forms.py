@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nbckpt.storage.forms import Expander, Press, is_zeros
 from nbckpt.storage.packs import RAW, ZEROS, ZSTD, Place
 
+NAME = bytes(32)
 texts = st.one_of(st.binary(max_size=3000), st.binary(max_size=50).map(lambda b: b * 400))
 
 
@@ -21,7 +22,7 @@ def test_a_form_gives_the_bytes_back(data: bytes) -> None:
     codec, stored = Press().form(memoryview(data))
     place = Place("p", 64, len(stored), codec, len(data))
 
-    assert Expander().bytes_of(place, stored) == data
+    assert Expander().bytes_of(place, stored, NAME) == data
     assert len(stored) <= len(data)
 
 
@@ -49,15 +50,15 @@ def test_noise_stays_as_it_is_and_is_not_even_tried_as_a_whole() -> None:
 def test_what_is_not_the_frame_of_such_a_chunk_is_none(stored: bytes) -> None:
     place = Place("p", 64, len(stored), ZSTD, 500)
 
-    assert Expander().bytes_of(place, stored) is None
+    assert Expander().bytes_of(place, stored, NAME) is None
 
 
 def test_what_the_file_ends_before_is_none() -> None:
-    assert Expander().bytes_of(Place("p", 64, 10, RAW, 10), b"only 6") is None
+    assert Expander().bytes_of(Place("p", 64, 10, RAW, 10), b"only 6", NAME) is None
 
 
 def test_a_codec_to_come_is_none() -> None:
-    assert Expander().bytes_of(Place("p", 64, 3, 9, 3), b"abc") is None
+    assert Expander().bytes_of(Place("p", 64, 3, 9, 3), b"abc", NAME) is None
 
 
 def test_zeros_are_told_from_what_begins_and_ends_with_them() -> None:
@@ -65,4 +66,4 @@ def test_zeros_are_told_from_what_begins_and_ends_with_them() -> None:
 
     assert is_zeros(blake3(zeros).digest(), memoryview(zeros))
     assert not is_zeros(blake3(almost).digest(), memoryview(almost))
-    assert Expander().bytes_of(Place("p", 0, 0, ZEROS, 5000), b"") == zeros
+    assert Expander().bytes_of(Place("p", 0, 0, ZEROS, 5000), b"", NAME) == zeros
