@@ -23,6 +23,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
+from nbckpt.storage.whole_tables import is_whole
 
 AHEAD_BYTES = 128 << 20
 """A larger table waits until it is asked for: making it takes a multiple of its memory."""
@@ -105,7 +106,7 @@ class TableKeeper:
             if variable.size_bytes <= AHEAD_BYTES
             and variable.value not in self._given_up
             and is_table(namespace.get(name))
-            and not self._known(variable.value)
+            and not self._is_there(variable.value)
         ]
         if wanted:
             self._store.in_background(partial(self._make, wanted, manifest, goes_on))
@@ -121,11 +122,19 @@ class TableKeeper:
             except NbckptError:  # nobody asked for it yet; who does is told
                 self._given_up.add(variable.value)
 
+    def _is_there(self, value: Digest) -> bool:
+        """Whether a table was made; its bytes are not looked at, which would take its time."""
+        record = self._made.get(value) or self._store.table(value)
+        if record is None or record["file"] is None:
+            return record is not None
+        return (self._store.tables / record["file"]).exists()
+
     def _known(self, value: Digest) -> Record | None:
+        """The record of a table that was made; one whose file is damaged is made again."""
         record = self._made.get(value) or self._store.table(value)
         if record is None or record["file"] is None:
             return record
-        return record if (self._store.tables / record["file"]).exists() else None
+        return record if is_whole(self._store.tables, record) else None
 
     def _kept(self, variable: Variable, table: object) -> Record:
         info = self._store.put_table(variable.value, variable.name, table)

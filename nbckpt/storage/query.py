@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from nbckpt.errors import UsageError, VariableNotFoundError
+from nbckpt.errors import FormatError, UsageError, VariableNotFoundError
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.storage.whole_tables import is_whole
 from nbckpt.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def relation(
         If a variable named in it does not exist there.
     CheckpointNotFoundError
         If a reference in it means nothing.
+    FormatError
+        If a Parquet file that it reads is damaged, and nobody makes it anew.
     """
     import duckdb
 
@@ -143,6 +146,12 @@ class _Variables:
         if record is None or not (record["file"] is None or self._is_there(record["file"])):
             message = f"{variable.name!r} has no Parquet file in {self._store.tables}"
             raise UsageError(message)
+        if record["file"] is not None and not is_whole(self._store.tables, record):
+            message = (
+                f"the Parquet file of {variable.name!r} is damaged: table {record['file']};"
+                " `nbckpt check` lists what else is"
+            )
+            raise FormatError(message)
         return record
 
     def _is_there(self, file: str) -> bool:

@@ -1,0 +1,49 @@
+"""Whether a Parquet file is the one that was written: Parquet itself would not tell.
+
+A flipped bit in a column is another number to every reader of Parquet, so none is asked before all
+bytes of a file are known to be right.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from nbckpt.digests import Digest
+from nbckpt.model import Record
+from nbckpt.storage import system
+from nbckpt.storage.disk import digest_of_file
+
+
+class _Seen(NamedTuple):
+    """A file as it was when it was read; one that was written since is another one."""
+
+    path: Path
+    inode: int
+    size: int
+    changed_at_ns: int
+
+
+def is_whole(folder: Path, record: Record) -> bool:
+    """Whether the file of a `table` record is there, with the bytes that were written.
+
+    Its bytes are read the first time, and again when the file has changed.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    path = folder / record["file"]
+    try:
+        status = system.files.lstat(path)
+        seen = _Seen(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        return _digest_of(seen) == record.get("file_digest")
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+@lru_cache(1024)
+def _digest_of(seen: _Seen) -> Digest:
+    return digest_of_file(seen.path)
