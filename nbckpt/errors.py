@@ -18,6 +18,7 @@
     ├── RefusedError                  a person said no
     ├── UnansweredError               a person has not answered yet
     ├── NotebookError                 the notebook's own code failed, or its kernel died
+    ├── UntrustedError                it may run code, and the user has not said to trust it
     └── FormatError                   damaged, or written by a newer nbckpt
     BaseException
     ├── ReplayError                   a model call that was to be replayed was never recorded
@@ -110,6 +111,10 @@ class UnansweredError(NbckptError):
 
 class NotebookError(NbckptError):
     """The notebook's own code failed, or its kernel died."""
+
+
+class UntrustedError(NbckptError):
+    """It may run code that somebody else wrote, and the user has not said to trust it."""
 
 
 class FormatError(NbckptError):
