@@ -1,8 +1,8 @@
 /** The widget's questions to the kernel, one typed function each. */
 
-import { asDetails, asDifference, asWritten } from './checks';
+import { asDetails, asDifference, asStrangers, asWritten } from './checks';
 import { Questions } from './questions';
-import type { IDetails, IDifference, IWritten } from './records';
+import type { IDetails, IDifference, IStrangers, IWritten } from './records';
 import type { IVerbs } from './timeline/verbs';
 
 export { PATIENCE_S } from './questions';
@@ -56,6 +56,14 @@ export class Kernel implements IVerbs {
 
   note(ref: string, note: string): Promise<IWritten> {
     return this._write('note', { ref, note });
+  }
+
+  strangers(): Promise<IStrangers> {
+    return this._questions.ask('strangers', {}, asStrangers);
+  }
+
+  trust(): Promise<IWritten> {
+    return this._write('trust', {});
   }
 
   /** A message has come: an answer, word that it takes a while, another view's, or something else. */

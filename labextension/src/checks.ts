@@ -14,6 +14,7 @@ import type {
   IRow,
   ISide,
   IStatus,
+  IStrangers,
   IVariable,
   IVariableDifference,
   IWritten,
@@ -63,7 +64,8 @@ const asRow: Check<IRow> = shaped<IRow>({
   made_by: or(text, ''),
   error: optional(text),
   progress: optional(progress),
-  notebook: or(text, '')
+  notebook: or(text, ''),
+  trusted: or(flag, true)
 });
 
 export const asRows: Check<IRow[]> = list(asRow);
@@ -99,7 +101,8 @@ const variable = shaped<IVariable>({
   size_bytes: optional(number),
   changed: or(flag, false),
   recipe: or(flag, false),
-  preview: or(text, '')
+  preview: or(text, ''),
+  locked: optional(text)
 });
 
 export const asRefused: Check<IRefused> = shaped<IRefused>({
@@ -138,6 +141,13 @@ export const asDetails: Check<IDetails> = shaped<IDetails>({
   next: list(text),
   joined: list(text),
   parent: optional(shaped<{ id: string; name: string }>({ id: text, name: text }))
+});
+
+export const asStrangers: Check<IStrangers> = shaped<IStrangers>({
+  checkpoints: or(number, 0),
+  records: or(number, 0),
+  text: or(text, ''),
+  meaning: or(text, '')
 });
 
 const side = shaped<ISide>({

@@ -26,6 +26,8 @@ export interface IRow {
   /** Items done and in all, of a loop. */
   progress: [number, number] | null;
   notebook: string;
+  /** Whether the user made it, or said to trust who did. */
+  trusted: boolean;
 }
 
 export type State = 'done' | 'failed' | 'partial';
@@ -72,6 +74,8 @@ export interface IVariable {
   /** Made again by its own statement, instead of being stored. */
   recipe: boolean;
   preview: string;
+  /** Why it comes back only if who made it is trusted; null if it comes back anyway. */
+  locked: string | null;
 }
 
 export interface IRefused {
@@ -113,6 +117,16 @@ export interface IDetails {
   /** Sources of earlier cells that were joined to this one. */
   joined: string[];
   parent: { id: string; name: string } | null;
+}
+
+/** What somebody else has made in this store. */
+export interface IStrangers {
+  checkpoints: number;
+  records: number;
+  /** What it is and by whom, in lines. */
+  text: string;
+  /** What it means to trust it. */
+  meaning: string;
 }
 
 export interface ISide {

@@ -1,8 +1,8 @@
 /** What the view in the side panel asks for, and who does it: the kernel, or the page's cells. */
 
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { asDetails, asDifference } from '../checks';
-import type { IDetails, IDifference, IWritten } from '../records';
+import { asDetails, asDifference, asStrangers } from '../checks';
+import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
 import type { IVerbs } from '../timeline/verbs';
 import type { KernelLink } from './link';
 import type { ILinked } from './links';
@@ -73,6 +73,14 @@ export class NotebookVerbs implements IVerbs {
 
   note(ref: string, note: string): Promise<IWritten> {
     return this._linked.link.write('note', { ref, note });
+  }
+
+  strangers(): Promise<IStrangers> {
+    return this._linked.link.ask('strangers', {}, asStrangers);
+  }
+
+  trust(): Promise<IWritten> {
+    return this._linked.link.write('trust', {});
   }
 
   interrupt(): Promise<void> {

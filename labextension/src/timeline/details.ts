@@ -88,13 +88,20 @@ function row(variable: IVariable, words: IWords): HTMLElement {
   const recipe = make('span', 'label', { title: words.__('Made again by its own statement') }, [
     words.__('recipe')
   ]);
+  const locked = make('span', 'label is-untrusted', { title: variable.locked ?? '' }, [
+    words.__('needs trust')
+  ]);
   return make('div', `line is-${variable.changed ? 'changed' : 'same'}`, { role: 'row' }, [
     make('span', 'sign', { role: 'cell', title: variable.changed ? words.__('changed') : '' }, [
       variable.changed ? '●' : '',
       make('span', 'spoken', {}, [variable.changed ? words.__('changed') : ''])
     ]),
     make('span', 'variable', { role: 'cell', title: variable.name }, [variable.name]),
-    make('span', 'kind', { role: 'cell', title: kind }, [kind, variable.recipe ? recipe : null]),
+    make('span', 'kind', { role: 'cell', title: kind }, [
+      kind,
+      variable.recipe ? recipe : null,
+      variable.locked === null ? null : locked
+    ]),
     make('span', 'amount', { role: 'cell' }, [
       variable.size_bytes === null ? '' : bytes(variable.size_bytes)
     ]),

@@ -34,6 +34,7 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
   element.classList.toggle('nbckpt-is-active', look.isActive);
   element.classList.toggle('nbckpt-is-position', look.isPosition);
   element.classList.toggle('nbckpt-is-automatic', row.automatic);
+  element.classList.toggle('nbckpt-is-strange', !row.trusted);
   element.replaceChildren(
     graph(look),
     make('span', 'what', {}, [
@@ -89,6 +90,16 @@ function labels({ row, isPosition, branch, words }: IRowLook): HTMLElement[] {
           )
         ]
       : []),
+    ...(row.trusted
+      ? []
+      : [
+          make(
+            'span',
+            'label is-untrusted',
+            { title: words.__('Not made by you: what is code in it does not come back') },
+            [words.__('not trusted')]
+          )
+        ]),
     ...(state
       ? [
           make('span', `label is-state is-${row.state}`, row.error ? { title: row.error } : {}, [
@@ -118,6 +129,7 @@ function spoken({ row, isPosition, now, words }: IRowLook): string {
     row.name,
     stateText(row, words) || words.__('done'),
     isPosition ? words.__('you are here') : '',
+    row.trusted ? '' : words.__('not trusted'),
     row.heads.length > 0
       ? words.__('head of %1', row.heads.join(', '))
       : words.__('on %1', row.branch),

@@ -1,4 +1,4 @@
-import type { IDetails, IDifference, IWritten } from '../records';
+import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
 
 /** What the view asks for; the widget and the sidebar each know how to get it. */
 export interface IVerbs {
@@ -16,6 +16,10 @@ export interface IVerbs {
   tag(ref: string, tag: string): Promise<IWritten>;
   untag(ref: string, tag: string): Promise<IWritten>;
   note(ref: string, note: string): Promise<IWritten>;
+  /** What somebody else has made in this store, to be told before it is trusted. */
+  strangers(): Promise<IStrangers>;
+  /** Take all of that for the user's own. */
+  trust(): Promise<IWritten>;
   /** End the cell that a verb waits for, where the host can. */
   interrupt?(): Promise<void>;
   /** Whether `rerun` asks by itself, in a form that knows more, what is to be run. */

@@ -12,6 +12,7 @@ import { Reader } from './reader';
 import style from './style.css';
 import { Toolbar } from './toolbar';
 import { Tasks } from './tasks';
+import { TrustBanner } from './trust';
 import type { IVerbs } from './verbs';
 import { ENGLISH, type IWords } from './words';
 
@@ -69,10 +70,22 @@ export class TimelineView {
       verbs,
       _words
     );
+    this._trust = new TrustBanner(
+      {
+        strangers: () => verbs.strangers(),
+        trust: () => this._notice.perform(_words.__('Trust'), () => verbs.trust()),
+        failed: why => {
+          this.tell(why, true);
+        },
+        focusList: () => this._list.node.focus()
+      },
+      _words
+    );
     this._empty = make('p', 'empty', { hidden: '' });
     this._root = make('div', 'root', { 'data-lm-suppress-shortcuts': 'true', role: 'region' }, [
       make('style', '', {}, [style]),
       this._toolbar.node,
+      this._trust.node,
       make('div', 'columns', {}, [
         make('div', 'listColumn', {}, [this._list.head, this._list.node, this._empty]),
         this._pane.node
@@ -98,6 +111,7 @@ export class TimelineView {
     this._rows = rows;
     this._status = status;
     this._older = older;
+    this._trust.show(rows);
     this._relist();
     if (this._revealing !== null) {
       this._reveal(this._revealing);
@@ -268,6 +282,7 @@ export class TimelineView {
       this._focused = this._root.contains(focused) ? (focused as HTMLElement) : null;
     }
     this._pane.disabled = disabled;
+    this._trust.disabled = disabled;
     if (!disabled && (focused === null || focused === document.body)) {
       this._focused?.focus();
     }
@@ -298,6 +313,7 @@ export class TimelineView {
   private readonly _notice: Notice;
   private readonly _reader: Reader;
   private readonly _tasks: Tasks;
+  private readonly _trust: TrustBanner;
   private readonly _empty: HTMLElement;
   private readonly _observer: ResizeObserver;
   private readonly _timer: number;
