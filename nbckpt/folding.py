@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from nbckpt.branches import Branches
 from nbckpt.lineage import Lineage
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.owners import Owners
 from nbckpt.places import Checkpoints, Places
 
@@ -64,6 +64,7 @@ class Folding:
         self._branches = Branches(self._lineage)
         self._owners = Owners(self._places.records, self._lineage)
         self._pruned: set[str] = set()
+        self._pruned_by_others: set[str] = set()
         self._latest = 0.0
 
     # -- folding
@@ -112,7 +113,7 @@ class Folding:
             case "note":
                 changed = self._label(record, self._places.labels.note(record))
             case "prune":
-                changed = self._prune(record.get("pruned", ()))
+                changed = self._prune(record.get("pruned", ()), is_own=is_trusted(record))
             case "refused":
                 changed = self._places.refuse(record["checkpoint"], record["reason"])
             case "written":
@@ -128,7 +129,7 @@ class Folding:
 
     def _add(self, record: Record) -> bool:
         checkpoint_id = record["id"]
-        if checkpoint_id in self._pruned or not self._places.is_news(record):
+        if self._is_pruned(checkpoint_id, record) or not self._places.is_news(record):
             return False
         if checkpoint_id in self.checkpoints:
             self._remove(checkpoint_id)
@@ -145,12 +146,20 @@ class Folding:
         self._branches.changed()
         self._owners.forget()
 
-    def _prune(self, ids: Iterable[str]) -> bool:
-        new = set(ids) - self._pruned
-        self._pruned |= new
+    def _prune(self, ids: Iterable[str], *, is_own: bool) -> bool:
+        known = self._pruned if is_own else self._pruned_by_others
+        new = set(ids) - known
+        known |= new
         for checkpoint_id in new & self.checkpoints.keys():
-            self._remove(checkpoint_id)
+            if is_own or not is_trusted(self._places.records[checkpoint_id]):
+                self._remove(checkpoint_id)
         return bool(new)
+
+    def _is_pruned(self, checkpoint_id: str, record: Record) -> bool:
+        """Whether it is gone, as far as prunes may tell `record`, which is its own or names it."""
+        if checkpoint_id in self._pruned:
+            return True
+        return checkpoint_id in self._pruned_by_others and not is_trusted(record)
 
     def _label(self, record: Record, changed: bool) -> bool:
         self._latest = max(self._latest, record.get("at") or 0.0)

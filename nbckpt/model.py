@@ -17,6 +17,18 @@ State: TypeAlias = Literal["done", "failed", "partial"]
 Record: TypeAlias = Mapping[str, Any]
 """One line of a journal: JSON members, of which `kind` says how to read the rest."""
 
+UNTRUSTED = "untrusted"
+"""Member of a record that the user neither wrote nor vouched for: readers add it, nobody writes it.
+
+Of a variable it is written, where a record of one's own repeats what such a record said.
+"""
+
+
+def is_trusted(record: Record) -> bool:
+    """Whether the user wrote a record, or vouched for it: only then may what it names be run."""
+    return not record.get(UNTRUSTED)
+
+
 PLACING = (
     "kind",
     "id",
@@ -65,6 +77,8 @@ class Variable(NamedTuple):
         The first line or so of what it looks like, for people.
     recipe
         True when the blob holds the statement that makes the value instead of the value.
+    trusted
+        Whether its blob may be unpickled, or run: see `is_trusted`.
     """
 
     name: str
@@ -77,6 +91,7 @@ class Variable(NamedTuple):
     group: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     recipe: bool = False
+    trusted: bool = True
 
 
 Manifest: TypeAlias = Mapping[str, Variable]
@@ -183,6 +198,8 @@ class Checkpoint:
     made_by
         ``fork`` or ``update`` where no code ran but values were given; its name is that of the step
         that they stand for.
+    trusted
+        Whether its record is: see `is_trusted`.
     """
 
     id: str
@@ -217,6 +234,7 @@ class Checkpoint:
     carried: Mapping[str, Variable] = field(default_factory=dict)
     joined: tuple[Cell, ...] = ()
     made_by: str = ""
+    trusted: bool = True
 
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
@@ -263,6 +281,8 @@ def _known(cell: Cell) -> Record:
 
 def _variable_record(variable: Variable) -> Record:
     record = {k: v for k, v in _members(variable) if v or k == "size_bytes"}
+    if not record.pop("trusted", False):
+        record[UNTRUSTED] = True
     if variable.value == variable.blob:
         del record["value"]
     if variable.group == (variable.name,):
@@ -273,6 +293,7 @@ def _variable_record(variable: Variable) -> Record:
 def checkpoint_from(record: Record) -> Checkpoint:
     """The checkpoint of a journal record; members that a newer nbckpt added are ignored."""
     members = record if isinstance(record, dict) else dict(record)
+    trusted = is_trusted(members)
     given = {name: members[name] for name in _AS_THEY_ARE & members.keys()}
     given.update((name, tuple(members[name])) for name in _AS_TUPLES & members.keys())
     for name, default in _PLACE:
@@ -287,12 +308,12 @@ def checkpoint_from(record: Record) -> Checkpoint:
         given["progress"] = tuple(progress)
     for name in ("changed", "carried"):
         if name in members:
-            given[name] = _Variables(members[name])
+            given[name] = _Variables(members[name], trusted)
     if joined := members.get("joined"):
         given["joined"] = tuple(_made(Cell, cell) for cell in joined)
     if refused := members.get("refused"):
         given["refused"] = tuple(_made(Refusal, r) for r in refused)
-    return Checkpoint(**given)
+    return Checkpoint(**given, trusted=trusted)
 
 
 _PLACE = (("parent", None), ("branch", "main"), ("notebook", ""), ("name", ""))
@@ -301,15 +322,16 @@ _PLACE = (("parent", None), ("branch", "main"), ("notebook", ""), ("name", ""))
 class _Variables(Mapping[str, Variable]):
     """Name → variable; a record is decoded when it is asked for: a list of checkpoints asks not."""
 
-    __slots__ = ("_decoded", "_records")
+    __slots__ = ("_decoded", "_records", "_trusted")
 
-    def __init__(self, records: Iterable[Record]) -> None:
+    def __init__(self, records: Iterable[Record], trusted: bool) -> None:
+        self._trusted = trusted
         self._records = {record["name"]: record for record in records}
         self._decoded: dict[str, Variable] = {}
 
     def __getitem__(self, name: str) -> Variable:
         if name not in self._decoded:
-            self._decoded[name] = _variable_from(self._records[name])
+            self._decoded[name] = _variable_from(self._records[name], self._trusted)
         return self._decoded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -325,7 +347,7 @@ class _Variables(Mapping[str, Variable]):
         return repr(dict(self))
 
 
-def _variable_from(record: Record) -> Variable:
+def _variable_from(record: Record, trusted: bool) -> Variable:
     return _made(
         Variable,
         {
@@ -333,6 +355,7 @@ def _variable_from(record: Record) -> Variable:
             **record,
             "group": tuple(record.get("group") or (record["name"],)),
             "needs": tuple(record.get("needs", ())),
+            "trusted": trusted and is_trusted(record),
         },
     )
 

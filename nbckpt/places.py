@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nbckpt.labels import Labels
-from nbckpt.model import Checkpoint, Record, checkpoint_from
+from nbckpt.model import Checkpoint, Record, checkpoint_from, is_trusted
 
 
 class Placed(NamedTuple):
@@ -95,7 +95,7 @@ class Places:
     def is_news(self, record: Record) -> bool:
         """Whether a record is none that is known: new, or rewritten after its ancestors went."""
         known = self.refused.get(record["id"]) or self.records.get(record["id"])
-        return known is None or _rewritten(record) > _rewritten(known)
+        return known is None or _rank(record) > _rank(known)
 
     def add(self, record: Record) -> None:
         """Take in a record of an id that has none."""
@@ -145,7 +145,10 @@ class Places:
         return (p.id for p in sorted(placed, reverse=True))
 
 
-def _rewritten(record: Record) -> tuple[bool, float, int]:
-    """Whether a checkpoint's record was rewritten since its ancestors went, when, and how far."""
+def _rank(record: Record) -> tuple[bool, bool, float, int]:
+    """What makes one record of a checkpoint count instead of another.
+
+    Whether it is trusted; whether it was rewritten since its ancestors went, when, and how far.
+    """
     carried = record.get("carried")
-    return carried is not None, record.get("at", 0.0), len(carried or ())
+    return is_trusted(record), carried is not None, record.get("at", 0.0), len(carried or ())

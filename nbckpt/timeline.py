@@ -90,7 +90,7 @@ class Timeline(Folding):
         *_, first = self._lineage.line(checkpoint_id)
         records = self._places.records
         parent: str | None = records[first].get("parent")
-        known = parent is None or parent in records or parent in self._pruned
+        known = parent is None or parent in records or self._is_pruned(parent, records[first])
         return None if known else parent
 
     @alone

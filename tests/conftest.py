@@ -24,6 +24,15 @@ settings.register_profile(
 settings.load_profile("quick")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the user who runs the tests: another user is one with another folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        home = tmp_path_factory.mktemp("home")
+        patch.setenv("NBCKPT_HOME", str(home))
+        yield home
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A new store."""

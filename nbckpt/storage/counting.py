@@ -10,21 +10,41 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.storage.journal import PRUNE
 
 CHECKPOINT = "checkpoint"
 TABLE = "table"
 
 
-def pruned_in(records: Iterable[Record]) -> set[str]:
-    """Ids of the checkpoints and recordings that do not count any more."""
-    return {i for record in records if record["kind"] == PRUNE for i in record["pruned"]}
+class Taken:
+    """The checkpoints and recordings that do not count any more.
+
+    Parameters
+    ----------
+    records
+        Those of prunes say so, and one that is not trusted of what is not trusted either.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._by_own: set[str] = set()
+        self._by_any: set[str] = set()
+        for record in records:
+            if record["kind"] == PRUNE:
+                ids = record.get("pruned", ())
+                self._by_any.update(ids)
+                if is_trusted(record):
+                    self._by_own.update(ids)
+
+    def has(self, record: Record) -> bool:
+        """Whether a checkpoint or recording is one of these."""
+        own_id = record.get("id", "")
+        return own_id in self._by_any and (own_id in self._by_own or not is_trusted(record))
 
 
 def counting(records: Sequence[Record]) -> list[Record]:
     """The records that count: of each checkpoint one, and nothing that was pruned."""
-    pruned = pruned_in(records)
+    taken = Taken(records)
     best: dict[str, Record] = {}
     for record in records:
         if record["kind"] != CHECKPOINT:
@@ -36,13 +56,16 @@ def counting(records: Sequence[Record]) -> list[Record]:
         record
         for record in records
         if record["kind"] not in (CHECKPOINT, RECORDING)
-        or ((own := record.get("id", "")) not in pruned and best.get(own, record) is record)
+        or (not taken.has(record) and best.get(record.get("id", ""), record) is record)
     ]
 
 
-def _rank(record: Record) -> tuple[bool, float]:
-    """A rewritten record counts instead of the first one, and a later one instead of both."""
-    return "carried" in record, record.get("at", 0.0)
+def _rank(record: Record) -> tuple[bool, bool, float]:
+    """A rewritten record counts instead of the first one, and a later one instead of both.
+
+    Whatever it says of itself, one that is not trusted counts for nothing beside one that is.
+    """
+    return is_trusted(record), "carried" in record, record.get("at", 0.0)
 
 
 def blobs_named(record: Record) -> Iterator[tuple[Digest, str]]:

@@ -11,11 +11,14 @@ from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
+from nbckpt.storage.naming import is_name
+from nbckpt.storage.signing import Signers
 
+_NONE: frozenset[str] = frozenset()
 TICK_NS = 2_000_000_000
 """Some file systems keep the time of a change no more exactly."""
 
@@ -27,10 +30,15 @@ TRIES = 10
 class Journals:
     """Everybody's records, read without waiting for anybody.
 
+    Parameters
+    ----------
+    signers
+        Of the journals. Who gives them sees to it that they know what is new.
+
     Attributes
     ----------
     prunes
-        The records of prunes that were met.
+        The records of prunes that were met. One that is not trusted says nothing of what is.
     pruning
         Names of the journals that prunes left.
     formats
@@ -39,8 +47,14 @@ class Journals:
         Name of each journal that the disk did not give last time → what it said.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, signers: Signers | None = None) -> None:
         self._folder = folder
+        if signers is None:
+            signers = Signers()
+            signers.look()
+        self._signers = signers
+        self._misnamed: list[str] = []
+        self._named_replaced: tuple[int, frozenset[str], frozenset[str]] = (0, _NONE, _NONE)
         self._followers: dict[str, Follower] = {}
         self._listed: dict[str, Path] = {}
         self._listed_as_of = 0
@@ -57,11 +71,47 @@ class Journals:
     @property
     def replaced(self) -> frozenset[str]:
         """Names of the journals that do not count: another one has what is left of them."""
-        return frozenset(name for prune in self.prunes for name in prune["replaces"])
+        by_own, by_others = self._replaced()
+        return by_own.union(n for n in by_others if not self._has_own(n)) if by_others else by_own
+
+    def _replaced(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What trusted prunes say of that, and what others do."""
+        if len(self.prunes) != self._named_replaced[0]:
+            by_own, by_others = (
+                frozenset(n for prune in prunes for n in prune.get("replaces", ()))
+                for prunes in (
+                    [prune for prune in self.prunes if is_trusted(prune)],
+                    [prune for prune in self.prunes if not is_trusted(prune)],
+                )
+            )
+            self._named_replaced = (len(self.prunes), by_own, by_others)
+        return self._named_replaced[1:]
+
+    def _has_own(self, name: str) -> bool:
+        follower = self._followers.get(name)
+        return follower is not None and follower.has_own
+
+    def _is_over(self, name: str) -> bool:
+        """Whether a journal need not be read: what it holds is known not to count."""
+        by_own, by_others = self._replaced()
+        if name in by_own:
+            return True
+        return name in by_others and name in self._followers and not self._has_own(name)
 
     def gone(self, what: str) -> set[str]:
         """Names of the packs (`condemned`) or `tables`, or ids (`pruned`), that prunes took."""
         return {name for prune in self.prunes for name in prune.get(what, ())}
+
+    @property
+    def untrusted(self) -> dict[str, int]:
+        """Name of each journal that counts → how many of its lines are not trusted, if any."""
+        gone, found = self.replaced, self._followers.items()
+        return {name: f.untrusted for name, f in found if f.untrusted and name not in gone}
+
+    @property
+    def foreign(self) -> set[str]:
+        """Names of the journals with lines that another user signed, or a key that is lost."""
+        return {name for name, follower in self._followers.items() if follower.is_foreign}
 
     def serial(self, journal: str) -> int:
         """How many records of a journal were read, or known to be lost."""
@@ -78,7 +128,7 @@ class Journals:
             if name not in gone
         )
         lines = (d for name, f in self._followers.items() if name not in gone for d in f.damages)
-        return [*refused, *lines]
+        return [*self._misnamed, *refused, *lines]
 
     @property
     def damaged(self) -> set[str]:
@@ -109,11 +159,12 @@ class Journals:
 
     def _read_once(self, limits: Mapping[str, int], found: dict[str, list[Entry]]) -> bool:
         """Read on in each journal that is listed; whether one was listed and is not there."""
-        gone, vanished = self.replaced, False
+        vanished = False
         for name, path in self._paths().items():
-            if name in gone:
+            if self._is_over(name):
                 continue
-            follower = self._followers.setdefault(name, Follower(path))
+            if (follower := self._followers.get(name)) is None:
+                follower = self._followers[name] = Follower(path, self._signers.of(name))
             try:
                 entries = reread(partial(follower.read, limits.get(name)))
             except FileNotFoundError:
@@ -137,14 +188,20 @@ class Journals:
             self.pruning.add(name)
         if first["kind"] != WRITER:
             return entries
-        self.formats[name] = first["format"]
+        version = first.get("format")
+        self.formats[name] = version if isinstance(version, int) else 0
         return entries[1:]
 
     def _paths(self) -> dict[str, Path]:
         try:
             changed_at = system.files.stat(self._folder).st_mtime_ns
             if changed_at != self._listed_as_of:
-                self._listed = {path.stem: path for path in files_in(self._folder, SUFFIX)}
+                found = {path.stem: path for path in files_in(self._folder, SUFFIX)}
+                self._listed = {name: path for name, path in found.items() if is_name(name)}
+                self._misnamed = [
+                    f"journal {name!a}: no journal has such a name; it does not count"
+                    for name in found.keys() - self._listed.keys()
+                ]
                 # Within a tick of the clock another file may appear under the same time.
                 is_settled = time.time_ns() - changed_at > TICK_NS
                 self._listed_as_of = changed_at if is_settled else 0

@@ -23,8 +23,9 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
-from nbckpt.storage.lines import MembersAt, Unread, open_line, read_text, seal_line, serial_of
+from nbckpt.storage.lines import MembersAt, Unread, read_text, serial_of
 from nbckpt.storage.shelves import Shelf
+from nbckpt.storage.signing import Signer, has_signature
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
@@ -34,6 +35,7 @@ SHELVED_BYTES = 1 << 20
 WRITER = "writer"
 PRUNE = "prune"
 BATCH = "batch"
+LOST = "is damaged; what it recorded is lost"
 _TIMELESS = (PRUNE, BATCH)
 _CREATED = ("checkpoint", "recording")
 
@@ -45,6 +47,11 @@ class Journal:
     next ones: a reader that saw a part of them stays right, and no record is ever durable
     without the ones that came before it.
 
+    Parameters
+    ----------
+    signer
+        Of this journal.
+
     Attributes
     ----------
     path
@@ -53,9 +60,10 @@ class Journal:
         How far its own session may read: to what is durable, or was written as not durable.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, signer: Signer) -> None:
         self.path = path
         self.readable_bytes = 0
+        self._signer = signer
         self._fd: int | None = None
         self._serial = 0
         self._synced = 0
@@ -70,13 +78,13 @@ class Journal:
     @property
     def waiting(self) -> list[Record]:
         """The records of these lines."""
-        texts = filter(None, map(open_line, bytes(self._tail).split(b"\n")))
-        return [record for text in texts if (record := read_text(text))]
+        opened = filter(None, map(self._signer.open, bytes(self._tail).split(b"\n")))
+        return [record for text, _ in opened if (record := read_text(text))]
 
     def add(self, bodies: Sequence[str]) -> None:
         """Take encoded records; `write` puts them on disk."""
         for body in bodies:
-            self._tail += seal_line(body, self._serial)
+            self._tail += self._signer.line(body, self._serial)
             self._serial += 1
 
     def write(self, *, durable: bool = True) -> None:
@@ -157,22 +165,40 @@ def when(record: Record) -> float:
 class Follower:
     """Reads a journal from where it last stopped.
 
+    Parameters
+    ----------
+    signer
+        Of the journal; by default one that trusts nothing.
+
     Attributes
     ----------
     damages
         A sentence for each line that was there and cannot be read.
     serial
         Of the next line.
+    untrusted
+        How many of the lines that were read are neither the user's nor vouched for.
+    is_foreign
+        Whether one of these is signed: by another user, or with a key that is lost.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, signer: Signer | None = None) -> None:
         self.path = path
         self.damages: list[str] = []
+        self.untrusted = 0
+        self.is_foreign = False
+        self._signer = signer or Signer()
+        self._own = 0
         self._offset = 0
         self._line = 0
         self._again: MembersAt | None = None
         self.serial = 0
         self._at = 0.0
+
+    @property
+    def has_own(self) -> bool:
+        """Whether a line is trusted."""
+        return self._own > 0
 
     def read(self, limit: int | None = None) -> list[Entry]:
         """What was added since; an unfinished last line is left for the next time.
@@ -185,28 +211,47 @@ class Follower:
         entries, after, number = [], self._offset, self._line
         batch: tuple[str, int] | None = None  # plain, which the collector leaves alone
         name, latest, serial = self.path.stem, self._at, self.serial
+        untrusted, is_foreign, own = self.untrusted, self.is_foreign, self._own
         damages: list[str] = []
+        open_line = self._signer.open
         with reading(self.path) as fd:
             size = system.files.fstat(fd).st_size
             end = size if limit is None else min(size, limit)
             if end > SHELVED_BYTES and self._again is None:
-                self._again = Shelf(self.path, fd).members_at
+                self._again = Shelf(self.path, fd, self._signer).members_at
             again = self._again
-            for offset, line in self._lines(fd, end):
+            for offset, line in whole_lines(fd, self._offset, end):
                 number, after = number + 1, offset + len(line) + 1
-                text = open_line(line)
-                record = None if text is None else read_text(text, again, offset)
-                if text is None or record is None:
-                    damages.append(f"line {number}: is damaged; what it recorded is lost")
+                if (opened := open_line(line)) is None:
+                    damages.append(f"line {number}: {LOST}")
+                    serial += 1
+                    continue
+                text, trusted = opened
+                try:
+                    record = read_text(text, again, offset, trusted=trusted)
+                    lost = LOST
+                except ValueError as error:
+                    record, lost = None, f"names {error}, which no store has; it does not count"
+                if record is None:
+                    damages.append(f"line {number}: {lost}")
                     serial += 1
                     continue
                 if not text.endswith(b',"n":%d' % serial):
                     serial, expected = _serial_after(text, serial), serial
+                    if trusted and serial < own:  # copied, which takes no key
+                        damages.append(f"line {number}: stands there a second time")
+                        serial = expected
+                        continue
                     if serial > expected:
                         gone = f"{serial - expected} lines before it are gone"
                         damages.append(f"line {number}: {gone}")
+                if trusted:
+                    own = serial + 1
+                else:
+                    untrusted += 1
+                    is_foreign = is_foreign or has_signature(line)
                 if isinstance(record, Unread):
-                    record.near = batch
+                    record.near = batch if trusted else None
                 elif record["kind"] == BATCH:
                     batch = (record["pack"], record["frame"])
                 at = when(record)
@@ -216,20 +261,22 @@ class Follower:
                 serial += 1
         # All at once: what a disk refuses in the middle is read again as a whole.
         self._at, self.serial, self._offset, self._line = latest, serial, after, number
+        self.untrusted, self.is_foreign, self._own = untrusted, is_foreign, own
         self.damages += (f"journal {self.path.name}, {damage}" for damage in damages)
         return entries
 
-    def _lines(self, fd: int, end: int) -> Iterator[tuple[int, bytes]]:
-        """Each whole line that was not read before, without its end, and where it begins."""
-        at = self._offset
-        rest = b""
-        while (missing := end - (read := at + len(rest))) > 0:
-            if not (data := read_at(fd, min(missing, PIECE), read)):
-                break
-            *whole, rest = (rest + data).split(b"\n")
-            for line in whole:
-                yield at, line
-                at += len(line) + 1
+
+def whole_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Each whole line of a file from `start` on, without its end, and where it begins."""
+    at = start
+    rest = b""
+    while (missing := end - (read := at + len(rest))) > 0:
+        if not (data := read_at(fd, min(missing, PIECE), read)):
+            break
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            yield at, line
+            at += len(line) + 1
 
 
 def _serial_after(text: bytes, expected: int) -> int:

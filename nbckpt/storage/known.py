@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
-from nbckpt.model import Record
-from nbckpt.storage.counting import CHECKPOINT, TABLE
+from nbckpt.model import Record, is_trusted
+from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
 from nbckpt.storage.following import Journals, uncollected
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.storage.packs import Batch, Name
+from nbckpt.storage.signing import Signers
 from nbckpt.storage.writer import Writer
 
 PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
@@ -29,6 +30,8 @@ class Known:
         Learns where chunks lie.
     verified
         Chunks whose bytes are known to be right; cleared when they lie elsewhere.
+    signers
+        Of the journals.
 
     Attributes
     ----------
@@ -40,15 +43,16 @@ class Known:
         Whether the journals were read.
     """
 
-    def __init__(self, path: Path, index: Index, verified: set[Name]) -> None:
+    def __init__(self, path: Path, index: Index, verified: set[Name], signers: Signers) -> None:
         self.generation = 0
         self.tables: dict[Digest, Record] = {}
         self.has_looked = False
         self._folder = path / "journal"
         self._index = index
         self._verified = verified
-        self._journals = Journals(self._folder)
-        self._pruned: tuple[int, set[str]] = (0, set())
+        self._signers = signers
+        self._journals = Journals(self._folder, signers)
+        self._pruned = (0, Taken(()))
         self._by_kind: dict[str, list[Record]] = {}
         self._all: list[Record] = []
         self._unseen: list[Record] = []
@@ -63,9 +67,17 @@ class Known:
         """A sentence for each line that was met and cannot be read."""
         return self._journals.damages
 
+    @property
+    def untrusted(self) -> Mapping[str, int]:
+        """Name of each journal → how many of its lines are not trusted, if any."""
+        return self._journals.untrusted
+
     def look(self) -> None:
         """Take in what is new in all journals."""
         with self._lock, uncollected():
+            if self._signers.look() and self.has_looked:  # what was read counts otherwise now
+                self._begin_anew()
+                return
             entries = self._read()
             if self.has_looked and any(entry.record["kind"] == PRUNE for entry in entries):
                 self._show(entries)
@@ -105,8 +117,8 @@ class Known:
         return self._journals.read({own.path.stem: own.readable_bytes})
 
     def _begin_anew(self) -> None:
-        before, self._journals = self._journals, Journals(self._folder)
-        self._pruned = (0, set())
+        before, self._journals = self._journals, Journals(self._folder, self._signers)
+        self._pruned = (0, Taken(()))
         self._by_kind, self._all, self.tables = {}, [], {}
         entries = self._read()
         self._index.begin_anew()
@@ -119,25 +131,31 @@ class Known:
     def _take(self, entries: Iterable[Entry]) -> None:
         self._index.excuse(self._journals.gone("condemned"))
         batches, by_kind, pruned = [], self._by_kind, self._gone()
+        prunes = self._pruned[0]
         for entry in entries:
             record = entry.record
             kind = record["kind"]
             if kind == BATCH:
                 batches.append(Batch(record["pack"], record["frame"]))
                 continue
-            if kind == RECORDING and pruned and record.get("id", "") in pruned:
+            if kind == RECORDING and prunes and pruned.has(record):
                 continue
             if kind == TABLE:
-                self.tables[record["value"]] = record
+                self._take_table(record)
             by_kind.setdefault(kind, []).append(record)
             self._all.append(record)
         self._index.expect(batches)
 
-    def _gone(self) -> set[str]:
-        """Ids of what prunes took."""
+    def _take_table(self, record: Record) -> None:
+        known = self.tables.get(record["value"])
+        if known is None or is_trusted(record) >= is_trusted(known):
+            self.tables[record["value"]] = record
+
+    def _gone(self) -> Taken:
+        """What prunes took."""
         prunes = len(self._journals.prunes)
         if prunes != self._pruned[0]:
-            self._pruned = (prunes, self._journals.gone("pruned"))
+            self._pruned = (prunes, Taken(self._journals.prunes))
         return self._pruned[1]
 
     def _show(self, entries: Iterable[Entry]) -> None:

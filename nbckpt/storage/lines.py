@@ -1,8 +1,9 @@
-"""One line of a journal: a record, its serial number, its checksum.
+"""The text of one line of a journal: a record and its serial number.
 
-Every line is verified when it is read. What of a checkpoint says where it stands in the history is
-decoded then too, and what of a recording says which call it answers; the rest, which is most of it,
-when somebody asks. The lines of many recordings are not even kept: they are read again.
+Every line is verified when it is read, by its journal's `Signer`. What of a checkpoint says where
+it stands in the history is decoded then too, and what of a recording says which call it answers;
+the rest, which is most of it, when somebody asks. The lines of many recordings are not even kept:
+they are read again.
 """
 
 from __future__ import annotations
@@ -13,14 +14,10 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
-from blake3 import blake3
-
 from nbckpt import calls
-from nbckpt.model import PLACING, Record
+from nbckpt.model import PLACING, UNTRUSTED, Record
+from nbckpt.storage.naming import wrong_name
 
-SUM_BYTES = 8
-SUM_DIGITS = 2 * SUM_BYTES
-TAIL = len(',"sum":""}') + SUM_DIGITS
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
 _RECORDING = re.compile(
@@ -28,11 +25,16 @@ _RECORDING = re.compile(
     rb'"request":"([0-9a-f]+)","occurrence":([0-9]+),"state":"([a-z]+)",'
     rb'"position":(?:null|"([^"\\]+)"),"session":"([^"\\]*)",'
 )
-_BATCH = re.compile(rb'\{"kind":"batch","pack":"([^"\\]+)","frame":([0-9]+),"n":[0-9]+\Z')
+_BATCH = re.compile(
+    rb'\{"kind":"batch","pack":"([0-9a-z-]{1,64})","frame":([0-9]{1,15}),"sum":"([0-9a-f]{32})",'
+    rb'"n":[0-9]+\Z'
+)
 _EVENT = re.compile(rb'\{"kind":"event","event":"[^"\\]*","at":([0-9]+\.[0-9]+),')
-_SETTLED = frozenset(PLACING)
+_FILES = ("batch", "table", "prune")
+_SETTLED = frozenset((*PLACING, UNTRUSTED))
 # It has no `at`, by which other records are ordered.
-_SETTLED_OF_RECORDING = frozenset(("kind", "session", "at", *calls.PLACING))
+_SETTLED_OF_RECORDING = frozenset(("kind", "session", "at", *calls.PLACING, UNTRUSTED))
+_SETTLED_OF_EVENT = frozenset((UNTRUSTED,))
 _SERIAL = re.compile(rb',"n":([0-9]+)\Z')
 
 
@@ -51,24 +53,19 @@ def encode(record: Record) -> str:
     ValueError
         If a number is not finite, which JSON cannot say.
     """
+    if UNTRUSTED in record:  # its line tells
+        record = {name: member for name, member in record.items() if name != UNTRUSTED}
     return _encoder.encode(record)[:-1]
 
 
-def seal_line(body: str, serial: int) -> bytes:
-    """The line of an encoded record: its text, its serial number, its checksum, a newline."""
-    text = f'{body},"n":{serial}'.encode()
-    return b'%b,"sum":"%b"}\n' % (text, blake3(text).hexdigest(SUM_BYTES).encode())
-
-
-def open_line(line: bytes) -> bytes | None:
-    """The text of a line up to its checksum; None if they do not agree."""
-    text = line[:-TAIL]
-    digits = blake3(text).hexdigest(SUM_BYTES).encode()  # once for each line of each journal
-    return text if line[-TAIL:] == b',"sum":"%b"}' % digits else None
-
-
-def read_text(text: bytes, again: MembersAt | None = None, offset: int = 0) -> Record | None:
-    """The record of a line's text, without its serial number; None if it is none.
+def read_text(
+    text: bytes,
+    again: MembersAt | None = None,
+    offset: int = 0,
+    *,
+    trusted: bool = True,
+) -> Record | None:
+    """The record of a line's text, without its serial number.
 
     Parameters
     ----------
@@ -76,6 +73,18 @@ def read_text(text: bytes, again: MembersAt | None = None, offset: int = 0) -> R
         Reads the line again: of a recording, no more than what places it is kept then.
     offset
         Where the line begins.
+    trusted
+        Whether the line is the user's own, or was vouched for; a record of another one says so.
+
+    Raises
+    ------
+    ValueError
+        If it calls a file what no store has.
+
+    Returns
+    -------
+    Record | None
+        None if it is none.
     """
     try:
         if text.startswith(_CHECKPOINT) and (cut := text.find(_REST)) > 0:
@@ -83,17 +92,29 @@ def read_text(text: bytes, again: MembersAt | None = None, offset: int = 0) -> R
             # Where the state stands before the cell, so does all that places a checkpoint; older
             # writers put it behind.
             if "state" in placing:
-                return Unread(text, placing, _SETTLED)
+                return Unread(text, _marked(placing, trusted), _SETTLED)
         elif batch := _BATCH.match(text):
-            return {"kind": "batch", "pack": intern(batch[1].decode()), "frame": int(batch[2])}
+            members = {"kind": "batch", "pack": intern(batch[1].decode()), "frame": int(batch[2])}
+            members["sum"] = batch[3].decode()
+            return _marked(members, trusted)
         elif recording := _RECORDING.match(text):
-            placing = _placing(*recording.groups())
+            placing = _marked(_placing(*recording.groups()), trusted)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
         elif event := _EVENT.match(text):
-            return Unread(text, {"kind": "event", "at": float(event[1])})
-        return members_of(text)
+            placing = _marked({"kind": "event", "at": float(event[1])}, trusted)
+            return Unread(text, placing, _SETTLED_OF_EVENT)
+        record = members_of(text, trusted=trusted)
     except (ValueError, RecursionError):
         return None
+    if record["kind"] in _FILES and (name := wrong_name(record)):
+        raise ValueError(name)
+    return record
+
+
+def _marked(members: dict[str, Any], trusted: bool) -> dict[str, Any]:
+    if not trusted:
+        members[UNTRUSTED] = True
+    return members
 
 
 def _placing(
@@ -191,12 +212,13 @@ class Unread(Mapping[str, Any]):
             return self._members
         if not isinstance(text, bytes):
             return text(self._offset)
-        self._members, self._text = members_of(text), None
+        self._members = members_of(text, trusted=UNTRUSTED not in self._members)
+        self._text = None
         return self._members
 
 
-def members_of(text: bytes) -> dict[str, Any]:
-    """All members of the record of a line's text.
+def members_of(text: bytes, *, trusted: bool = True) -> dict[str, Any]:
+    """All members of the record of a line's text, with whether it is trusted: see `is_trusted`.
 
     Raises
     ------
@@ -209,4 +231,5 @@ def members_of(text: bytes) -> dict[str, Any]:
         message = "JSON, but no record"
         raise ValueError(message)
     record.pop("n", None)
-    return record
+    record.pop(UNTRUSTED, None)  # nobody says it of himself
+    return _marked(record, trusted)

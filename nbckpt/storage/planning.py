@@ -11,7 +11,15 @@ from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
-from nbckpt.storage.counting import CHECKPOINT, TABLE, blobs_named, counting, values_of
+from nbckpt.storage.ciphers import cipher_of
+from nbckpt.storage.counting import (
+    CHECKPOINT,
+    TABLE,
+    Taken,
+    blobs_named,
+    counting,
+    values_of,
+)
 from nbckpt.storage.disk import exists, list_folder
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
@@ -29,6 +37,7 @@ from nbckpt.storage.rewriting import (
     require_same,
     rewritten,
 )
+from nbckpt.storage.signing import Signers
 from nbckpt.storage.sizes import size_of_file
 
 MANY_JOURNALS = 32
@@ -44,13 +53,16 @@ class Plan:
         Seconds since the epoch.
     unwritten
         What a session of this process is still trying to write.
+    signers
+        Of the journals.
 
     Attributes
     ----------
     journals
         Read up to what was planned with.
     dead
-        Names of the journals to replace: nobody adds to them, and every line can be read.
+        Names of the journals to replace: nobody adds to them, every line can be read, and none
+        is signed by somebody else.
     kept
         Ids of checkpoints.
     removed
@@ -60,19 +72,24 @@ class Plan:
     """
 
     def __init__(
-        self, path: Path, retention: Retention, now: float, unwritten: Sequence[Entry] = ()
+        self,
+        path: Path,
+        retention: Retention,
+        now: float,
+        unwritten: Sequence[Entry] = (),
+        signers: Signers | None = None,
     ) -> None:
         self._path = path
         self._now = now
         self._drop = retention.drop
         self._max_size = retention.max_size
-        self.journals = Journals(path / "journal")
+        self.journals = Journals(path / "journal", signers)
         entries = [*self.journals.read({}), *unwritten]
         self._require_all()
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
         self._live |= self._names(unwritten)
-        damaged = self.journals.damaged
-        self.dead = self._names(entries) - self._live - damaged
+        not_ours = self.journals.damaged | self.journals.foreign
+        self.dead = self._names(entries) - self._live - not_ours
         self._index = Index(path / "packs")
         self._expect(entries)
         self.reach = Reach(path / "packs", self._find)
@@ -139,7 +156,8 @@ class Plan:
 
     def tables_without(self, values: Iterable[str]) -> list[Path]:
         """Files of tables of other values than these."""
-        folder, wanted = self._path / "tables", set(values)
+        folder, cipher = self._path / "tables", cipher_of(self._path)
+        wanted = {cipher.name_of_table(value) for value in values} if cipher else set(values)
         found = [folder / name for name in list_folder(folder)]
         return [p for p in sorted(found) if p.stem not in wanted and not p.name.startswith(".")]
 
@@ -262,13 +280,13 @@ class Plan:
 
     def _forgotten_of_the_living(self) -> set[str]:
         """Ids of recordings that do not count any more, in journals that stay."""
-        before = self.journals.gone("pruned")
+        before = Taken(self.journals.prunes)
         return {
             record["id"]
             for _, journal, _, record in self._everything
             if journal not in self.dead
             and record["kind"] == RECORDING
-            and (self.calls.has(record) or record.get("id", "") in before)
+            and (self.calls.has(record) or before.has(record))
         }
 
     def _names(self, entries: Iterable[Entry]) -> set[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbckpt.figures import bytes_text, count_text
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.retention import Retention, kept
 from nbckpt.storage import lines, system
 from nbckpt.storage.counting import values_of
@@ -99,7 +99,7 @@ def prune(
     """
     now = time.time() if now is None else now
     if dry_run:
-        plan = Plan(store.path, retention, now)
+        plan = Plan(store.path, retention, now, signers=store.signers)
         freed = plan.freed_bytes()
         return Pruned(
             tuple(plan.removed),
@@ -112,9 +112,10 @@ def prune(
     with refused(store.path), one_at_a_time(store.path):
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
         keep_private(store.path, ROOMS)
+        store.signers.prepare()
         store.settle()
         for _ in range(TRIES):
-            plan = Plan(store.path, retention, now, store.unwritten())
+            plan = Plan(store.path, retention, now, store.unwritten(), store.signers)
             done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
@@ -240,8 +241,10 @@ class _Work:
         if plan.calls.bereft:
             event["steps"] = plan.calls.bereft
         records = [first, *batches, *plan.records, event]
-        data = b"".join(
-            lines.seal_line(lines.encode(dict(record)), n) for n, record in enumerate(records)
+        signer = self._store.signers.of(self._name)
+        data = b"".join(  # what is not the user's is not signed by being written anew
+            signer.line(lines.encode(dict(record)), n, is_own=is_trusted(record))
+            for n, record in enumerate(records)
         )
         fd = create(self._unnamed)
         try:

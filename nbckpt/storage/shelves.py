@@ -11,7 +11,8 @@ from typing import Any
 from nbckpt.errors import FormatError
 from nbckpt.storage import system
 from nbckpt.storage.disk import read_at, reading, reread
-from nbckpt.storage.lines import members_of, open_line
+from nbckpt.storage.lines import members_of
+from nbckpt.storage.signing import Signer
 
 FIRST_BYTES = 4096
 """Most lines are shorter."""
@@ -27,10 +28,13 @@ class Shelf:
     ----------
     fd
         Of the journal; the caller goes on to own it.
+    signer
+        Of the journal.
     """
 
-    def __init__(self, path: Path, fd: int) -> None:
+    def __init__(self, path: Path, fd: int, signer: Signer) -> None:
         self._path = path
+        self._signer = signer
         self._fd = system.files.dup(fd)
         self._latest: tuple[int, dict[str, Any]] = (-1, {})
         weakref.finalize(self, system.files.close, self._fd)
@@ -55,12 +59,13 @@ class Shelf:
             " `nbckpt check` lists what else is"
         )
         try:
-            text = open_line(reread(partial(self._line, offset)))
+            opened = self._signer.open(reread(partial(self._line, offset)))
         except OSError as error:
             raise FormatError(message) from error
-        if text is None:
+        if opened is None:
             raise FormatError(message)
-        return members_of(text)
+        text, trusted = opened
+        return members_of(text, trusted=trusted)
 
     def _line(self, offset: int) -> bytes:
         length = FIRST_BYTES

@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
 from nbckpt.storage.configuration import read_config, write_config
+from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import Entry
+from nbckpt.storage.journal import SUFFIX, Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.private import keep_private
 from nbckpt.storage.reader import Reader
+from nbckpt.storage.signing import Signers
+from nbckpt.storage.vouching import Untrusted, untrusted_lines
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
 
@@ -66,13 +69,16 @@ class Store:
         The folder.
     holds
         Keeps prunes away while this process relies on what is there.
+    signers
+        Tell which lines of journals are this user's.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._verified: set[Name] = set()
         self._index = Index(path / "packs")
-        self._known = Known(path, self._index, self._verified)
+        self.signers = Signers()
+        self._known = Known(path, self._index, self._verified, self.signers)
         self._reader = self._reading(self._find)
         self._relied_on = self._reading(self._find_durable)
         self._closed = False
@@ -347,6 +353,31 @@ class Store:
         """All records that count now, those of prunes first."""
         return self._known.all()
 
+    def untrusted(self) -> Untrusted:
+        """What of the store this user neither wrote nor vouched for: nothing of it is ever run."""
+        self._known.look()
+        journals = self._known.untrusted
+        records = self._known.of_kind(CHECKPOINT)
+        checkpoints = {record["id"] for record in records if not is_trusted(record)}
+        return Untrusted(len(journals), sum(journals.values()), len(checkpoints))
+
+    def trust(self) -> Untrusted:
+        """Vouch for all that is there now, and not for what is added later; what that was.
+
+        Nothing is written into the store. Other open sessions of this user notice.
+
+        Raises
+        ------
+        StoreError
+            If this user's own folder cannot be written.
+        """
+        found = self.untrusted()
+        for journal in self._known.untrusted:
+            digests = untrusted_lines(self.path / "journal" / f"{journal}{SUFFIX}", self.signers)
+            self.signers.user.vouch(journal, digests)
+        self._known.look()
+        return found
+
     def check(self) -> Report:
         """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
         from nbckpt.storage.check import check
@@ -376,7 +407,7 @@ class Store:
         self._within = threading.local()
         self._writes = False
         self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
-        self._writer = Writer(self.path, self._index, self._verified)
+        self._writer = Writer(self.path, self._index, self._verified, self.signers)
         self._known.begin(self._writer)
         self._commits: Worker[_Commit] = Worker(
             "nbckpt-commit", _committing(self._writer, self.holds)
@@ -436,6 +467,7 @@ class Store:
         self._refuse_if_closed()
         if not self._writes:
             self._writes = True
+            self.signers.prepare()
             with suppress(OSError):  # the write itself says what the disk has against it
                 keep_private(self.path, ROOMS)
 

@@ -22,6 +22,7 @@ from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.putting import Putter
+from nbckpt.storage.signing import Signers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -46,9 +47,11 @@ class Writer:
         Of the journal, and the beginning of the packs' names.
     """
 
-    def __init__(self, path: Path, index: Index, verified: set[Name]) -> None:
+    def __init__(self, path: Path, index: Index, verified: set[Name], signers: Signers) -> None:
         self.name = new_name(time.time())
-        self.journal = Journal(path / "journal" / f"{self.name}{journal.SUFFIX}")
+        self.journal = Journal(
+            path / "journal" / f"{self.name}{journal.SUFFIX}", signers.of(self.name)
+        )
         self._folder = path / "packs"
         self._batches = Batches(self._folder, self.name, index, verified)
         self._putter = Putter(self._batches)

@@ -7,8 +7,9 @@ from nbckpt.llm import scope
 from nbckpt.llm.index import Index
 from nbckpt.retention import Retention
 from nbckpt.session import Session
-from nbckpt.storage.lines import Unread, encode, open_line, read_text, seal_line
+from nbckpt.storage.lines import Unread, encode, read_text
 from nbckpt.storage.pruning import prune
+from nbckpt.storage.signing import Signer
 from nbckpt.testing import Provider
 from tests.llm.asking import body, post, records_of
 
@@ -38,7 +39,9 @@ ONE = Recording(
 
 
 def test_a_recording_comes_back_from_its_line_as_it_was() -> None:
-    text = open_line(seal_line(encode(recording_record(ONE)), 8).rstrip())
+    signer = Signer()
+    opened = signer.open(signer.line(encode(recording_record(ONE)), 8).rstrip())
+    text = opened and opened[0]
     assert text is not None
     record = read_text(text)
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.storage.journal import Follower, Journal, is_live, when
-from nbckpt.storage.lines import encode, open_line, read_text, seal_line, serial_of
+from nbckpt.storage.lines import encode, read_text, serial_of
+from nbckpt.storage.signing import Signer
 
 scalars = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 json_values = st.recursive(
@@ -23,29 +24,35 @@ records = st.dictionaries(st.text().filter(lambda k: k not in ("n", "sum")), jso
 
 
 def written(path: Path, count: int) -> Journal:
-    journal = Journal(path)
+    journal = Journal(path, Signer())
     journal.add([encode({"kind": "event", "at": float(i), "text": "é" * i}) for i in range(count)])
     journal.write()
     return journal
 
 
+@pytest.mark.parametrize("key", [None, bytes(32)])
 @given(records, st.integers(0, 10**9))
-def test_a_line_reads_back_as_its_record(record: dict[str, object], serial: int) -> None:
-    line = seal_line(encode(record), serial)
+def test_a_line_reads_back_as_its_record(
+    key: bytes | None, record: dict[str, object], serial: int
+) -> None:
+    signer = Signer(key)
+    line = signer.line(encode(record), serial)
 
     assert line.count(b"\n") == 1
-    text = open_line(line[:-1])
-    assert text is not None
+    opened = signer.open(line[:-1])
+    assert opened is not None
+    text, trusted = opened
+    assert trusted
     assert read_text(text) == record
     assert serial_of(text) == serial
 
 
 @given(records, st.data())
 def test_a_flipped_bit_is_seen(record: dict[str, object], data: st.DataObject) -> None:
-    line = bytearray(seal_line(encode(record), 0)[:-1])
+    line = bytearray(Signer().line(encode(record), 0)[:-1])
     line[data.draw(st.integers(0, len(line) - 1))] ^= 1 << data.draw(st.integers(0, 7))
 
-    assert open_line(bytes(line)) is None
+    assert Signer().open(bytes(line)) is None
 
 
 def test_a_journal_cut_at_any_byte_gives_every_whole_line(tmp_path: Path) -> None:
@@ -113,7 +120,7 @@ def test_a_line_that_is_gone_is_named(tmp_path: Path) -> None:
 
 
 def test_what_was_refused_goes_out_before_what_comes_next(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "no folder" / "x" / "a.jsonl")
+    journal = Journal(tmp_path / "no folder" / "x" / "a.jsonl", Signer())
     (tmp_path / "no folder").write_text("a file stands where the folder should be")
     journal.add([encode({"kind": "event", "name": "refused"})])
     with pytest.raises(OSError, match="directory"):
@@ -141,7 +148,7 @@ def test_a_journal_is_live_while_its_writer_is(tmp_path: Path) -> None:
 
 
 def test_records_that_are_not_synced_are_after_a_while(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "a.jsonl")
+    journal = Journal(tmp_path / "a.jsonl", Signer())
 
     journal.add([encode({"kind": "event", "text": "x" * 1000})])
     journal.write(durable=False)

@@ -18,18 +18,22 @@ from nbckpt.model import (
     checkpoint_from,
     checkpoint_record,
 )
-from nbckpt.storage.lines import Unread, encode, open_line, read_text, seal_line
+from nbckpt.storage.lines import Unread, encode, read_text
+from nbckpt.storage.signing import Signer
 
 texts = st.text(max_size=20) | st.just('","cell":{"source":"x"},"state":"failed') | st.just("\\")
 states = st.sampled_from(["done", "failed", "partial"])
 
 
+SIGNER = Signer()
+
+
 def written(record: object) -> bytes:
     """The text of the record's line."""
-    line = seal_line(json.dumps(record, separators=(",", ":"))[:-1], 7)
-    text = open_line(line[:-1])
-    assert text is not None
-    return text
+    line = SIGNER.line(json.dumps(record, separators=(",", ":"))[:-1], 7)
+    opened = SIGNER.open(line[:-1])
+    assert opened is not None
+    return opened[0]
 
 
 def made(
@@ -49,9 +53,10 @@ def made(
 def test_a_checkpoint_reads_back_as_it_was(name: str, note: str, source: str, state: State) -> None:
     checkpoint = made(name, note, source, state)
 
-    line = seal_line(encode(checkpoint_record(checkpoint)), 3)
-    text = open_line(line[:-1])
-    assert text is not None
+    line = SIGNER.line(encode(checkpoint_record(checkpoint)), 3)
+    opened = SIGNER.open(line[:-1])
+    assert opened is not None
+    text, _ = opened
     record = read_text(text)
 
     assert isinstance(record, Unread)
@@ -112,4 +117,4 @@ def test_a_checkpoint_of_a_small_cell_takes_a_short_line() -> None:
         Cell("x += 1", 3), key=Key("c" * 64, {"x": "d" * 64}), changed=changed, bound=("x", "y"),
     )  # fmt: skip
 
-    assert len(seal_line(encode(checkpoint_record(checkpoint)), 1000)) < 800
+    assert len(SIGNER.line(encode(checkpoint_record(checkpoint)), 1000)) < 800

@@ -10,7 +10,8 @@ from nbckpt.calls import RECORDING, recording_from, recording_record
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import journal as journals
-from nbckpt.storage.lines import Unread, open_line
+from nbckpt.storage.lines import Unread
+from nbckpt.storage.signing import Opened, Signers
 from nbckpt.storage.store import Store
 from tests.llm.test_records import ONE
 
@@ -83,9 +84,10 @@ def test_a_journal_that_could_not_be_read_to_its_end_is_read_again(
     filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [path] = (filled / "journal").iterdir()
-    follower, lines = journals.Follower(path), 0
+    signer, lines = Signers().of(path.stem), 0
+    open_line, follower = signer.open, journals.Follower(path, signer)
 
-    def failing(line: bytes) -> bytes | None:
+    def failing(line: bytes) -> Opened | None:
         nonlocal lines
         lines += 1
         if lines == 30:
@@ -93,7 +95,7 @@ def test_a_journal_that_could_not_be_read_to_its_end_is_read_again(
         return open_line(line)
 
     monkeypatch.setattr(journals, "PIECE", 1000)
-    monkeypatch.setattr(journals, "open_line", failing)
+    monkeypatch.setattr(signer, "open", failing)
     with pytest.raises(MemoryError):
         follower.read()
 

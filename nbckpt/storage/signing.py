@@ -1,0 +1,158 @@
+"""Lines of journals, signed by their user, so that each tells whether it is the user's own.
+
+A signature is BLAKE3 with a key, and the key belongs to one journal of one user: nobody else makes
+such a line, and no line can be moved to another journal. A line that carries none, or another
+user's, can still be read. It is trusted if the user vouched for it.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from blake3 import blake3
+
+from nbckpt.storage.user import DIGEST_BYTES, User
+
+MAC_BYTES = 16
+SUM_BYTES = 8
+TICK_NS = 2_000_000_000
+"""Some file systems keep the time of a change no more exactly."""
+_MAC = b',"mac":"'
+_SUM_TAIL = len(',"sum":""}') + 2 * SUM_BYTES
+_MAC_TAIL = len(_MAC) + 2 * MAC_BYTES + len('"')
+_TAIL = _MAC_TAIL + _SUM_TAIL
+_MAC_ENDS = _TAIL - len(_MAC)
+
+Opened: TypeAlias = tuple[bytes, bool]
+"""The text of a line up to its serial number, and whether it is trusted."""
+
+
+class Signer:
+    """Makes and opens the lines of one journal.
+
+    Parameters
+    ----------
+    key
+        Of this journal; None where the user has none.
+    vouched
+        Digests of the lines that the user trusts although they are not signed by that key.
+    """
+
+    def __init__(self, key: bytes | None = None, vouched: Iterable[bytes] = ()) -> None:
+        self._key = key
+        self._vouched = set(vouched)
+
+    def line(self, body: str, serial: int, *, is_own: bool = True) -> bytes:
+        """The line of an encoded record: text, serial number, signature, checksum, a newline.
+
+        Parameters
+        ----------
+        is_own
+            Whether to sign it. Without a key it is taken for signed by this process alone.
+        """
+        text = f'{body},"n":{serial}'.encode()
+        if is_own and self._key is not None:
+            mac = blake3(text, key=self._key).hexdigest(MAC_BYTES)
+            text = b'%b,"mac":"%b"' % (text, mac.encode())
+        digest = blake3(text).digest(DIGEST_BYTES)
+        if is_own and self._key is None:
+            self._vouched.add(digest)
+        return b'%b,"sum":"%b"}\n' % (text, digest[:SUM_BYTES].hex().encode())
+
+    def open(self, line: bytes) -> Opened | None:
+        """What a line says, without its newline; None if it is damaged.
+
+        Once for each line of each journal: of one's own the signature alone is looked at.
+        """
+        has_mac = line[-_TAIL:-_MAC_ENDS] == _MAC
+        if has_mac and self._key is not None:
+            text = line[:-_TAIL]
+            mac = blake3(text, key=self._key).hexdigest(MAC_BYTES).encode()
+            if line[-_MAC_ENDS:-_SUM_TAIL] == b'%b"' % mac:
+                return text, True
+        digest = digest_of_line(line)
+        if digest is None:
+            return None
+        return line[: -_TAIL if has_mac else -_SUM_TAIL], digest in self._vouched
+
+    def renew(self, key: bytes | None, vouched: Iterable[bytes]) -> bool:
+        """Take what was not there before; whether lines count otherwise now."""
+        before = (self._key, len(self._vouched))
+        self._key = self._key or key
+        self._vouched.update(vouched)
+        return before != (self._key, len(self._vouched))
+
+
+def digest_of_line(line: bytes) -> bytes | None:
+    """By what a user vouches for a line; None if its checksum is wrong."""
+    digest = blake3(line[:-_SUM_TAIL]).digest(DIGEST_BYTES)
+    is_whole = line[-_SUM_TAIL:] == b',"sum":"%b"}' % digest[:SUM_BYTES].hex().encode()
+    return digest if is_whole else None
+
+
+def has_signature(line: bytes) -> bool:
+    """Whether a line carries a signature, whosever it is."""
+    return line[-_TAIL:-_MAC_ENDS] == _MAC
+
+
+class Signers:
+    """The signers of all journals of a store, for one user.
+
+    Attributes
+    ----------
+    user
+        Whose key it is.
+    """
+
+    def __init__(self, user: User | None = None) -> None:
+        self.user = user or User()
+        self._key: bytes | None = None
+        self._of: dict[str, Signer] = {}
+        self._is_behind = False
+        self._vouched_as_of: tuple[int, ...] = ()
+
+    def of(self, journal: str) -> Signer:
+        """The signer of a journal."""
+        if journal not in self._of:
+            vouched = self.user.vouches(journal) if self._vouched_as_of else ()
+            self._of[journal] = Signer(self._key_of(journal), vouched)
+        return self._of[journal]
+
+    def prepare(self) -> None:
+        """Have a key to sign with; one is made if the user has none. Warns if that cannot be."""
+        if self._key is None and not self._take(self.user.key(make=True)):
+            warnings.warn(
+                f"nbckpt cannot sign what it keeps: {self.user.problem}. In the next session it"
+                " will count as somebody else's until you trust it; set NBCKPT_HOME to a folder"
+                " of yours that can be written",
+                stacklevel=2,
+            )
+
+    def look(self) -> bool:
+        """Whether lines that were read before count otherwise now, as others did something."""
+        if self._key is None:
+            self._take(self.user.key())
+        changed, self._is_behind = self._is_behind, False
+        as_of = self.user.vouched_as_of()
+        if as_of and as_of != self._vouched_as_of:
+            # Within a tick of the clock more may be vouched for under the same time.
+            is_settled = time.time_ns() - as_of[0] > TICK_NS
+            self._vouched_as_of = as_of if is_settled else (0,)
+            for journal, signer in self._of.items():
+                changed |= signer.renew(None, self.user.vouches(journal))
+        return changed
+
+    def _take(self, key: bytes | None) -> bool:
+        if key is not None:
+            self._key = key
+            for journal, signer in self._of.items():
+                self._is_behind |= signer.renew(self._key_of(journal), ())
+        return key is not None
+
+    def _key_of(self, journal: str) -> bytes | None:
+        if self._key is None:
+            return None
+        return blake3(f"nbckpt journal {journal}".encode(), key=self._key).digest()
