@@ -127,7 +127,7 @@ class TableKeeper:
         record = self._made.get(value) or self._store.table(value)
         if record is None or record["file"] is None:
             return record is not None
-        return (self._store.tables / record["file"]).exists()
+        return bool((self._store.tables / record["file"]).exists())
 
     def _known(self, value: Digest) -> Record | None:
         """The record of a table that was made; one whose file is damaged is made again."""
@@ -150,7 +150,8 @@ class TableKeeper:
         try:
             from nbckpt.storage.tables import write_table
 
-            info = dataclasses.asdict(write_table(self._aside, variable.value, table))
+            kept = write_table(self._aside, variable.value, table, self._store.cipher)
+            info = dataclasses.asdict(kept)
         except CaptureError as error:
             reason = f"{variable.name!r}: {error}"
             return _record(variable, {"file": None, "exact": False, "reason": reason})

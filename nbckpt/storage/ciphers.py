@@ -112,12 +112,22 @@ def id_of(key: bytes) -> str:
 _OPENED: weakref.WeakValueDictionary[Path, Cipher] = weakref.WeakValueDictionary()
 
 
-def remember(path: Path, cipher: Cipher | None) -> None:
-    """Have all who work on the store at `path` find its cipher, as long as somebody holds it."""
+def remember(path: Path, cipher: Cipher | None) -> Cipher | None:
+    """Have all who work on the store at `path` find its cipher, as long as somebody holds it.
+
+    Returns
+    -------
+    Cipher | None
+        The one to hold: of two who open a store neither takes it away from the other.
+    """
     if cipher is None:
         _OPENED.pop(path, None)
-    else:
-        _OPENED[path] = cipher
+        return None
+    known = _OPENED.get(path)
+    if known is not None and known.id == cipher.id:
+        return known
+    _OPENED[path] = cipher
+    return cipher
 
 
 def cipher_of(path: Path) -> Cipher | None:

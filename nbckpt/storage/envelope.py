@@ -14,7 +14,6 @@ from nbckpt.errors import FormatError, SealedError
 from nbckpt.storage.ciphers import KEY_BYTES, OVERHEAD_BYTES, Cipher, Seal, derived, id_of
 
 NAME = "AES-256-GCM"
-MEMBER = "encryption"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
@@ -22,16 +26,24 @@ from nbckpt.storage.locks import FOLDER as LOCKS
 from nbckpt.storage.locks import PRUNING, TURN, WRITING
 from nbckpt.storage.private import require_no_links
 
+Mark: TypeAlias = dict[str, Any]
+"""What `format.json` holds: `format`, and what a store says of itself before it can be read."""
+
 FORMAT = 3
 MARK = "format.json"
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
 
 
-def open_folder(path: Path, *, create: bool) -> None:
-    """Return when `path` is a store that this nbckpt can read.
+def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[str, object]) -> Mark:
+    """What the mark of the store at `path` says, which this nbckpt can read.
 
     Opening what exists writes nothing.
+
+    Parameters
+    ----------
+    extra
+        Gives more members for the mark of a store that is made.
 
     Raises
     ------
@@ -40,15 +52,16 @@ def open_folder(path: Path, *, create: bool) -> None:
     FormatError
         If it is damaged, or of a later format.
     """
-    if _is_store(path):
+    mark = _known_mark(path)
+    if mark is not None:
         require_no_links(path, ROOMS)
-        return
+        return mark
     _refuse_strangers(path)
     if not create:
         message = f"there is no store at {path}: %load_ext nbckpt in a notebook there makes one"
         raise StoreError(message)
     with refused(path):
-        _make(path)
+        return _make(path, extra)
 
 
 def mark_format(path: Path) -> None:
@@ -62,24 +75,25 @@ def mark_format(path: Path) -> None:
     OSError
         If the disk refuses.
     """
-    if _format_of(path) not in (None, FORMAT):
-        _write_mark(path)
+    mark = read_mark(path)
+    if mark is not None and mark["format"] != FORMAT:
+        write_mark(path, {**mark, "format": FORMAT})
 
 
-def _is_store(path: Path) -> bool:
-    """Whether the mark is there and says a format that is known."""
-    version = _format_of(path)
-    if version is not None and version > FORMAT:
-        message = f"{path} has store format {version}, newer than {FORMAT}: upgrade nbckpt"
+def _known_mark(path: Path) -> Mark | None:
+    """The mark, if it is there; it says a format that is known."""
+    mark = read_mark(path)
+    if mark is not None and mark["format"] > FORMAT:
+        message = f"{path} has store format {mark['format']}, newer than {FORMAT}: upgrade nbckpt"
         raise FormatError(message)
-    return version is not None
+    return mark
 
 
-def _format_of(path: Path) -> int | None:
-    """What the mark says; None if there is none."""
+def read_mark(path: Path) -> Mark | None:
+    """What the mark says, its `format` a number; None if there is none."""
     try:
         mark = json.loads(read_whole(path / MARK))
-        return int(mark["format"])
+        return {**mark, "format": int(mark["format"])}
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -110,10 +124,10 @@ def _refuse_strangers(path: Path) -> None:
         raise FormatError(message)
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
     """Make the store; the mark comes last, so that a store with its mark is whole.
 
-    Two processes that do this at once write the same bytes under the same names.
+    Of two processes that do this at once the first one's mark stays.
     """
     for room in ROOMS:
         make_folder(path / room)
@@ -121,10 +135,21 @@ def _make(path: Path) -> None:
         system.files.close(open_lock(path / LOCKS / name))
     with create_beside(path / ".gitignore") as ignored:
         ignored.write(b"*\n")
-    _write_mark(path)
+    turn = open_lock(path / LOCKS / TURN)
+    try:
+        with suppress(OSError):  # some network file systems know no locks
+            system.files.flock(turn, fcntl.LOCK_EX)
+        mark = _known_mark(path)
+        if mark is None:
+            mark = {"format": FORMAT, **extra()}
+            write_mark(path, mark)
+    finally:
+        system.files.close(turn)
     sync_folder(path.parent)
+    return mark
 
 
-def _write_mark(path: Path) -> None:
-    with create_beside(path / MARK) as mark:
-        mark.write(json.dumps({"format": FORMAT}).encode() + b"\n")
+def write_mark(path: Path, mark: Mark) -> None:
+    """Replace the mark, durably: it is the old one or the new one at any instant."""
+    with create_beside(path / MARK) as file:
+        file.write(json.dumps(mark).encode() + b"\n")

@@ -58,7 +58,7 @@ class Reach:
     def __init__(self, folder: Path, find: Callable[[Name], Place | None]) -> None:
         self.damaged: set[Digest] = set()
         self._find = find
-        self._reader = Reader(folder, find, set(), lambda _: None, lambda: None)
+        self._reader = Reader(folder, find, set(), lambda *_: None, lambda: None)
         self._chunks: dict[Digest, list[Name]] = {}
 
     def chunks(self, digest: Digest) -> list[Name]:
@@ -145,7 +145,8 @@ class Mover:
         self._folder = folder
         self._name = name
         self._packs: list[PackWriter] = []
-        self._expander = Expander(cipher_of(folder.parent))
+        self._cipher = cipher_of(folder.parent)
+        self._expander = Expander(self._cipher)
 
     @property
     def paths(self) -> list[Path]:
@@ -160,10 +161,7 @@ class Mover:
         OSError
             If the disk refuses.
         """
-        try:
-            fd = open_pack(self._folder, pack.name)
-        except FormatError:
-            return False
+        fd = open_pack(self._folder, pack.name)
         try:
             return all(self._copy(fd, name, place) for name, place in _in_order(pack.needed))
         finally:
@@ -206,7 +204,7 @@ class Mover:
     def _pack(self) -> PackWriter:
         if not self._packs or self._packs[-1].end >= ROLL_BYTES:
             name = f"{self._name}-{len(self._packs)}"
-            self._packs.append(PackWriter.begin(self._folder, name))
+            self._packs.append(PackWriter.begin(self._folder, name, self._cipher))
         return self._packs[-1]
 
 

@@ -18,9 +18,8 @@ from typing import NamedTuple, TypeAlias
 
 from blake3 import blake3
 
-from nbckpt.errors import FormatError
 from nbckpt.storage import system
-from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher, cipher_of
+from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher
 from nbckpt.storage.disk import (
     create,
     open_to_read,
@@ -265,33 +264,29 @@ def frame_offsets(fd: int, start: int = 0) -> Iterator[int]:
 
 
 def open_pack(folder: Path, pack: str) -> int:
-    """A descriptor for reading a pack.
+    """A descriptor for reading a pack, whatever its header says: see `header_problem`.
 
     Raises
     ------
-    FormatError
-        If it is no pack, or of a later version.
     OSError
         If it is not there or cannot be read.
     """
-    path = folder / f"{pack}{SUFFIX}"
-    fd = open_to_read(path)
-    try:
-        _check_header(read_at(fd, HEADER.size, 0), path)
-    except BaseException:
-        system.files.close(fd)
-        raise
-    return fd
+    return open_to_read(folder / f"{pack}{SUFFIX}")
 
 
-def _check_header(header: bytes, path: Path) -> None:
+def header_problem(fd: int) -> str:
+    """What is wrong with the header of a pack, for people; empty if nothing is.
+
+    It keeps nobody from reading: frames and chunks tell by themselves whether they are whole, and
+    a store with packs of later kinds says so in its mark.
+    """
+    header = read_at(fd, HEADER.size, 0)
     if len(header) < HEADER.size or HEADER.unpack(header)[0] != MAGIC:
-        message = f"{path} is damaged: it does not begin as a pack does"
-        raise FormatError(message)
+        return "it does not begin as a pack does"
     version = HEADER.unpack(header)[1]
-    if version > VERSION:
-        message = f"{path} has pack format {version}, newer than {VERSION}: upgrade nbckpt"
-        raise FormatError(message)
+    if not 1 <= version <= VERSION:
+        return f"it says pack format {version}, which is not known"
+    return ""
 
 
 @dataclass(slots=True)
@@ -325,7 +320,7 @@ class PackWriter:
     _checks: dict[int, bytes] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, folder: Path, name: str) -> PackWriter:
+    def begin(cls, folder: Path, name: str, cipher: Cipher | None = None) -> PackWriter:
         """A new pack with its header written."""
         fd = create(folder / f"{name}{SUFFIX}")
         try:
@@ -333,7 +328,7 @@ class PackWriter:
         except OSError:
             system.files.close(fd)
             raise
-        return cls(folder, name, fd, cipher_of(folder.parent))
+        return cls(folder, name, fd, cipher)
 
     @property
     def path(self) -> Path:

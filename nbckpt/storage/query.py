@@ -74,10 +74,10 @@ def relation(
     """
     import duckdb
 
-    variables = _Variables(store, timeline, place or Place(), make)
     cursor = _connection(store).cursor()  # a cursor for each query: safe in any thread
+    variables = _Variables(store, timeline, place or Place(), make, cursor)
     try:
-        text = _with_files(sql.encode(), variables.file_of).decode()
+        text = _with_tables(sql.encode(), variables.table).decode()
         for view in _mentioned(text):
             cursor.register(view, arrow_view(view, store, timeline))
         answer = cast("duckdb.DuckDBPyRelation | None", cursor.sql(text))
@@ -101,6 +101,8 @@ def _connection(store: Store) -> duckdb.DuckDBPyConnection:
     pid, connection = _CONNECTIONS.get(store, (0, None))
     if connection is None or pid != os.getpid():
         connection = duckdb.connect(":memory:")
+        if store.cipher is not None:  # what does not fit in memory shall not lie beside the store
+            connection.execute("set temp_directory = ''")
         _CONNECTIONS[store] = (os.getpid(), connection)
     return connection
 
@@ -114,18 +116,24 @@ def _first_line(error: BaseException) -> str:
 
 
 class _Variables:
-    """Finds the files of table variables."""
+    """Finds table variables."""
 
     def __init__(
-        self, store: Store, timeline: Timeline, place: Place, make: TableRecord | None
+        self,
+        store: Store,
+        timeline: Timeline,
+        place: Place,
+        make: TableRecord | None,
+        cursor: duckdb.DuckDBPyConnection,
     ) -> None:
+        self._cursor = cursor
         self._store = store
         self._timeline = timeline
         self._place = place
         self._make = make
 
-    def file_of(self, name: str, ref: str | None) -> str:
-        """The path of the Parquet file of a variable at a reference, or the newest."""
+    def table(self, name: str, ref: str | None) -> str:
+        """What SQL calls the table of a variable at a reference, or the newest."""
         manifest = self._newest(name) if ref is None else self._at(name, ref)
         record = self._record(manifest[name], manifest)
         if record["file"] is None:
@@ -137,7 +145,13 @@ class _Variables:
         except OSError as error:
             message = f"{name!r} cannot be queried: {path}: {error.strerror}"
             raise UsageError(message) from error
-        return str(path)
+        if self._store.cipher is None:
+            return f"read_parquet({_literal(str(path))})"
+        from nbckpt.storage.tables import arrow_table
+
+        view = f"table {path.stem}"
+        self._cursor.register(view, arrow_table(path, self._store.cipher))
+        return f'"{view}"'
 
     def _record(self, variable: Variable, manifest: Manifest) -> Record:
         if self._make is not None:
@@ -182,8 +196,8 @@ class _Variables:
         raise VariableNotFoundError(message)
 
 
-def _with_files(sql: bytes, file_of: Callable[[str, str | None], str]) -> bytes:
-    """The query with each ``variable(…)`` made a ``read_parquet(…)``.
+def _with_tables(sql: bytes, table: Callable[[str, str | None], str]) -> bytes:
+    """The query with each ``variable(…)`` made what `table` calls it.
 
     DuckDB's own tokens are used, so that strings and comments which only look like it are left
     alone. Their offsets count bytes.
@@ -197,8 +211,8 @@ def _with_files(sql: bytes, file_of: Callable[[str, str | None], str]) -> bytes:
             i += 1
             continue
         names, after = call
-        path = file_of(names[0], names[1] if len(names) > 1 else None)
-        pieces += [sql[done : tokens[i].start], f"read_parquet({_literal(path)})".encode()]
+        told = table(names[0], names[1] if len(names) > 1 else None)
+        pieces += [sql[done : tokens[i].start], told.encode()]
         done = tokens[after - 1].end
         i = after
     return b"".join([*pieces, sql[done:]])

@@ -7,12 +7,14 @@ queried, and `TableInfo.reason` says what a reader would not get back.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
@@ -24,14 +26,20 @@ from nbckpt.storage.disk import (
     refused,
     require_plain,
 )
+from nbckpt.storage.sealed_tables import SUFFIX as SEALED
+from nbckpt.storage.sealed_tables import opened_file, sealed_file
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
+    from nbckpt.storage.ciphers import Cipher
+
 SUFFIX = ".parquet"
 MARK = b"nbckpt"
+Source: TypeAlias = Path | bytes
+"""A file of Parquet, or its bytes."""
 COMPRESSION = "zstd"
 
 
@@ -59,8 +67,22 @@ class TableInfo:
     reason: str
 
 
-def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
-    """Keep a pandas or polars frame or an Arrow table as ``DIGEST.parquet``, durably.
+def table_path(folder: Path, digest: Digest, cipher: Cipher | None) -> Path:
+    """Where the table of a value is; in an encrypted store that says nothing of the value."""
+    if cipher is None:
+        return folder / f"{digest}{SUFFIX}"
+    return folder / f"{cipher.name_of_table(digest)}{SEALED}"
+
+
+def write_table(
+    folder: Path, digest: Digest, value: object, cipher: Cipher | None = None
+) -> TableInfo:
+    """Keep a pandas or polars frame or an Arrow table as Parquet, durably.
+
+    Parameters
+    ----------
+    cipher
+        Of an encrypted store: no byte of the table touches the disk that is not sealed.
 
     Raises
     ------
@@ -70,10 +92,15 @@ def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
         If the disk refuses.
     """
     kind = _kind(value)
-    path = folder / f"{digest}{SUFFIX}"
+    path = table_path(folder, digest, cipher)
     with refused(path), create_beside(path) as beside:
         try:
-            _WRITERS[kind](value, beside)
+            if cipher is None:
+                _WRITERS[kind](value, beside)
+            else:
+                parquet = io.BytesIO()
+                _WRITERS[kind](value, parquet)
+                beside.write(sealed_file(cipher, parquet.getbuffer(), path.name))
         except OSError:
             raise
         except Exception as error:  # whatever a third party's column type raises
@@ -81,7 +108,7 @@ def write_table(folder: Path, digest: Digest, value: object) -> TableInfo:
                 raise beside.refusal from error
             message = f"Parquet cannot hold it: {_first_line(error)}"
             raise CaptureError(message) from error
-    reason = _difference(kind, value, path)
+    reason = _difference(kind, value, partial(_source, path, cipher))
     _release_unused()
     rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
     return TableInfo(path.name, digest_of_file(path), rows, columns, not reason, reason)
@@ -94,8 +121,8 @@ def _release_unused() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def read_table(folder: Path, digest: Digest) -> object:
-    """The table kept as ``DIGEST.parquet``, of the kind that was written.
+def read_table(folder: Path, digest: Digest, cipher: Cipher | None = None) -> object:
+    """The table that was kept of a value, of the kind that was written.
 
     Raises
     ------
@@ -104,16 +131,38 @@ def read_table(folder: Path, digest: Digest) -> object:
     FormatError
         If the file is damaged.
     """
-    path = folder / f"{digest}{SUFFIX}"
+    path = table_path(folder, digest, cipher)
     if not exists(path):
         message = f"the store holds no table {digest[:12]}…"
         raise NotFoundError(message)
     try:
         require_plain(path)
-        return _READERS[_kind_of_file(path)](path)
+        source = _source(path, cipher)
+        return _READERS[_kind_of_file(source)](source)
     except Exception as error:
         message = f"table {path.name} is damaged or not readable here: {_first_line(error)}"
         raise FormatError(message) from error
+
+
+def arrow_table(path: Path, cipher: Cipher) -> pa.Table:
+    """What is in a sealed file, in memory.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged.
+    """
+    import pyarrow as pa
+
+    source = _source(path, cipher)
+    try:
+        return _read_arrow(source)
+    except pa.ArrowNotImplementedError:  # polars has types that Arrow's reader lacks
+        return _read_polars(source).to_arrow()
+
+
+def _source(path: Path, cipher: Cipher | None) -> Source:
+    return path if cipher is None else opened_file(cipher, path)
 
 
 def _kind(value: object) -> str:
@@ -135,7 +184,7 @@ def _first_line(error: BaseException) -> str:
 # -- writing and reading, by kind
 
 
-def _write_pandas(frame: pd.DataFrame, file: NewFile) -> None:
+def _write_pandas(frame: pd.DataFrame, file: BinaryIO | NewFile) -> None:
     import pyarrow as pa
 
     if frame.attrs and not _is_json(frame.attrs):
@@ -144,14 +193,14 @@ def _write_pandas(frame: pd.DataFrame, file: NewFile) -> None:
     _write_arrow(pa.Table.from_pandas(frame), file, "pandas")
 
 
-def _write_arrow(table: pa.Table, file: NewFile, kind: str = "pyarrow") -> None:
+def _write_arrow(table: pa.Table, file: BinaryIO | NewFile, kind: str = "pyarrow") -> None:
     import pyarrow.parquet as pq
 
     metadata = {**(table.schema.metadata or {}), MARK: kind.encode()}
     pq.write_table(table.replace_schema_metadata(metadata), file, compression=COMPRESSION)
 
 
-def _write_polars(frame: pl.DataFrame, file: NewFile) -> None:
+def _write_polars(frame: pl.DataFrame, file: BinaryIO | NewFile) -> None:
     objects = [name for name, dtype in frame.schema.items() if dtype.is_object()]
     if objects:  # polars would panic
         message = f"column {objects[0]!r} holds Python objects"
@@ -159,43 +208,47 @@ def _write_polars(frame: pl.DataFrame, file: NewFile) -> None:
     frame.write_parquet(file, compression=COMPRESSION)
 
 
-def _read_pandas(path: Path) -> pd.DataFrame:
-    frame: pd.DataFrame = _read_arrow(path).to_pandas()
+def _read_pandas(source: Source) -> pd.DataFrame:
+    frame: pd.DataFrame = _read_arrow(source).to_pandas()
     return frame
 
 
-def _read_arrow(path: Path) -> pa.Table:
+def _read_arrow(source: Source) -> pa.Table:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(_readable(source)) as file:
         table = file.read()
     metadata = {k: v for k, v in (table.schema.metadata or {}).items() if k != MARK}
     return table.replace_schema_metadata(metadata or None)
 
 
-def _read_polars(path: Path) -> pl.DataFrame:
+def _readable(source: Source) -> object:
+    return io.BytesIO(source) if isinstance(source, bytes) else source
+
+
+def _read_polars(source: Source) -> pl.DataFrame:
     import polars as pl
 
-    return pl.read_parquet(path, use_pyarrow=False, glob=False)
+    return pl.read_parquet(source, use_pyarrow=False, glob=False)
 
 
-def _kind_of_file(path: Path) -> str:
+def _kind_of_file(source: Source) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        metadata = pq.read_schema(path).metadata or {}
+        metadata = pq.read_schema(_readable(source)).metadata or {}
     except pa.ArrowNotImplementedError:  # polars has types that Arrow's reader lacks
         return "polars"
     return str(metadata.get(MARK, b"polars"), "ascii")
 
 
-_WRITERS: dict[str, Callable[[Any, NewFile], None]] = {
+_WRITERS: dict[str, Callable[[Any, Any], None]] = {
     "pandas": _write_pandas,
     "polars": _write_polars,
     "pyarrow": _write_arrow,
 }
-_READERS: dict[str, Callable[[Path], object]] = {
+_READERS: dict[str, Callable[[Source], object]] = {
     "pandas": _read_pandas,
     "polars": _read_polars,
     "pyarrow": _read_arrow,
@@ -205,10 +258,10 @@ _READERS: dict[str, Callable[[Path], object]] = {
 # -- what a reader would not get back
 
 
-def _difference(kind: str, value: Any, path: Path) -> str:
+def _difference(kind: str, value: Any, written: Callable[[], Source]) -> str:
     """The first difference between a table and its file; empty if there is none."""
     try:
-        back = _READERS[kind](path)
+        back = _READERS[kind](written())
         if type(value) is not type(back):
             return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
         return _DIFFERENCES[kind](value, back)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
-from nbckpt.storage.query import Place, _with_files, relation
+from nbckpt.storage.query import Place, _with_tables, relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS
 from nbckpt.timeline import Timeline
@@ -211,7 +211,7 @@ pieces = st.lists(st.sampled_from([*STRINGS, *OTHERS]), max_size=12).map("".join
 @given(pieces)
 def test_rewriting_changes_calls_only(sql: str) -> None:
     try:
-        text = _with_files(sql.encode(), lambda name, ref: "FILE").decode()
+        text = _with_tables(sql.encode(), lambda name, ref: "FILE").decode()
     except UsageError:
         return
 
