@@ -8,8 +8,10 @@ from typing import Any
 
 from nbckpt.codecs import depth, refused
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
+from nbckpt.codecs.streams import TooLargeError
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
+from nbckpt.limits import least_size, too_large
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
@@ -45,10 +47,21 @@ class Encoder:
     ----------
     ties
         Of the last call of `encode_groups`: name → names that it directly shares with.
+    too_large
+        Names of variables that have more bytes than they may.
+
+    Parameters
+    ----------
+    max_bytes
+        Bytes of a variable; one that is larger is refused as soon as that is known.
     """
 
     def __init__(
-        self, namespace: dict[str, object], bindings: Bindings, homes: Mapping[int, str]
+        self,
+        namespace: dict[str, object],
+        bindings: Bindings,
+        homes: Mapping[int, str],
+        max_bytes: int | None = None,
     ) -> None:
         self._namespace = namespace
         self._bindings = bindings
@@ -57,13 +70,15 @@ class Encoder:
         self._recipes: set[str] = set()
         self._keepalive: list[object] = []
         self._tuples: frozenset[int] = frozenset()
+        self._max_bytes = max_bytes
         self.ties: dict[str, frozenset[str]] = {}
+        self.too_large: set[str] = set()
 
     def encode_groups(self, names: list[str]) -> list[Group]:
         """All of `names`, each in the one group that it belongs to."""
         self._tuples = self._tuples_among(names)
         n_shareable = sum(type(self._namespace[name]) not in ATOMS for name in names)
-        single = [self._encode((name,), with_shares=n_shareable > 1) for name in names]
+        single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
         pairs = pairs_of({n: e.shares for n, e in encoded.items()})
@@ -83,17 +98,41 @@ class Encoder:
             found[other].add(one)
         self.ties = {name: frozenset(others) for name, others in found.items()}
 
-    def _encode(self, names: tuple[str, ...], *, with_shares: bool = True) -> Group:
+    def _alone(self, name: str, *, with_shares: bool) -> Group:
+        """One variable as a blob of its own, unless it is too large."""
+        if self._max_bytes is None:
+            return self._encode((name,), with_shares=with_shares)
+        size = least_size(self._namespace[name])
+        if size <= self._max_bytes:
+            group = self._encode((name,), with_shares=with_shares, max_bytes=self._max_bytes)
+            if group.encoded is None:
+                return group
+            size = sum(memoryview(part).nbytes for part in group.encoded.parts)
+            if size <= self._max_bytes:
+                return group
+        return self._refuse(name, size)
+
+    def _refuse(self, name: str, size_bytes: int | None) -> Group:
+        assert self._max_bytes is not None
+        self.too_large.add(name)
+        refusal = too_large(name, self._namespace[name], self._max_bytes, size_bytes)
+        return Group((name,), None, (refusal,))
+
+    def _encode(
+        self, names: tuple[str, ...], *, with_shares: bool = True, max_bytes: int | None = None
+    ) -> Group:
         values = {name: self._namespace[name] for name in names}
         if len(names) == 1 and (
             type(values[names[0]]) in ATOMS or is_by_reference(values[names[0]])
         ):
             with_shares = False
         while True:
-            scope = Scope(self._namespace, self._homes, self._substitutes, self._tuples)
+            scope = Scope(self._namespace, self._homes, self._substitutes, self._tuples, max_bytes)
             try:
                 encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
+                if isinstance(error.__cause__, TooLargeError):
+                    return self._refuse(names[0], None)
                 if refusal := self._substitute(error, values):
                     refusals = tuple(Refusal(n, *refusal) for n in names)
                     return Group(names, None, refusals)

@@ -64,12 +64,15 @@ class Scope:
     tuples
         ids of tuples that are variables: whoever holds one shares it. Others tie nothing, for
         constants are shared by all that comes from the same code.
+    max_bytes
+        How long the stream may become; None: as long as it takes.
     """
 
     namespace: Mapping[str, object]
     homes: Mapping[int, str] = field(default_factory=dict)
     substitutes: Mapping[int, Reduced] = field(default_factory=dict)
     tuples: frozenset[int] = frozenset()
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def encode(
     EncodeError
         If an object inside refuses; it is named.
     """
-    writer = StreamWriter()
+    writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
     enabled = gc.isenabled()

@@ -36,14 +36,24 @@ _FRAME = struct.Struct("<cQ")
 _FRAME_OPCODE = b"\x95"
 
 
+class TooLargeError(Exception):
+    """A stream has become longer than it may; capture turns it into a refusal."""
+
+
 class StreamWriter:
     """What the pickler writes to.
 
     The C pickler calls `write` with a frame, then what leads to a payload of 64 KiB and more, if
     one comes next; and then with that payload. Each call begins and ends between two opcodes.
+
+    Parameters
+    ----------
+    max_bytes
+        After so many the next piece is a `TooLargeError`; None: there may be any number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int | None = None) -> None:
+        self._room = max_bytes
         self._pieces: list[Buffer] = []
         self._payloads: list[Buffer] = []
         self._positions: list[int] = []
@@ -52,6 +62,10 @@ class StreamWriter:
 
     def write(self, data: Any) -> int:
         """Take the next piece of the stream."""
+        if self._room is not None:
+            self._room -= len(data)
+            if self._room < 0:
+                raise TooLargeError
         if not self._payload_is_next:
             self._take_frame(memoryview(data))
         else:

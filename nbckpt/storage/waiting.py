@@ -15,7 +15,7 @@ from typing import NamedTuple
 from nbckpt.storage.packs import PackWriter, Place
 
 MOST_BYTES = 192 * 1024 * 1024
-"""What may wait; the rest of a larger value is written while its cell is held."""
+"""What may wait unless it is said otherwise; the rest is written while its cell is held."""
 
 MAPPED_BYTES = 64 * 1024
 """Pieces from here on are mapped."""
@@ -34,9 +34,16 @@ class Write(NamedTuple):
 
 
 class Waiting:
-    """Lends memory for copies, and writes them later."""
+    """Lends memory for copies, and writes them later.
+
+    Attributes
+    ----------
+    most_bytes
+        What may be lent; a few units are copied beside it while a cell is held.
+    """
 
     def __init__(self) -> None:
+        self.most_bytes = MOST_BYTES
         self._queue: deque[Write] = deque()
         self._stranded: list[Write] = []
         self._spare: list[memoryview] = []
@@ -47,10 +54,15 @@ class Waiting:
     def __bool__(self) -> bool:
         return bool(self._queue)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that no file has yet."""
+        return sum(len(write.data) for write in list(self._queue))
+
     def borrow(self, count: int, size: int) -> list[memoryview]:
         """At most `count` pieces of memory of `size` bytes each, as many as may be lent now."""
         with self._lock:
-            count = max(0, min(count, (MOST_BYTES - self._lent_bytes) // max(size, 1)))
+            count = max(0, min(count, (self.most_bytes - self._lent_bytes) // max(size, 1)))
             self._lent_bytes += count * size
             fitting = [piece for piece in self._spare if len(piece) == size][:count]
             taken = set(map(id, fitting))
@@ -62,7 +74,8 @@ class Waiting:
         with self._lock:
             for piece in pieces:
                 self._lent_bytes -= len(piece)
-                if sum(map(len, self._spare)) + len(piece) <= SPARE_BYTES:
+                most = min(SPARE_BYTES, self.most_bytes)
+                if sum(map(len, self._spare)) + len(piece) <= most:
                     self._spare.append(piece)
 
     def add(self, writes: Iterable[Write]) -> None:
