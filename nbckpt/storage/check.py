@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
-from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import system
 from nbckpt.storage.blobs import Part, decode_root, names_in
@@ -32,7 +31,17 @@ from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
-from nbckpt.storage.packs import HEADER, SUFFIX, Frame, Name, Place, find_frames, open_pack
+from nbckpt.storage.packs import (
+    HEADER,
+    SUFFIX,
+    Frame,
+    Name,
+    Place,
+    find_frames,
+    header_problem,
+    open_pack,
+)
+from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
@@ -143,13 +152,11 @@ class _Check:
         frames: dict[str, list[Frame]] = {}
         for path in files_in(self.path / "packs", SUFFIX):
             self.packs += 1
+            if size_of_file(path) < HEADER.size and path.stem not in named:
+                self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
+                continue
             try:
                 frames[path.stem] = self._read_pack(path.stem)
-            except FormatError as error:
-                if size_of_file(path) < HEADER.size and path.stem not in named:
-                    self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
-                    continue
-                self._tell("damaged", f"pack {path.stem}", str(error))
             except OSError as error:
                 self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
         return frames
@@ -157,6 +164,8 @@ class _Check:
     def _read_pack(self, pack: str) -> list[Frame]:
         fd = open_pack(self.path / "packs", pack)
         try:
+            if problem := header_problem(fd):
+                self._tell("damaged", f"pack {pack}", problem)
             frames = list(find_frames(fd, pack, cipher=self.cipher))
             for frame in frames:
                 for name, place in frame.chunks:
@@ -181,17 +190,30 @@ class _Check:
     # -- references
 
     def _find_batches(self, records: list[Record], frames: dict[str, list[Frame]]) -> None:
-        offsets = {(pack, frame.offset) for pack, found in frames.items() for frame in found}
-        for record in records:
-            if record["kind"] != BATCH or (record["pack"], record["frame"]) in offsets:
-                continue
-            where = f"pack {record['pack']} at offset {record['frame']}"
-            if record["pack"] in frames:
+        there = {(pack, frame.offset) for pack, found in frames.items() for frame in found}
+        named = {(r["pack"], r["frame"]): None for r in records if r["kind"] == BATCH}
+        before = {(p, f.previous): None for p, found in frames.items() for f in found if f.previous}
+        for pack, offset in {**named, **before}.keys() - there:
+            where = f"pack {pack} at offset {offset}"
+            if pack in frames:
                 self._tell("damaged", where, "the index of a batch")
-            elif record["pack"] in self.journals.gone("condemned"):
+                self._salvage(pack, offset)
+            elif pack in self.journals.gone("condemned"):
                 continue
-            elif not exists(self.path / "packs" / f"{record['pack']}{SUFFIX}"):
+            elif not exists(self.path / "packs" / f"{pack}{SUFFIX}"):
                 self._tell("missing", where, "the whole pack")
+
+    def _salvage(self, pack: str, offset: int) -> None:
+        """Take what entries of a damaged frame are right: readers find their chunks, too."""
+        fd = open_pack(self.path / "packs", pack)
+        try:
+            for name, place in () if self.cipher else salvaged(fd, pack, offset):
+                if name not in self.sound:
+                    data = self._chunk(fd, place, name)
+                    if data is not None and blake3(data).digest() == name:
+                        self.sound[name] = place
+        finally:
+            system.files.close(fd)
 
     def _find_blobs(self, records: list[Record]) -> int:
         users: dict[Digest, list[str]] = defaultdict(list)

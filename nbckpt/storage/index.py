@@ -12,23 +12,21 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from nbckpt.errors import FormatError
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
-from nbckpt.storage.disk import files_in
 from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.packs import (
     NO_FRAME,
-    SUFFIX,
     Batch,
     Frame,
     Name,
     Place,
     RawFrame,
-    find_frames,
+    header_problem,
     open_pack,
     raw_frame,
 )
+from nbckpt.storage.searching import Search
 
 
 class Index:
@@ -50,9 +48,9 @@ class Index:
         self._lock = threading.RLock()
         self._unread: list[Batch] = []
         self._known: dict[Name, Place | Entries] = {}
-        self._found: dict[Name, Place] = {}
+        self._bad: set[Place] = set()
         self._frames: dict[str, set[int]] = {}
-        self._searched: dict[str, tuple[int, int]] = {}  # size then, where to go on
+        self._search = Search(folder, self._cipher)
         self._pruned: set[str] = set()
 
     def expect(self, batches: Iterable[Batch]) -> None:
@@ -80,7 +78,7 @@ class Index:
         with self._lock:
             if not self._unread or batch.frame in self._frames.get(batch.pack, ()):
                 return
-            with suppress(OSError, FormatError):
+            with suppress(OSError):
                 fd = open_pack(self._folder, batch.pack)
                 try:
                     # Not among the frames that were followed: those before it are still to come.
@@ -90,13 +88,15 @@ class Index:
                     system.files.close(fd)
 
     def search(self, name: Name) -> Place | None:
-        """The place of a chunk, searching packs where no journal leads."""
+        """The place of a chunk, searching packs where no journal leads.
+
+        One that turned out damaged is given only where there is no other.
+        """
         with self._lock:
-            if place := self.find(name) or self._found.get(name):
+            if place := self.find(name):
                 return place
-            for path in files_in(self._folder, SUFFIX):
-                self._search(path.stem)
-            return self._found.get(name)
+            places = self._search.places(name)
+            return next((p for p in places if p not in self._bad), places[0] if places else None)
 
     def excuse(self, packs: Iterable[str]) -> None:
         """Call it no damage that these are not there: they were pruned."""
@@ -106,18 +106,19 @@ class Index:
         """Forget all places: packs are gone, and their chunks lie elsewhere."""
         with self._lock:
             self.damages = []
-            self._unread, self._known, self._found = [], {}, {}
-            self._frames, self._searched = {}, {}
+            self._unread, self._known, self._frames = [], {}, {}
+            self._bad = set()
+            self._search.begin_anew()
 
     def renew_lock(self) -> None:
         """In a forked child: no thread is left that could give the old lock back."""
         self._lock = threading.RLock()
 
-    def forget(self, name: Name) -> None:
+    def forget(self, name: Name, place: Place) -> None:
         """Stop relying on a chunk that turned out damaged: the next put stores it again."""
         with self._lock:
+            self._bad.add(place)
             self._known.pop(name, None)
-            self._found.pop(name, None)
 
     def _read_frames(self) -> None:
         while batches := self._unread:
@@ -129,11 +130,13 @@ class Index:
     def _read_pack(self, pack: str, offsets: list[int]) -> None:
         try:
             fd = open_pack(self._folder, pack)
-        except (OSError, FormatError) as error:
+        except OSError as error:
             if not (isinstance(error, FileNotFoundError) and pack in self._pruned):
                 self.damages.append(f"pack {pack}: {error}")
             return
         try:
+            if problem := header_problem(fd):
+                self.damages.append(f"pack {pack}: {problem}")
             window = Window(fd)
             for offset in offsets:
                 self._follow(window, pack, offset)
@@ -148,6 +151,7 @@ class Index:
             frame = raw_frame(window.read, offset, pack, self._cipher)
             if frame is None:
                 self.damages.append(f"pack {pack}: its index at offset {offset} is damaged")
+                self._search.note_broken(pack, offset)
                 return
             self._take(pack, frame)
             offset = frame.previous
@@ -157,23 +161,6 @@ class Index:
             known, entries = self._known, Entries(pack, frame.entries)
             for (name,) in entries.names():
                 known[name] = entries
-
-    def _search(self, pack: str) -> None:
-        try:
-            fd = open_pack(self._folder, pack)
-        except (OSError, FormatError):
-            return
-        try:
-            size = system.files.fstat(fd).st_size
-            size_then, start = self._searched.get(pack, (0, 0))
-            if size == size_then:
-                return
-            for frame in find_frames(fd, pack, start, self._cipher):
-                self._found.update(frame.chunks)
-                start = frame.offset + frame.length
-            self._searched[pack] = (size, start)
-        finally:
-            system.files.close(fd)
 
 
 def _by_pack(batches: Iterable[Batch]) -> dict[str, list[int]]:

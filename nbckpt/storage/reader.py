@@ -34,7 +34,8 @@ class Reader:
     verified
         Chunks whose bytes are known to be right in this process; grows.
     damaged
-        Called with each chunk that turns out damaged.
+        Called with each chunk that turns out damaged, and its place; `find` knows another one
+        then, if there is one.
     look_again
         Called when a pack is gone; `find` knows other places then.
     """
@@ -44,7 +45,7 @@ class Reader:
         folder: Path,
         find: Callable[[Name], Place | None],
         verified: set[Name],
-        damaged: Callable[[Name], None],
+        damaged: Callable[[Name, Place], None],
         look_again: Callable[[], None],
     ) -> None:
         self._folder = folder
@@ -118,16 +119,30 @@ class Reader:
             raise BlobNotFoundError(message) from None
 
     def _once(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
-        packs = Packs(self._folder)
-        try:
+        """What `ask` finds in a blob; a chunk that is damaged is looked for elsewhere."""
+        while True:
+            packs = Packs(self._folder)
             blob = _Blob(digest, packs, self._find, self._verified, self._damaged, self._cipher)
-            return ask(blob)
-        finally:
-            packs.close()
+            try:
+                return ask(blob)
+            except FormatError:
+                if blob.damaged is None:
+                    raise
+                name, place = blob.damaged
+                if self._find(name) in (None, place):
+                    raise
+            finally:
+                packs.close()
 
 
 class _Blob:
-    """One blob that is being read."""
+    """One blob that is being read.
+
+    Attributes
+    ----------
+    damaged
+        A chunk that cannot be read, and where that was tried; None as long as there is none.
+    """
 
     def __init__(
         self,
@@ -135,7 +150,7 @@ class _Blob:
         packs: Packs,
         find: Callable[[Name], Place | None],
         verified: set[Name],
-        damaged: Callable[[Name], None],
+        damaged: Callable[[Name, Place], None],
         cipher: Cipher | None,
     ) -> None:
         self._digest = digest
@@ -143,6 +158,7 @@ class _Blob:
         self._find = find
         self._verified = verified
         self._tell_damaged = damaged
+        self.damaged: tuple[Name, Place] | None = None
         self._cipher = cipher
 
     def root(self) -> list[Part]:
@@ -281,7 +297,8 @@ class _Blob:
             yield at, data
 
     def _give_up(self, name: Name, place: Place, error: BaseException | None = None) -> NoReturn:
-        self._tell_damaged(name)
+        self._tell_damaged(name, place)
+        self.damaged = name, place
         message = (
             f"blob {self._digest[:12]}… is damaged: pack {place.pack} at offset {place.offset};"
             " `nbckpt check` lists what else is"

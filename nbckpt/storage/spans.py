@@ -77,8 +77,6 @@ class Packs:
         ------
         PackGoneError
             If it is not there any more.
-        FormatError
-            If it is no pack, or of a later version.
         OSError
             If it cannot be read.
         """

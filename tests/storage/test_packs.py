@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage.packs import HEADER, align, find_frames, open_pack, read_frame
+from nbckpt.storage.packs import FRAME_MAGIC, HEADER, align, find_frames, read_frame
 from nbckpt.storage.store import Store
 
 RISING = bytes(range(256))  # nothing compresses it
@@ -146,14 +147,65 @@ def test_a_pack_that_is_gone_is_told(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_pack_of_a_newer_format_is_refused_by_name(tmp_path: Path) -> None:
-    _, pack = store_of(tmp_path / "s", [b"first"])
+@pytest.mark.parametrize(("at", "said"), [(8, "pack format 9"), (3, "does not begin as a pack")])
+def test_a_pack_with_a_damaged_header_is_read_and_told(tmp_path: Path, at: int, said: str) -> None:
+    digests, pack = store_of(tmp_path / "s", [b"first"])
     data = bytearray(pack.read_bytes())
-    data[8] = 9
+    data[at] = 9
     pack.write_bytes(data)
 
-    with pytest.raises(FormatError, match="pack format 9, newer than 2: upgrade nbckpt"):
-        open_pack(pack.parent, pack.stem)
+    store = Store.open(tmp_path / "s")
+
+    assert bytes(store.get_blob(digests[0])[0]) == b"first"
+    assert [p.kind for p in store.check().problems] == ["damaged"]
+    assert any(said in damage for damage in store.damages)
+    store.close()
+
+
+@pytest.mark.parametrize("at", [0, 20, 70, 115, 130, -1])
+def test_a_damaged_index_frame_costs_no_chunk_but_those_whose_entries_are_hit(
+    tmp_path: Path, at: int
+) -> None:
+    values = [b"first" * 9, b"second" * 9, b"third" * 9]
+    digests, pack = store_of(tmp_path / "s", values)
+    data = bytearray(pack.read_bytes())
+    frame = data.rindex(FRAME_MAGIC)
+    data[(frame + at) if at >= 0 else len(data) - 1] ^= 1
+    pack.write_bytes(data)
+
+    store = Store.open(tmp_path / "s")
+    came_back = []
+    for digest, value in zip(digests, values, strict=True):
+        with suppress(FormatError, BlobNotFoundError):
+            assert bytes(store.get_blob(digest)[0]) == value
+            came_back.append(digest)
+
+    assert len(came_back) >= (2 if at >= 64 else 3)
+    assert not store.check().ok
+    assert any("index at offset" in damage for damage in store.damages)
+    store.close()
+
+
+def test_of_a_chunk_that_is_damaged_another_copy_is_read(tmp_path: Path) -> None:
+    value = bytes(range(256)) * 400
+    one, other = Store.open(tmp_path / "s"), Store.open(tmp_path / "s")
+    digest = one.put_blob([b"", value])
+    other.put_blob([b"", value])
+    one.append([{"kind": "event", "at": 1.0}]).result()
+    other.append([{"kind": "event", "at": 1.0}]).result()
+    packs = sorted((tmp_path / "s" / "packs").iterdir())
+    one.close()
+    other.close()
+
+    for pack in packs:
+        whole = pack.read_bytes()
+        pack.write_bytes(whole.replace(value, value[:-1] + b"x"))
+        store = Store.open(tmp_path / "s")
+        assert bytes(store.get_blob(digest)[1]) == value
+        store.close()
+        pack.write_bytes(whole)
+
+    assert len(packs) == 2
 
 
 def test_a_frame_inside_a_variable_is_not_taken_for_one(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""Where chunks lie when no journal leads to them: packs are read through for index frames.
+
+A frame whose digest is wrong is no reason to give up all its chunks: each entry that can be one is
+a place to look, because whoever reads a chunk verifies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from nbckpt.storage import system
+from nbckpt.storage.ciphers import Cipher
+from nbckpt.storage.disk import files_in, read_at
+from nbckpt.storage.packs import (
+    ENTRY,
+    FRAME,
+    HEADER,
+    RAW,
+    SUFFIX,
+    SUM_BYTES,
+    ZEROS,
+    ZSTD,
+    Name,
+    Place,
+    frame_offsets,
+    open_pack,
+    place_of,
+    read_frame,
+)
+
+_CODECS = frozenset({RAW, ZSTD, ZEROS})
+MOST_ENTRIES = 1 << 16
+ODD_ENTRIES = 4
+"""After so many in a row that cannot be entries, the frame is taken to have ended."""
+
+
+class Search:
+    """The chunks of a folder of packs, as far as it was read through."""
+
+    def __init__(self, folder: Path, cipher: Cipher | None) -> None:
+        self._folder = folder
+        self._cipher = cipher
+        self._found: dict[Name, list[Place]] = {}
+        self._read: dict[str, tuple[int, int]] = {}  # size then, where to go on
+        self._broken: dict[str, set[int]] = {}
+        self._salvaged: set[tuple[str, int]] = set()
+
+    def places(self, name: Name) -> list[Place]:
+        """Where a chunk lies, or may lie; those that whole frames name come first."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for path in files_in(self._folder, SUFFIX):
+                self._read_on(path.stem)
+            if name not in self._found:
+                self._salvage()
+        return self._found.get(name, [])
+
+    def note_broken(self, pack: str, offset: int) -> None:
+        """Look also where a frame was that is damaged, magic and all."""
+        self._broken.setdefault(pack, set()).add(offset)
+
+    def begin_anew(self) -> None:
+        """Forget all: packs are gone."""
+        self._found, self._read, self._broken, self._salvaged = {}, {}, {}, set()
+
+    def _read_on(self, pack: str) -> None:
+        with suppress(OSError):
+            fd = open_pack(self._folder, pack)
+            try:
+                size = system.files.fstat(fd).st_size
+                size_then, start = self._read.get(pack, (0, 0))
+                if size == size_then:
+                    return
+                for offset in frame_offsets(fd, start):
+                    frame = read_frame(fd, pack, offset, self._cipher)
+                    if frame is None:
+                        self.note_broken(pack, offset)
+                        continue
+                    self._add(frame.chunks)
+                    start = frame.offset + frame.length
+                self._read[pack] = (size, start)
+            finally:
+                system.files.close(fd)
+
+    def _salvage(self) -> None:
+        for pack, offsets in self._broken.items():
+            for offset in offsets:
+                if (pack, offset) in self._salvaged:
+                    continue
+                self._salvaged.add((pack, offset))
+                with suppress(OSError):
+                    fd = open_pack(self._folder, pack)
+                    try:
+                        self._add(salvaged(fd, pack, offset))
+                    finally:
+                        system.files.close(fd)
+
+    def _add(self, chunks: Iterator[tuple[Name, Place]] | tuple[tuple[Name, Place], ...]) -> None:
+        for name, place in chunks:
+            places = self._found.setdefault(name, [])
+            if place not in places:
+                places.append(place)
+
+
+def salvaged(fd: int, pack: str, offset: int) -> Iterator[tuple[Name, Place]]:
+    """What may be entries of a damaged frame that stood at `offset`, not one of them verified.
+
+    Sealed entries cannot be told one by one.
+    """
+    table = read_at(fd, MOST_ENTRIES * ENTRY.size, offset + FRAME.size)
+    odd = 0
+    for at in range(0, len(table) - ENTRY.size + 1, ENTRY.size):
+        entry = table[at : at + ENTRY.size]
+        place = place_of(pack, entry)
+        if _can_be(place, offset):
+            odd = 0
+            yield entry[:SUM_BYTES], place
+            continue
+        odd += 1
+        if odd == ODD_ENTRIES:
+            return
+
+
+def _can_be(place: Place, frame: int) -> bool:
+    """Whether a chunk can lie there: before its frame, in a form that is known."""
+    if place.codec not in _CODECS:
+        return False
+    if place.codec == ZEROS:
+        return place.offset == place.length == 0 < place.size
+    return place.offset >= HEADER.size and place.length > 0 and place.offset + place.length <= frame
