@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
+from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 from nbckpt.storage.naming import is_name
@@ -50,7 +51,7 @@ class Journals:
     def __init__(self, folder: Path, signers: Signers | None = None) -> None:
         self._folder = folder
         if signers is None:
-            signers = Signers()
+            signers = Signers(cipher=cipher_of(folder.parent))
             signers.look()
         self._signers = signers
         self._misnamed: list[str] = []

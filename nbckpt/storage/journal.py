@@ -25,7 +25,7 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.lines import MembersAt, Unread, read_text, serial_of
 from nbckpt.storage.shelves import Shelf
-from nbckpt.storage.signing import Signer, has_signature
+from nbckpt.storage.signing import Signer
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
@@ -249,7 +249,7 @@ class Follower:
                     own = serial + 1
                 else:
                     untrusted += 1
-                    is_foreign = is_foreign or has_signature(line)
+                    is_foreign = is_foreign or self._signer.is_signed(line)
                 if isinstance(record, Unread):
                     record.near = batch if trusted else None
                 elif record["kind"] == BATCH:

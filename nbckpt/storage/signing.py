@@ -10,11 +10,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from blake3 import blake3
 
 from nbckpt.storage.user import DIGEST_BYTES, User
+
+if TYPE_CHECKING:
+    from nbckpt.storage.ciphers import Cipher
 
 MAC_BYTES = 16
 SUM_BYTES = 8
@@ -78,6 +81,18 @@ class Signer:
             return None
         return line[: -_TAIL if has_mac else -_SUM_TAIL], digest in self._vouched
 
+    def plain(self, line: bytes) -> bytes | None:
+        """A line as it was before it was sealed: here none is."""
+        return line
+
+    def is_signed(self, line: bytes) -> bool:
+        """Whether a line carries a signature, whosever it is."""
+        return has_signature(line)
+
+    def digest_of(self, line: bytes) -> bytes | None:
+        """By what a user vouches for a line; None if its checksum is wrong."""
+        return digest_of_line(line)
+
     def renew(self, key: bytes | None, vouched: Iterable[bytes]) -> bool:
         """Take what was not there before; whether lines count otherwise now."""
         before = (self._key, len(self._vouched))
@@ -101,14 +116,20 @@ def has_signature(line: bytes) -> bool:
 class Signers:
     """The signers of all journals of a store, for one user.
 
+    Parameters
+    ----------
+    cipher
+        Of an encrypted store, whose lines are sealed.
+
     Attributes
     ----------
     user
         Whose key it is.
     """
 
-    def __init__(self, user: User | None = None) -> None:
+    def __init__(self, user: User | None = None, cipher: Cipher | None = None) -> None:
         self.user = user or User()
+        self.cipher = cipher
         self._key: bytes | None = None
         self._of: dict[str, Signer] = {}
         self._is_behind = False
@@ -118,7 +139,7 @@ class Signers:
         """The signer of a journal."""
         if journal not in self._of:
             vouched = self.user.vouches(journal) if self._vouched_as_of else ()
-            self._of[journal] = Signer(self._key_of(journal), vouched)
+            self._of[journal] = self._new(journal, vouched)
         return self._of[journal]
 
     def prepare(self) -> None:
@@ -151,6 +172,14 @@ class Signers:
             for journal, signer in self._of.items():
                 self._is_behind |= signer.renew(self._key_of(journal), ())
         return key is not None
+
+    def _new(self, journal: str, vouched: Iterable[bytes]) -> Signer:
+        key = self._key_of(journal)
+        if self.cipher is None:
+            return Signer(key, vouched)
+        from nbckpt.storage.sealed_lines import SealedSigner
+
+        return SealedSigner(journal, self.cipher, key, vouched)
 
     def _key_of(self, journal: str) -> bytes | None:
         if self._key is None:
