@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nbckpt.api import (
         diff,
         event,
+        export,
         fork,
         get,
         history,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         sql,
         switch,
         tag,
+        trust,
         update,
         wait,
     )
@@ -55,6 +57,7 @@ __all__ = [
     "checkpoint",
     "diff",
     "event",
+    "export",
     "fork",
     "get",
     "history",
@@ -74,6 +77,7 @@ __all__ = [
     "switch",
     "tag",
     "track",
+    "trust",
     "update",
     "wait",
 ]

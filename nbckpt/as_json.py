@@ -60,6 +60,7 @@ def of_checkpoint(
         "tags": list(checkpoint.tags),
         "note": checkpoint.note,
         "made_by": checkpoint.made_by,
+        "trusted": checkpoint.trusted,
         "joined": [cell.source for cell in checkpoint.joined],
     }
 
@@ -75,6 +76,7 @@ def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, o
             "size_bytes": manifest[name].size_bytes,
             "changed": name in checkpoint.changed,
             "recipe": manifest[name].recipe,
+            "trusted": manifest[name].trusted,
             "preview": manifest[name].preview,
         }
         for name in report.user_names(manifest)

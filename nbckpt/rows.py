@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nbckpt import as_json
 from nbckpt.errors import NbckptError
+from nbckpt.locked import why_locked
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
 from nbckpt.spending import NOTHING, Book, Spent, book_of, call_as_json, replays_in
@@ -143,6 +144,7 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOT
         "changed": changed,
         "automatic": AUTOMATIC in checkpoint.tags,
         "made_by": checkpoint.made_by,
+        "trusted": checkpoint.trusted,
         "error": checkpoint.error,
         "progress": None if progress is None else list(progress[1:]),
         "notebook": checkpoint.notebook,
@@ -193,7 +195,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,
         "cell_id": checkpoint.cell.cell_id,
-        "variables": as_json.of_variables(timeline, checkpoint),
+        "variables": _variables_of(session, checkpoint),
         "removed": user_names(checkpoint.removed),
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
@@ -203,6 +205,16 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }
+
+
+def _variables_of(session: Session, checkpoint: Checkpoint) -> list[dict[str, Any]]:
+    """Its variables; `locked` says why one comes back only if it is trusted."""
+    told = as_json.of_variables(session.timeline, checkpoint)
+    manifest = session.timeline.manifest(checkpoint.id)
+    for one in told:
+        variable = manifest[str(one["name"])]
+        one["locked"] = None if variable.trusted else why_locked(session.store, variable)
+    return told
 
 
 def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[str, object]]:

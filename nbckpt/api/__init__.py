@@ -1,5 +1,6 @@
 """The calls of ``import nbckpt``, on the session that is open."""
 
+from nbckpt.api.handing import export, trust
 from nbckpt.api.keeping import event, note, prune, tag, wait
 from nbckpt.api.looking import diff, get, history, open, sql  # noqa: A004  # as gzip.open
 from nbckpt.api.moving import fork, reducer, rerun, resume, rewind, switch, update
@@ -7,6 +8,7 @@ from nbckpt.api.moving import fork, reducer, rerun, resume, rewind, switch, upda
 __all__ = [
     "diff",
     "event",
+    "export",
     "fork",
     "get",
     "history",
@@ -20,6 +22,7 @@ __all__ = [
     "sql",
     "switch",
     "tag",
+    "trust",
     "update",
     "wait",
 ]

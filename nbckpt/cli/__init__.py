@@ -12,14 +12,22 @@ import sys
 from collections.abc import Sequence
 
 from nbckpt import __version__
-from nbckpt.cli import asking, keeping, looking, moving, running
+from nbckpt.cli import asking, handing, keeping, looking, moving, running
 from nbckpt.cli.showing import DAMAGED, INTERRUPTED, MISUSED, NOTEBOOK_FAILED, PIPE_CLOSED, refused
-from nbckpt.errors import BlobNotFoundError, FormatError, NbckptError, NotebookError, RestoreError
+from nbckpt.errors import (
+    BlobNotFoundError,
+    FormatError,
+    NbckptError,
+    NotebookError,
+    RestoreError,
+    SealedError,
+    UntrustedError,
+)
 
 _EXIT_STATUS = """\
 exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done,
-3 the store is damaged or of a newer nbckpt, 4 a question of the notebook has no answer yet,
-130 interrupted"""
+3 the store is damaged, of a newer nbckpt, or not trusted,
+4 a question of the notebook has no answer yet, 130 interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status_of(error: NbckptError) -> int:
-    if isinstance(error, FormatError | BlobNotFoundError | RestoreError):
+    if isinstance(
+        error, FormatError | BlobNotFoundError | RestoreError | SealedError | UntrustedError
+    ):
         return DAMAGED
     return NOTEBOOK_FAILED if isinstance(error, NotebookError) else MISUSED
 
@@ -61,6 +71,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbckpt {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (running, looking, moving, keeping, asking):
+    for room in (running, looking, moving, keeping, handing, asking):
         room.add(verbs)
     return parser

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
-from nbckpt.cli.showing import DAMAGED, DONE, print_json, say, width
+from nbckpt.cli.showing import DAMAGED, DONE, print_json, say, warn, width
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.pruning import count
 
@@ -74,6 +74,8 @@ def _log(arguments: argparse.Namespace) -> int:
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
     say(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
+    if strangers := report.strangers_text(session.store):
+        warn(strangers)
     for question in Questions(session.store.records(APPROVAL)).waiting:
         say(waits_text(question, session.store.path))
     return DONE

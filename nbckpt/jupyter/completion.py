@@ -93,6 +93,8 @@ class Completion:
             "config": lambda typed: self._first(typed, _settings()),
             "check": lambda _: ("--memory",),
             "approvals": lambda _: ("--waiting",),
+            "trust": lambda _: ("--show",),
+            "export": lambda typed: self._first(typed, refs(), "--portable"),
             "answer": self._answer,
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,
         }
@@ -184,7 +186,7 @@ class Completion:
 
     def _takes_ref(self, magic: str, typed: Typed) -> bool:
         if magic == "nbckpt" and typed.before:
-            places = {"show": 1, "note": 1, "tag": 1, "update": 1, "diff": 2}
+            places = {"show": 1, "export": 1, "note": 1, "tag": 1, "update": 1, "diff": 2}
             return len(typed.before) <= places.get(typed.before[0], 0)
         return magic in ("rewind", "fork", "rerun") and not typed.before
 

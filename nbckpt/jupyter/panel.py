@@ -27,7 +27,7 @@ Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
 
 WRITES = frozenset(
-    {"rewind", "fork", "rerun", "switch", "tag", "untag", "note", "resume", "checkpoint"}
+    {"rewind", "fork", "rerun", "switch", "tag", "untag", "note", "resume", "checkpoint", "trust"}
 )
 NAME = "checkpoint"
 """Of a checkpoint that a page asks for without a name."""
@@ -48,6 +48,7 @@ class Panel:
             "resume_plan": self._resume_plan,
             "rerun_plan": self._rerun_plan,
             "answer": self._answer_question,
+            "strangers": self._strangers,
             "rewind": self._rewind,
             "fork": self._fork,
             "rerun": self._rerun,
@@ -57,6 +58,7 @@ class Panel:
             "note": self._note,
             "resume": self._resume,
             "checkpoint": self._checkpoint_now,
+            "trust": self._trust,
         }
 
     @property
@@ -151,6 +153,13 @@ class Panel:
 
         return questions.answer(self._session, args)
 
+    def _strangers(self, args: Args) -> Answer:  # noqa: ARG002 - there is nothing to choose
+        """What would be trusted, for who is asked."""
+        from nbckpt import trusting
+
+        told = trusting.strange(self._session.store, self._session.timeline)
+        return {**told.as_record(), "text": told.text(), "meaning": trusting.MEANING}
+
     # -- writes
 
     def _rewind(self, args: Args) -> Answer:
@@ -198,6 +207,14 @@ class Panel:
             "checkpoint": moved.checkpoint.id,
             "failed": [refusal._asdict() for refusal in moved.failed],
         }
+
+    def _trust(self, args: Args) -> Answer:  # noqa: ARG002 - there is nothing to choose
+        from nbckpt import trusting
+
+        told = trusting.trust(self._session.store, self._session.timeline)
+        self._session.refresh()
+        self._session.tell("trusted")
+        return self._told(trusting.trusted_text(told))
 
     def _rerun(self, args: Args) -> Answer:
         from nbckpt.jupyter.rerunning import rerun_in

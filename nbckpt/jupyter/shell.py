@@ -132,6 +132,8 @@ def load(shell: InteractiveShell) -> None:
     session = extension.session
     text = report.greeting(session.timeline, session.branch, str(session.store.path))
     notices.say(shell, text, branch=session.branch)
+    if strangers := report.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
+        notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
     for problem in session.settings.problems:
         notices.warn(problem)
     extension.comms.attach()

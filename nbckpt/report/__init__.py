@@ -10,7 +10,7 @@ from nbckpt.report.details import outputs_text, show_text
 from nbckpt.report.logs import listed, log_text
 from nbckpt.report.marks import noted_text, tagged_text
 from nbckpt.report.moves import moved_lines, updated_text
-from nbckpt.report.standing import check_text, greeting, status_text
+from nbckpt.report.standing import check_text, greeting, status_text, strangers_text
 from nbckpt.report.words import size_of, state_text, summary_of, user_names
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "size_of",
     "state_text",
     "status_text",
+    "strangers_text",
     "summary_of",
     "tagged_text",
     "updated_text",

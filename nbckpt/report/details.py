@@ -39,6 +39,7 @@ KEPT_CALLS = (
     Column("error"),
 )
 INDENT = 4
+UNTRUSTED = "not made by you, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
 MOST = 50
 """Model calls that are listed."""
 
@@ -168,6 +169,7 @@ def _facts(timeline: Timeline, checkpoint: Checkpoint, now: float) -> list[tuple
         ("cell", "" if count is None else f"In [{count}]"),
         ("tags", ", ".join(checkpoint.tags)),
         ("note", checkpoint.note),
+        ("trust", "" if checkpoint.trusted else UNTRUSTED),
     ]
 
 

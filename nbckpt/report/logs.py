@@ -144,6 +144,7 @@ def _changes(checkpoint: Checkpoint) -> str:
 def _remarks(checkpoint: Checkpoint, *, is_written: bool) -> str:
     refused = len(checkpoint.refused)
     parts = [
+        "" if checkpoint.trusted else "not trusted",
         state_text(checkpoint) if checkpoint.state != "done" else "",
         "" if is_written else "… being written",
         origin_text(checkpoint),

@@ -39,6 +39,20 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
     return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
 
 
+def strangers_text(store: Store) -> str:
+    """What is said of a store that holds what its user did not write; empty if there is none."""
+    found = store.untrusted()
+    if not found.records:
+        return ""
+    many = count_text(found.checkpoints, "checkpoint")
+    what = f"{many} here" if found.checkpoints else count_text(found.records, "record")
+    was = "was" if 1 in (found.checkpoints, found.checkpoints or found.records) else "were"
+    return (
+        f"{what} {was} not made by you, or by an earlier nbckpt: tables, arrays and text come back,"
+        " the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
+    )
+
+
 def status_text(
     store: Store, timeline: Timeline, branch: str, position: str | None, *, now: float | None = None
 ) -> str:
@@ -58,6 +72,7 @@ def status_text(
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),
             ("others", _others(timeline, branch, at)),
             ("asks", _asks(store)),
+            ("untrusted", strangers_text(store)),
             ("damaged", "\n".join([*store.damages, *([CHECK] if store.damages else [])])),
         ]
     )

@@ -43,6 +43,8 @@ class Commands:
             "cost": lambda line: budgets.cost(self._session, line, WIDTH),
             "config": lambda line: changes.config(self._session, line, WIDTH),
             "check": self._check,
+            "trust": self._trust,
+            "export": self._export,
             "approvals": self._approvals,
             "answer": self._answer,
         }
@@ -148,6 +150,18 @@ class Commands:
             return
         names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
         print(f"changed by something other than a cell, kept now as {kept.name!r}: {names}")
+
+    # -- between people -------------------------------------------------------------------------
+
+    def _trust(self, line: str) -> None:
+        from nbckpt.jupyter.magics import handing
+
+        handing.trust(self._session, line)
+
+    def _export(self, line: str) -> None:
+        from nbckpt.jupyter.magics import handing
+
+        handing.export(self._session, line)
 
     # -- questions ----------------------------------------------------------------------------
 

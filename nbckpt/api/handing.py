@@ -1,0 +1,72 @@
+"""What goes from one person to another: a checkpoint as a store, and trust in somebody's store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbckpt import current
+from nbckpt.looks import Look, ref_of
+
+if TYPE_CHECKING:
+    from nbckpt.exporting import Exported
+    from nbckpt.trusting import Strange
+
+
+def trust(path: str | Path | None = None) -> Strange:
+    """What somebody else wrote in a store, which from now on counts as your own.
+
+    Its values may be code, and are built from now on when they are restored; its cells and
+    recipes are run when you ask for it. What is written there later is not trusted by this. Look
+    first: ``nbckpt trust --show PATH``.
+
+    Parameters
+    ----------
+    path
+        Of the store, or the folder that it lies in; by default that of the session that is open.
+
+    Raises
+    ------
+    StoreError
+        If there is no store, or your own folder cannot be written.
+    """
+    from nbckpt import trusting
+    from nbckpt.session import Session
+    from nbckpt.storage.store import Store
+
+    if path is None:
+        session = current.session()
+        told = trusting.trust(session.store, session.timeline)
+        session.refresh()
+        return told
+    store = Store.open(trusting.store_at(Path(path)), create=False)
+    try:
+        return trusting.trust(store, Session(store, {}).timeline)
+    finally:
+        store.close()
+
+
+def export(ref: str | Look, out: str | Path, *, portable: bool = False) -> Exported:
+    """A new store at `out` that holds the checkpoint `ref` and what belongs to it, to hand on.
+
+    Parameters
+    ----------
+    out
+        A new or empty folder.
+    portable
+        Leave out, and name, what others could restore only if they trusted the store.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If there is no such checkpoint.
+    UntrustedError
+        If somebody else made it.
+    StoreError
+        If `out` is taken, or the disk refuses: nothing is there then.
+    """
+    from nbckpt.exporting import export as exported
+
+    session = current.session()
+    session.wait()
+    return exported(session, ref_of(ref), Path(out), portable=portable)

@@ -1,0 +1,85 @@
+"""A new store that appears under its name when it is whole, and not before."""
+
+from __future__ import annotations
+
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nbckpt.errors import StoreError
+from nbckpt.storage import system
+from nbckpt.storage.disk import (
+    exists,
+    list_folder,
+    make_folder,
+    refusal,
+    refused,
+    sync_folder,
+)
+from nbckpt.storage.store import Store
+
+
+def refuse_taken(path: Path) -> None:
+    """Raise unless a new store can be made at `path`: nothing is there, or an empty folder.
+
+    Raises
+    ------
+    StoreError
+        If something else is, or it cannot be looked at.
+    """
+    try:
+        is_folder = not exists(path) or stat.S_ISDIR(system.files.lstat(path).st_mode)
+        held = list_folder(path)
+    except OSError as error:
+        raise refusal(error, path) from error
+    if not is_folder:
+        message = f"{path} is a file, or a link: name a new or empty folder"
+        raise StoreError(message)
+    if held:
+        message = f"{path} is not empty, it holds {held[0]!r}: name a new or empty folder"
+        raise StoreError(message)
+
+
+@contextmanager
+def new_store(path: Path) -> Iterator[Store]:
+    """A store to be filled, which becomes `path` when the block ends well; else nothing is left.
+
+    It is made beside `path`, so that a death in the middle leaves a folder ``.NAME.….tmp`` there
+    and nothing at `path`.
+
+    Raises
+    ------
+    StoreError
+        If `path` is taken, or the disk refuses.
+    """
+    refuse_taken(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with refused(path):
+            make_folder(path.parent)
+        store = Store.open(draft)
+        try:
+            yield store
+            store.wait()
+        finally:
+            store.close()
+        with refused(path):
+            system.files.rename(draft, path)  # over an empty folder, and over nothing else
+            sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):  # what refused to be written may refuse to go
+            _remove(draft)
+        raise
+
+
+def _remove(folder: Path) -> None:
+    """Take a folder away with all that is in it; what links lead to stays."""
+    for name in system.files.listdir(folder):
+        inner = folder / name
+        if stat.S_ISDIR(system.files.lstat(inner).st_mode):
+            _remove(inner)
+        else:
+            system.files.unlink(inner)
+    system.files.rmdir(folder)

@@ -1,0 +1,245 @@
+"""Export: one checkpoint becomes a store of its own, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nbckpt.cli import main
+from nbckpt.errors import CheckpointNotFoundError, StoreError
+from nbckpt.exporting import Exported, export
+from nbckpt.session import Session
+from nbckpt.storage import system
+from nbckpt.storage.store import Store
+from tests.running import environment
+
+MAKE = """
+class Model:
+    def __init__(self, k):
+        self.k = k
+
+def twice(n):
+    return 2 * n
+"""
+
+
+@pytest.fixture
+def kept(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Session:
+    """A line `load`, `train`, `late` with values that are plain and values that are code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    space = session.namespace
+    space["numbers"] = np.random.default_rng(1).random(40_000)
+    space["view"] = space["numbers"][100:200]  # type: ignore[index]
+    space["frame"] = pd.DataFrame({"n": [1, 2, 3], "s": ["x", "y", "z"]})
+    space["gone"] = "soon"
+    session.checkpoint("load")
+    exec(MAKE, space)
+    space["model"] = space["Model"](3)  # type: ignore[operator]
+    space["words"] = ["a", {"b": (1, None)}]
+    space["numbers"][0] = 5.0  # type: ignore[index]
+    del space["gone"]
+    session.capturer.touched(["numbers", "view", "gone"])
+    session.checkpoint("train", note="the good one", tags=["best"])
+    space["late"] = 1
+    session.checkpoint("late")
+    session.wait()
+    return session
+
+
+def opened(path: Path) -> Session:
+    """A new session on a store, which is sound, with everything of its head."""
+    store = Store.open(path, create=False)
+    assert store.check().problems == ()
+    session = Session(store, {"__name__": "__main__"}, notebook="test")
+    session.resume()
+    return session
+
+
+def test_an_export_is_a_store_with_one_whole_checkpoint(kept: Session, tmp_path: Path) -> None:
+    done = export(kept, "train", tmp_path / "out")
+
+    other = opened(tmp_path / "out")
+    space: dict[str, Any] = other.namespace
+    (only,) = other.history()
+    assert (only.id, only.name, only.note, only.tags) == (
+        kept.get("train").id, "train", "the good one", ("best",)
+    )  # fmt: skip
+    assert only.parent is None
+    assert space["view"].base is space["numbers"]
+    assert space["numbers"][0] == 5.0
+    assert (space["model"].k, space["twice"](4)) == (3, 8)
+    assert isinstance(space["model"], space["Model"])
+    assert space["frame"].equals(kept.namespace["frame"])
+    assert not {"late", "gone"} & space.keys()
+    assert done.left == ()
+    assert done.tables == ("frame",)
+    assert other.sql("select sum(n) from variable('frame', 'train')").fetchall() == [(6,)]
+    other.store.close()
+
+
+def test_a_portable_export_holds_what_is_plain_and_names_the_rest(
+    kept: Session, tmp_path: Path
+) -> None:
+    done = export(kept, "train", tmp_path / "out", portable=True)
+
+    assert done.variables == ("frame", "numbers", "view", "words")
+    assert {refusal.variable for refusal in done.left} == {"Model", "model", "twice"}
+    assert all(refusal.reason for refusal in done.left)
+    other = opened(tmp_path / "out")
+    assert other.namespace["words"] == ["a", {"b": (1, None)}]
+    assert {r.variable for r in other.history()[0].refused} == {"Model", "model", "twice"}
+    assert other.history()[0].key is None
+    other.store.close()
+
+
+def test_who_gets_a_portable_export_restores_all_of_it_without_trust(
+    kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(kept, "train", tmp_path / "out", portable=True)
+    monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "somebody"))
+
+    other = opened(tmp_path / "out")
+
+    assert other.store.untrusted().checkpoints == 1
+    space: dict[str, Any] = other.namespace
+    assert space["view"].base is space["numbers"]
+    assert np.array_equal(space["numbers"], kept.namespace["numbers"])
+    assert space["frame"].equals(kept.namespace["frame"])
+    assert space["words"] == ["a", {"b": (1, None)}]
+    other.store.close()
+
+
+def test_the_command_exports_and_the_log_reads_it(
+    kept: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["export", "train", "handed", "--portable", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    said = main(["export", "load", "all"]), capsys.readouterr().out
+    main(["log", "--store", "handed"])
+    log = capsys.readouterr().out
+
+    assert status == 0
+    assert told["variables"] == ["frame", "numbers", "view", "words"]
+    assert {one["variable"] for one in told["left_out"]} == {"Model", "model", "twice"}
+    assert "train" in log
+    assert said[0] == 0
+    assert "nbckpt log --store all" in said[1]
+
+
+@pytest.mark.parametrize("taken", ["folder", "file", "link"])
+def test_an_export_touches_nothing_that_is_there(kept: Session, tmp_path: Path, taken: str) -> None:
+    out = tmp_path / "out"
+    if taken == "folder":
+        out.mkdir()
+        (out / "mine.txt").write_text("x")
+    elif taken == "file":
+        out.write_text("x")
+    else:
+        (tmp_path / "real").mkdir()
+        out.symlink_to(tmp_path / "real")
+
+    with pytest.raises(StoreError, match="empty folder"):
+        export(kept, "train", out)
+
+    assert not [p for p in tmp_path.iterdir() if p.name.endswith(".tmp")]
+
+
+def test_an_export_fills_an_empty_folder(kept: Session, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+
+    export(kept, "load", tmp_path / "out")
+
+    opened(tmp_path / "out").store.close()
+
+
+def test_what_is_not_there_leaves_nothing(kept: Session, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointNotFoundError):
+        export(kept, "nothing", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_disk_that_refuses_leaves_nothing(
+    kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(system.Files):
+        left = 0
+
+        def pwrite(self, fd: int, data: Any, offset: int) -> int:
+            self.left -= 1
+            if self.left == 0:
+                raise OSError(28, os.strerror(28))
+            return super().pwrite(fd, data, offset)
+
+    refused = 0
+    for number in range(1, 40):
+        disk = Full()
+        disk.left = number
+        monkeypatch.setattr(system, "files", disk)
+        try:
+            export(kept, "train", tmp_path / f"out{number}")
+        except StoreError:
+            refused += 1
+            assert not (tmp_path / f"out{number}").exists()
+            assert not list(tmp_path.glob(".out*"))
+        else:
+            break
+    monkeypatch.undo()
+
+    assert refused > 2
+    opened(tmp_path / f"out{number}").store.close()
+
+
+def test_an_export_that_is_killed_leaves_no_store_under_its_name(
+    kept: Session, tmp_path: Path
+) -> None:
+    code = (
+        "import os, sys\nfrom nbckpt.storage import system\nreal = system.files.rename\n"
+        "def die(path, target):\n"
+        "    if target.name == 'out': os.kill(os.getpid(), 9)\n    real(path, target)\n"
+        "system.files.rename = die\nfrom nbckpt.cli import main\n"
+        "sys.exit(main(['export', 'train', 'out']))"
+    )
+    kept.store.wait()
+
+    died = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), cwd=tmp_path, check=False
+    )
+
+    assert died.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    assert isinstance(export(kept, "train", tmp_path / "out"), Exported)
+
+
+def test_calls_of_its_step_go_with_it(session: Session, tmp_path: Path) -> None:
+    blob = session.store.put_blob([b"", b"the answer"])
+    session.namespace["x"] = 1
+    call = {
+        "kind": "recording", "created_at": 1.0, "id": "r1", "step": "ask", "request": "0" * 64,
+        "occurrence": 0, "state": "done", "position": None, "session": session.id,
+        "branch": "main", "provider": "openai", "endpoint": "chat", "model": "m", "url": "u",
+        "status": 200, "headers": [], "blob": blob, "sizes": [10], "streamed": False,
+        "duration_s": 0.1,
+    }  # fmt: skip
+    session.append([call]).result()
+    session.checkpoint("ask")
+    session.wait()
+    session.refresh()
+
+    done = export(session, "ask", tmp_path / "out")
+
+    assert done.recordings == 1
+    other = opened(tmp_path / "out")
+    (found,) = other.store.records("recording")
+    assert bytes(other.store.get_blob(found["blob"])[1]) == b"the answer"
+    other.store.close()
