@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import RestoreError
-from nbckpt.model import Manifest
+from nbckpt.errors import FormatError, RestoreError
+from nbckpt.model import Manifest, Variable
 from nbckpt.storage.store import Store
+
+
+def own_values(
+    values: Mapping[str, object], variable: Variable, manifest: Manifest
+) -> dict[str, object]:
+    """Of the values in a blob, those that are a variable's and its group's.
+
+    Where somebody else has written it, it may hold other names, and values for them.
+
+    Raises
+    ------
+    FormatError
+        If the variable is not among them.
+    """
+    if variable.trusted:
+        return dict(values)
+    mates = {n for n in variable.group if n in manifest and manifest[n].blob == variable.blob}
+    if variable.name not in values:
+        message = f"its bytes hold no variable {variable.name!r}"
+        raise FormatError(message)
+    return {n: v for n, v in values.items() if n == variable.name or n in mates}
 
 
 class Values:
@@ -31,6 +54,8 @@ class Values:
             If the manifest lacks it, or what it needs.
         NotFoundError, FormatError
             If the store lacks its bytes, or they are damaged.
+        UntrustedError
+            If it is more than plain data, and not trusted.
         Exception
             Whatever the values' own code raises while they are built.
         """
@@ -40,5 +65,7 @@ class Values:
                 message = f"it needs {name!r}, which its checkpoint does not hold"
                 raise RestoreError(message)
             parts = self._store.get_blob(variable.blob)
-            self.namespace |= decode(parts, Loading(self.namespace, self.build))
+            loading = Loading(self.namespace, self.build)
+            values = decode(parts, loading, trusted=variable.trusted)
+            self.namespace |= own_values(values, variable, self._manifest)
         return self.namespace[name]

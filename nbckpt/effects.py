@@ -38,8 +38,8 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     if in_place or present:
         session.capturer.capture()  # to learn who else holds the objects that are replaced
     loaded = moves.bring_back(session, checkpoint, bound)
-    if loaded.failed:
-        return tuple(map(str, loaded.failed))
+    if lost := (*loaded.failed, *loaded.untrusted):
+        return tuple(map(str, lost))
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [

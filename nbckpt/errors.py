@@ -117,6 +117,10 @@ class UntrustedError(NbckptError):
     """It may run code that somebody else wrote, and the user has not said to trust it."""
 
 
+TRUST_IT = "look at it (`nbckpt trust --show`), then `nbckpt trust`"
+"""The next move of who is refused something for want of trust."""
+
+
 class FormatError(NbckptError):
     """Damaged, or written by a newer nbckpt."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from nbckpt.building import own_values
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import UsageError, VariableNotFoundError
+from nbckpt.errors import TRUST_IT, UntrustedError, UsageError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.selection import missing
@@ -151,9 +152,22 @@ class Values(Mapping[str, object]):
             message = f"{missing(name, self._manifest)} at checkpoint {self._name!r}"
             raise VariableNotFoundError(message)
         if name not in self._loaded:
-            parts = self._store.get_blob(self._manifest[name].blob)
-            self._loaded |= decode(parts, Loading(_Globals(self), self.__getitem__))
+            variable = self._manifest[name]
+            parts = self._store.get_blob(variable.blob)
+            loading = Loading(_Globals(self), self.__getitem__)
+            self._loaded |= own_values(
+                self._decoded(variable, parts, loading), variable, self._manifest
+            )
         return self._loaded[name]
+
+    def _decoded(
+        self, variable: Variable, parts: Sequence[memoryview], loading: Loading
+    ) -> dict[str, object]:
+        try:
+            return decode(parts, loading, trusted=variable.trusted)
+        except UntrustedError as error:
+            message = f"{variable.name!r} at checkpoint {self._name!r}: {error}; {TRUST_IT}"
+            raise UntrustedError(message) from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._manifest)

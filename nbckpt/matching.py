@@ -8,6 +8,7 @@ from types import ModuleType
 
 from nbckpt import keys
 from nbckpt.analysis import nodes_of
+from nbckpt.errors import TRUST_IT
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
 from nbckpt.values.sources import is_user_file
@@ -68,7 +69,9 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     named = [c for c in session.timeline.named(name) if c.key is not None]
     if not named:
         return [f"no checkpoint {name!r} was made before"]
-    newest = named[0]
+    if not any(c.trusted for c in named):
+        return [f"{name!r} was made by somebody else, or by an earlier nbckpt: {TRUST_IT}"]
+    newest = next(c for c in named if c.trusted)
     if newest.state != "done":
         return [f"the last run of {name!r} did not end well"]
     assert newest.key is not None

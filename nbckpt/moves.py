@@ -38,6 +38,8 @@ class Moved(NamedTuple):
     took_s
         Seconds.
     """
+    untrusted
+        What was not restored for want of trust, and what it holds.
 
     checkpoint: Checkpoint
     came_back: tuple[str, ...]
@@ -47,6 +49,7 @@ class Moved(NamedTuple):
     left: tuple[str, ...]
     took_s: float
 
+    untrusted: tuple[Refusal, ...] = ()
     def __repr__(self) -> str:
         at = self.checkpoint
         return f"<at {at.name!r} {at.id[:8]}: {len(self.came_back)} variables came back>"
@@ -259,7 +262,7 @@ def restore_all(
     left = {r.variable for r in target.refused} | set(target.omitted)
     present = set(session.capturer.user_names())
     gone = present - set(manifest) - left - own_names(session) if delete else set()
-    gone |= {r.variable for r in loaded.failed} & present
+    gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
     session.joining.forget()
     hidden = randomness.NAMES
@@ -273,6 +276,7 @@ def restore_all(
         took_s=time.perf_counter() - began,
     )
 
+        untrusted=loaded.untrusted,
 
 def note(session: Session, event: str, moved: Moved, **members: object) -> None:
     """Have the history, and who listens, know of a move."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 
 APPROVAL = "approval"
 State: TypeAlias = Literal["waiting", "approved", "refused", "withdrawn"]
@@ -50,6 +50,9 @@ class Question(NamedTuple):
         Who asked it, and of several who asked it again the last.
     is_used
         Whether code outside of steps has had the answer: there it serves once.
+    trusted
+        Whether the question is of the user's own: what is asked in another's may not be what is
+        shown.
     """
 
     id: str
@@ -72,6 +75,7 @@ class Question(NamedTuple):
     through: str = ""
     answered_at: float | None = None
     is_used: bool = False
+    trusted: bool = True
 
 
 _ASKED = Question._fields[: Question._fields.index("state")]
@@ -119,14 +123,17 @@ class Questions:
         i = record.get("id")
         if not isinstance(i, str):
             return
-        if record.get("used"):
+        trusted = is_trusted(record)
+        if record.get("state") == "waiting" and not record.get("again"):
+            question = _asked(record)
+            if question is not None and (i not in self.all or self._is_forged(i, trusted)):
+                self.all[i] = question
+        elif not trusted:
+            return  # nobody else answers, and nobody else says that an answer was used
+        elif record.get("used"):
             self._used.add(i)
         elif record.get("again"):
             self._again[i] = record["session"]
-        elif record.get("state") == "waiting" and i not in self.all:
-            question = _asked(record)
-            if question is not None:
-                self.all[i] = question
         elif record.get("state") in VERDICTS.values():
             known = self._answers.get(i)
             if known is None or _counts_before(record, known):
@@ -136,6 +143,10 @@ class Questions:
                 session=self._again.get(i, self.all[i].session), is_used=i in self._used
             )
             self.all[i] = _answered(asked, self._answers.get(i))
+
+    def _is_forged(self, i: str, trusted: bool) -> bool:
+        """Whether what is known under an id is another's, and this is the user's."""
+        return trusted and not self.all[i].trusted
 
     def at(self, place: Place) -> list[Question]:
         """The questions that were asked at a place."""
@@ -159,7 +170,15 @@ def _asked(record: Record) -> Question | None:
     members = {name: record[name] for name in _ASKED if name in record}
     nothing = {"step": None, "position": None, "cell_id": None, "branch": "", "notebook": ""}
     try:
-        return Question(**{**nothing, "session": "", **members, "asked_at": record["at"]})
+        return Question(
+            **{
+                **nothing,
+                "session": "",
+                **members,
+                "asked_at": record["at"],
+                "trusted": is_trusted(record),
+            }
+        )
     except (KeyError, TypeError):  # of a later version
         return None
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from nbckpt import analysis
 from nbckpt.analysis.magiclines import without_magics
-from nbckpt.errors import UsageError
-from nbckpt.model import Cell, Checkpoint, Record
+from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
+from nbckpt.figures import count_text
+from nbckpt.model import Cell, Checkpoint, Record, is_trusted
 from nbckpt.outcomes import label_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["cell", "block", "joined", "nothing"]
 
+_MOST_NAMED = 4
 _MARKED = re.compile(r"\s*%%checkpoint(?![^\s])")
 
 
@@ -86,6 +88,8 @@ def plan(session: Session, ref: str | None) -> Plan:
         If `ref` names no checkpoint.
     UsageError
         If nothing was recorded after it.
+    UntrustedError
+        If somebody else may have written what was.
     """
     session.refresh()
     start = session.get(ref) if ref is not None else _here(session)
@@ -102,7 +106,19 @@ def plan(session: Session, ref: str | None) -> Plan:
             "as in `%rerun ~2`; `nbckpt log --all` lists them"
         )
         raise UsageError(message)
+    _require_trusted(start, cells)
     return Plan(start, origin, line[-1].id, cells)
+
+
+def _require_trusted(start: Checkpoint, cells: Iterable[Recorded]) -> None:
+    names = [cell.name for cell in cells if not cell.checkpoint.trusted and cell.kind != "nothing"]
+    if names:
+        told = ", ".join(map(repr, dict.fromkeys(names[:_MOST_NAMED])))
+        message = (
+            f"what was recorded after {start.name!r} is not run: {told} may be somebody else's code"
+            f" ({count_text(len(names), 'cell')}); {TRUST_IT}"
+        )
+        raise UntrustedError(message)
 
 
 def _here(session: Session) -> Checkpoint:
@@ -217,7 +233,7 @@ def _unfinished(session: Session, start: Checkpoint) -> tuple[str, list[Checkpoi
 
 
 def _last_begun(events: Sequence[Record], branch: str) -> Record | None:
-    own = (e for e in reversed(events) if e["event"] in ("rerun", "reran"))
+    own = (e for e in reversed(events) if e["event"] in ("rerun", "reran") and is_trusted(e))
     newest = next((e for e in own if e.get("branch") == branch), None)
     if newest is None or newest.get("state") == "done":
         return None

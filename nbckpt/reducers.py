@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, get_args
 
-from nbckpt.errors import UsageError
+from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.model import Cell, Checkpoint
 
 Reducer: TypeAlias = Callable[[Any, Any], object]
@@ -37,8 +37,21 @@ def annotated(
     for checkpoint in line:
         for cell in (checkpoint.cell, *reversed(checkpoint.joined)):
             if (text := annotation_in(cell, variable)) is not None:
-                return reducer_of(_meaning(variable, text, namespace))
+                _require_trusted(variable, text, checkpoint)
+                return (
+                    reducer_of(_meaning(variable, text, namespace)) if checkpoint.trusted else None
+                )
     return None
+
+
+def _require_trusted(variable: str, text: str, checkpoint: Checkpoint) -> None:
+    if checkpoint.trusted or "Annotated" not in text:
+        return
+    message = (
+        f"{variable}: what joins its values is said by {checkpoint.name!r}, which may be somebody"
+        f" else's code; {TRUST_IT}, or give one with `nbckpt.reducer({variable!r}, …)`"
+    )
+    raise UntrustedError(message)
 
 
 def reducer_of(annotation: object) -> Reducer | None:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nbckpt import randomness
+from nbckpt.building import own_values
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import NbckptError, RestoreError
+from nbckpt.errors import NbckptError, RestoreError, UntrustedError
+from nbckpt.interrupts import allowed
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.progress import Bar
 from nbckpt.storage.store import Store
@@ -30,11 +32,14 @@ class Loaded(NamedTuple):
         Names that hold what was asked for already.
     failed
         What could not be built, and why.
+    untrusted
+        What was not built, because it is more than plain data and nobody has said to trust it.
     """
 
     values: dict[str, object]
     unchanged: frozenset[str]
     failed: tuple[Refusal, ...]
+    untrusted: tuple[Refusal, ...] = ()
 
     def bind(self, namespace: dict[str, object], order: Iterable[str]) -> None:
         """Bind the values in `namespace`; `order` is that of the manifest."""
@@ -62,6 +67,7 @@ def load(
     manifest
         The whole checkpoint, for functions and classes that wanted values refer to.
     """
+    wanted = {n: v for n, v in wanted.items() if v.trusted or n not in randomness.NAMES}
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
@@ -72,7 +78,8 @@ def load(
     builder.build_those_that_lacked_a_name()
     _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
-    return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(builder.failed.values()))
+    failed, untrusted = builder.failed.values(), builder.untrusted.values()
+    return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(failed), tuple(untrusted))
 
 
 def _warn_of(notes: Mapping[str, list[str]]) -> None:
@@ -110,6 +117,7 @@ class _Builder:
     differing: Mapping[str, Variable]
     values: dict[str, object] = field(default_factory=dict)
     failed: dict[str, Refusal] = field(default_factory=dict)
+    untrusted: dict[str, Refusal] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
     _begun: set[str] = field(default_factory=set)
     _failing: dict[str, Variable] = field(default_factory=dict)
@@ -122,9 +130,13 @@ class _Builder:
         try:
             parts = self.store.get_blob(variable.blob)
             loading = Loading(self.namespace, self.resolve)
-            self.values |= decode(parts, loading)
+            with allowed():
+                values = decode(parts, loading, trusted=variable.trusted)
+            self.values |= own_values(values, variable, self.manifest)
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
+        except UntrustedError as error:
+            self._refuse(self.untrusted, variable, str(error))
         except Exception as error:  # a value's own code may raise anything
             self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)

@@ -186,15 +186,18 @@ class Timeline(Folding):
 
     @alone
     def find(self, name: str, key_digest: Digest) -> list[Checkpoint]:
-        """Finished checkpoints of this name and key, on any branch, newest first."""
+        """Finished checkpoints of this name and key, on any branch, newest first.
+
+        Those that are not trusted stand for nothing: anybody can write any key.
+        """
         done = map(self.checkpoints.__getitem__, self._places.named(name, "done"))
-        return [c for c in done if _has_key(c, key_digest)]
+        return [c for c in done if c.trusted and _has_key(c, key_digest)]
 
     @alone
     def partial(self, name: str, key_digest: Digest) -> Checkpoint | None:
         """The newest checkpoint of a loop of this name and key that did not finish."""
         partial = map(self.checkpoints.__getitem__, self._places.named(name, "partial"))
-        return next((c for c in partial if _has_key(c, key_digest)), None)
+        return next((c for c in partial if c.trusted and _has_key(c, key_digest)), None)
 
     @alone
     def named(self, name: str) -> list[Checkpoint]:

@@ -48,6 +48,7 @@ class Approval:
     branch: str
     notebook: str
     _blob: Digest | None = None
+    _trusted: bool = True
 
     @classmethod
     def of(cls, question: Question) -> Approval:
@@ -68,6 +69,7 @@ class Approval:
             branch=question.branch,
             notebook=question.notebook,
             _blob=question.blob,
+            _trusted=question.trusted,
         )
 
     def __bool__(self) -> bool:
@@ -89,7 +91,7 @@ class Approval:
         from nbckpt.durable.results import decoded
 
         session = current.session()
-        return decoded(session.store.get_blob(self._blob), session.namespace)
+        return decoded(session.store.get_blob(self._blob), session.namespace, trusted=self._trusted)
 
     def __repr__(self) -> str:
         by = f" by {self.answered_by}" if self.answered_by else ""

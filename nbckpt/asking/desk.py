@@ -81,7 +81,10 @@ class Desk:
             same = [
                 q
                 for q in self._questions.at(place)
-                if q.state != "withdrawn" and q.notebook == notebook and q.id not in self._came
+                if q.trusted
+                and q.state != "withdrawn"
+                and q.notebook == notebook
+                and q.id not in self._came
             ]
         if fresh:
             same = [q for q in same if q.state == "waiting"]

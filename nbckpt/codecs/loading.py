@@ -36,16 +36,28 @@ class Loading:
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")
 
 
-def decode(parts: Sequence[memoryview], loading: Loading) -> dict[str, object]:
+def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> dict[str, object]:
     """The values of a blob by variable name.
+
+    Parameters
+    ----------
+    trusted
+        Whether the record that names the blob is the user's own, or vouched for: a pickle is code.
+        Without that only plain values come back, as `nbckpt.codecs.plain` lists them.
 
     Raises
     ------
+    UntrustedError
+        If the values are more than plain, and not trusted.
     FormatError
         If the parts are no blob of this format.
     Exception
         Whatever the values' own code raises while they are built.
     """
+    if not trusted:
+        from nbckpt.codecs import plain
+
+        return plain.load(parts)
     segments, buffers = segments_of(parts)
     token = LOADING.set(loading)
     try:

@@ -21,7 +21,7 @@ from nbckpt.durable.results import decoded, encoded
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, NbckptError, StoreError
 from nbckpt.llm import scope
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.session import Session
 
 _NO_MEMBERS: Record = MappingProxyType({})
@@ -96,7 +96,7 @@ class Begun:
             return None
         try:
             parts = self.session.store.get_blob(record["blob"])
-            answer = Answer(decoded(parts, plan.namespace))
+            answer = Answer(decoded(parts, plan.namespace, trusted=is_trusted(record)))
         except Exception as error:  # a value's own code may raise anything
             problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
             if plan.once:

@@ -12,7 +12,7 @@ from nbckpt.durable.arguments import Arguments
 from nbckpt.durable.code import Code
 from nbckpt.durable.kept import KIND, CallId, Index, index_of, is_open
 from nbckpt.durable.results import encoded
-from nbckpt.errors import UncertainError, UsageError
+from nbckpt.errors import TRUST_IT, UncertainError, UsageError
 from nbckpt.model import Record
 from nbckpt.names import DECORATED
 from nbckpt.session import Session
@@ -40,6 +40,13 @@ def certain(session: Session, call: CallId, code: Code, arguments: Arguments) ->
     session.refresh()  # another kernel may have done it
     index = index_of(session)
     record = index.latest(call)
+    if index.is_strange(call):
+        message = (
+            f"step {call.name!r} with ({arguments.text}) was begun or done, says a record that may"
+            f" be somebody else's; {TRUST_IT}, or {_moves(call.name, '')}"
+        )
+        index.asked[call.place] = Asked(call, arguments.text)
+        raise UncertainError(message)
     if record is None or record["state"] == "retry":
         return None
     if not is_open(record) and record["code"] == call.code:

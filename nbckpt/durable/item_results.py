@@ -18,7 +18,7 @@ from nbckpt.durable.code import Code
 from nbckpt.durable.results import decoded, encoded
 from nbckpt.errors import NbckptError
 from nbckpt.keys.difference import difference
-from nbckpt.model import Key, Record
+from nbckpt.model import Key, Record, is_trusted
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -63,7 +63,7 @@ class Kept:
         self.lost: list[str] = []
 
     def _is_of_step(self, record: Record) -> bool:
-        return bool(
+        return is_trusted(record) and bool(
             record["step"] == self._place.step and record["function"] == self._place.function
         )
 
@@ -97,7 +97,7 @@ class Kept:
 
     def value_of(self, parts: Sequence[memoryview]) -> object:
         """A new copy of a result."""
-        return decoded(parts, self._session.namespace)
+        return decoded(parts, self._session.namespace, trusted=True)  # `_is_of_step` has asked
 
 
 def _results(blob: Sequence[memoryview]) -> Iterator[tuple[str, Sequence[memoryview]]]:

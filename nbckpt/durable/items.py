@@ -92,8 +92,8 @@ def stream(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Gener
     if begun is not None and (answer := begun.answer()) is not None:
         *items, returned = _pieces(answer.value)
         for item in items:
-            yield decoded(item, known.plan.namespace)
-        return decoded(returned, known.plan.namespace)
+            yield _decoded(item, known)
+        return _decoded(returned, known)
     tape = Tape(known, begun)
     while True:
         try:
@@ -139,7 +139,7 @@ def stream_async(known: Known) -> Callable[..., AsyncGenerator[Any, Any]]:
         begun = begin(known, args, kwargs)
         if begun is not None and (answer := begun.answer()) is not None:
             for item in _pieces(answer.value)[:-1]:
-                yield decoded(item, known.plan.namespace)
+                yield _decoded(item, known)
             return
         tape = Tape(known, begun)
         while True:
@@ -188,6 +188,11 @@ async def _next(
         return None
     tape.take(item)
     return _Came(item)
+
+
+def _decoded(piece: list[memoryview], known: Known) -> Any:
+    # The answer that it is a part of has come back, so its record is trusted.
+    return decoded(piece, known.plan.namespace, trusted=True)
 
 
 def _pieces(kept_pieces: object) -> list[list[memoryview]]:

@@ -10,7 +10,7 @@ from nbckpt.digests import Digest
 from nbckpt.durable.code import Code
 from nbckpt.keys.difference import difference
 from nbckpt.llm.scope import Scope
-from nbckpt.model import Key, Record
+from nbckpt.model import Key, Record, is_trusted
 from nbckpt.session import Session
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Index:
         self._latest: dict[tuple[str, Digest, int], Record] = {}
         self._of_items: dict[tuple[Any, ...], Record] = {}
         self._codes: dict[Digest, Key] = {}
+        self._strange: set[tuple[str, Digest, int]] = set()
 
     def look(self) -> None:
         """Take in the records that the session has come to know since."""
@@ -86,6 +87,10 @@ class Index:
             at = record["created_at"]
         except KeyError:  # of a later version
             return
+        if not is_trusted(record):  # anybody can write any answer
+            if record.get("once"):
+                self._strange.add(call.place)
+            return
         if "reads" in record:
             reads = record["reads"]
             self._codes[call.code] = Key("", reads["inputs"], reads["functions"])
@@ -111,6 +116,10 @@ class Index:
         """What was last said of a call with this name and these arguments, by whatever code."""
         self.look()
         return self._latest.get(call.place)
+
+    def is_strange(self, call: CallId) -> bool:
+        """Whether only a record that is not trusted tells of a call that must not be repeated."""
+        return call.place in self._strange and call.place not in self._latest
 
     def of_item(self, step: str, call: CallId, item: str, nth: int) -> Record | None:
         """What was last said of an item's `nth` call of those with equal arguments."""

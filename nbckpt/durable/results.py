@@ -49,8 +49,13 @@ def _why_not(error: EncodeError, value: object) -> str:
     return f"{where}, a {type_name_of(error.culprit)}: {reason}"
 
 
-def decoded(parts: Sequence[memoryview], namespace: dict[str, object]) -> object:
+def decoded(parts: Sequence[memoryview], namespace: dict[str, object], *, trusted: bool) -> object:
     """A new copy of what was kept.
+
+    Parameters
+    ----------
+    trusted
+        Whether the record that names it is.
 
     Raises
     ------
@@ -64,4 +69,4 @@ def decoded(parts: Sequence[memoryview], namespace: dict[str, object]) -> object
             raise RestoreError(message)
         return namespace[name]
 
-    return decode(parts, Loading(namespace, resolve))[RESULT]
+    return decode(parts, Loading(namespace, resolve), trusted=trusted)[RESULT]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 
 Asking: TypeAlias = tuple[str, Digest, int]
 """Step, request, and how many equal ones had begun before."""
@@ -14,6 +14,8 @@ Asking: TypeAlias = tuple[str, Digest, int]
 
 class Index:
     """The recordings of a store that are answers, for looking up one of very many.
+
+    What is not trusted is no answer: it is shown and queried, and never given to a notebook.
 
     Its keys are texts, and what was recorded once stands in no list: the collector would go through
     a hundred thousand of either again and again.
@@ -24,6 +26,7 @@ class Index:
         self._more: dict[str, list[Record]] = {}
         self._items: dict[str, OfItems] = {}
         self._ids: set[str] = set()
+        self._strange: set[str] = set()
 
     def take(self, records: Iterable[Record]) -> None:
         """Know these as well; what is known already does no harm."""
@@ -31,6 +34,9 @@ class Index:
             if record["state"] != "done":
                 continue
             asking = _text(record["step"], record["request"], record["occurrence"])
+            if not is_trusted(record):
+                self._strange.add(asking)
+                continue
             if (own := record["id"]) in self._ids:
                 self._replace(asking, record)
                 continue
@@ -53,6 +59,10 @@ class Index:
         text = _text(*asking)
         found = self._found.get(text)
         return () if found is None else (found, *self._more.get(text, ()))
+
+    def is_strange(self, asking: Asking) -> bool:
+        """Whether there is an answer that cannot be given, because it is not trusted."""
+        return _text(*asking) in self._strange
 
     def of_items(self, step: str) -> OfItems:
         """What the items of a step have asked; all its recordings are decoded for that, once."""

@@ -14,7 +14,14 @@ from weakref import finalize
 
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
 from nbckpt.digests import Digest
-from nbckpt.errors import BudgetError, NbckptError, ReplayError, StoreError, line_of
+from nbckpt.errors import (
+    TRUST_IT,
+    BudgetError,
+    NbckptError,
+    ReplayError,
+    StoreError,
+    line_of,
+)
 from nbckpt.hosts import fields_of
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
@@ -159,12 +166,22 @@ class Recorder:
             question.give_back()
             self._count_stopped(question.endpoint.provider)
             raise ReplayError(self._told(question))
+        self._tell_strange(question)
         return self._paid(question)
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:
         """A call that waits for an equal one in flight, or has others wait for it."""
         flight, is_waiting = question.scope.flights.take(question.request, blocks=blocks)
         if is_waiting:
+    def _tell_strange(self, question: Question) -> None:
+        with self._lock:
+            is_strange = self._index.is_strange(question.asking)
+        if is_strange:
+            self._tell(
+                f"answers of {question.endpoint.provider} in step {question.scope.step!r} are not"
+                f" replayed, as they may be somebody else's; {TRUST_IT}"
+            )
+
             return Call(self, question, awaited=flight)
         if flight is None:
             return self._alone(question)

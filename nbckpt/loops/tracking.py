@@ -159,6 +159,7 @@ def _is_of_run(checkpoint: Checkpoint, last: Checkpoint) -> bool:
     """Whether a partial checkpoint came before `last`, of a step with the same key."""
     return (
         checkpoint.state == "partial"
+        and checkpoint.trusted
         and checkpoint.key == last.key
         and checkpoint.created_at <= last.created_at
     )

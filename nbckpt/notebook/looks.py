@@ -55,7 +55,23 @@ def outputs_of(
         recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
     except NbckptError:
         return None
-    return [_as_nbformat(output, count) for output in recorded]
+    shown = recorded if checkpoint.trusted else map(_harmless, recorded)
+    return [_as_nbformat(output, count) for output in shown]
+
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
+
+
+def _harmless(recorded: dict[str, Any]) -> dict[str, Any]:
+    """An output without what runs when it is shown: text and pictures stay, HTML does not."""
+    harmless = {**recorded, "metadata": {}}
+    for kind in ("display", "result"):
+        data = recorded.get(kind)
+        if isinstance(data, dict):
+            kept = {m: v for m, v in data.items() if m in _PICTURES and isinstance(v, str)}
+            plain = data.get("text/plain", "(not shown: this store is not trusted)")
+            harmless[kind] = {**kept, "text/plain": str(plain)}
+    return harmless
 
 
 def _as_nbformat(recorded: dict[str, Any], count: int | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nbckpt.errors import TRUST_IT
 from nbckpt.figures import count_text, duration_text
 from nbckpt.model import Checkpoint
 from nbckpt.report.words import ID_LENGTH
@@ -29,6 +30,9 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
         parts.append(f"gone: {', '.join(moved.removed)}")
     lines = [f"{did} {name!r}: {'; '.join(parts)}"]
     lines += [f"not restored: {refusal}" for refusal in moved.failed]
+    if moved.untrusted:
+        names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
+        lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")
     if moved.left:
         refused = {r.variable: r for r in moved.checkpoint.refused}
         left_out = [name for name in moved.left if name not in refused]
