@@ -37,9 +37,9 @@ class Moved(NamedTuple):
         Names that the checkpoint could not or was not asked to keep: they are as they were.
     took_s
         Seconds.
-    """
     untrusted
         What was not restored for want of trust, and what it holds.
+    """
 
     checkpoint: Checkpoint
     came_back: tuple[str, ...]
@@ -48,8 +48,8 @@ class Moved(NamedTuple):
     failed: tuple[Refusal, ...]
     left: tuple[str, ...]
     took_s: float
-
     untrusted: tuple[Refusal, ...] = ()
+
     def __repr__(self) -> str:
         at = self.checkpoint
         return f"<at {at.name!r} {at.id[:8]}: {len(self.came_back)} variables came back>"
@@ -274,9 +274,9 @@ def restore_all(
         failed=loaded.failed,
         left=tuple(sorted(left)),
         took_s=time.perf_counter() - began,
+        untrusted=loaded.untrusted,
     )
 
-        untrusted=loaded.untrusted,
 
 def note(session: Session, event: str, moved: Moved, **members: object) -> None:
     """Have the history, and who listens, know of a move."""

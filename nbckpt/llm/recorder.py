@@ -162,17 +162,13 @@ class Recorder:
                 shared = found.recording.shared
                 question.scope.flights.share(question.request, question.turn, shared)
             return self._answered(question, found)
+        self._tell_strange(question)
         if question.mode == "only":
             question.give_back()
             self._count_stopped(question.endpoint.provider)
             raise ReplayError(self._told(question))
-        self._tell_strange(question)
         return self._paid(question)
 
-    def _coalesced(self, question: Question, *, blocks: bool) -> Call:
-        """A call that waits for an equal one in flight, or has others wait for it."""
-        flight, is_waiting = question.scope.flights.take(question.request, blocks=blocks)
-        if is_waiting:
     def _tell_strange(self, question: Question) -> None:
         with self._lock:
             is_strange = self._index.is_strange(question.asking)
@@ -182,6 +178,10 @@ class Recorder:
                 f" replayed, as they may be somebody else's; {TRUST_IT}"
             )
 
+    def _coalesced(self, question: Question, *, blocks: bool) -> Call:
+        """A call that waits for an equal one in flight, or has others wait for it."""
+        flight, is_waiting = question.scope.flights.take(question.request, blocks=blocks)
+        if is_waiting:
             return Call(self, question, awaited=flight)
         if flight is None:
             return self._alone(question)
