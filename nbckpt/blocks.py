@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 
 from nbckpt import current
 from nbckpt.errors import UsageError
+from nbckpt.interrupts import held
 from nbckpt.model import Cell
 from nbckpt.references import require_name
 from nbckpt.selection import Selection
@@ -97,9 +98,15 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
         session.ran(session.running)
-        cell = Cell(ast.unparse(node))
-        self._step = Step.begin(session, self._request, cell, _body_of(node))
-        return self._step
+        cell, tree = Cell(ast.unparse(node)), _body_of(node)
+        try:
+            with held():
+                self._step = Step.begin(session, self._request, cell, tree)
+            return self._step
+        except BaseException:  # an interrupt: the body is not reached, so nobody ends the step
+            if self._step is not None:
+                self._step.left()
+            raise
 
     def __exit__(
         self,
@@ -110,10 +117,11 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         step = self._step
         if step is None or not step.todo:
             return
-        if error is None:
-            step.finish()
-        else:
-            step.session.joining.failed_blocks.append(step.fail(error).id)
+        with held():
+            if error is None:
+                step.finish()
+            else:
+                step.session.joining.failed_blocks.append(step.fail(error).id)
 
 
 def _with_at(frame: FrameType) -> ast.With:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.digests import Digest
+from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
@@ -27,6 +28,7 @@ MAX_SEEN = 20_000
 """Objects that are looked at inside a variable that cannot be kept."""
 
 
+@whole
 def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
     manifest = session.timeline.manifest(checkpoint.id)
@@ -50,6 +52,7 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     ]
     if reasons:
         return tuple(reasons)
+    breathe()
     _bind(session, checkpoint, loaded, {n for n in bound if n not in aliases} | replaced, aliases)
     return ()
 
@@ -104,7 +107,9 @@ def _changed_mates(
         if mate in live and live[mate].value == manifest[mate].value:
             continue
         digester = ValueDigester(session.namespace)
-        if digester.digest(session.namespace[mate]) != digester.digest(loaded.values[mate]):
+        with allowed():
+            now, then = map(digester.digest, (session.namespace[mate], loaded.values[mate]))
+        if now != then:
             reasons.append(f"{mate!r} shared an object with it then, and has another value now")
     return reasons
 

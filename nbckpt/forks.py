@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt import given, moves, references
-from nbckpt.errors import BranchExistsError, BranchNotFoundError, UsageError
+from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
+from nbckpt.interrupts import allowed, held
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
 from nbckpt.typed import require_text
@@ -38,20 +39,23 @@ def fork(
     name = new_branch(session, branch)
     trees = given.understood(values, expressions)
     moves.keep_unsaved(session, "before-fork")
-    with _moving(session, target) as moved:
+    with _moving(session, target) as gone:
+        moved = gone
         session.namespace.update(values)
         for variable, tree in trees.items():
-            session.namespace[variable] = given.evaluated(session, variable, tree)
-    session.branch = name
-    if values or trees:
-        session.ran(given.bound_by_hand(values))
-        session.ran(ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items())))
-        lines = [given.line(n, given.text_of(value), value) for n, value in values.items()]
-        lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
-        made = _keep(session, target.name, lines, (*values, *trees), "fork")
-        moved = moved._replace(checkpoint=made)
-    else:
-        session.move_head(target)
+            with allowed():
+                value = given.evaluated(session, variable, tree)
+            session.namespace[variable] = value
+        session.branch = name
+        if values or trees:
+            session.ran(given.bound_by_hand(values))
+            session.ran(ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items())))
+            lines = [given.line(n, given.text_of(value), value) for n, value in values.items()]
+            lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
+            made = _keep(session, target.name, lines, (*values, *trees), "fork")
+            moved = moved._replace(checkpoint=made)
+        else:
+            session.move_head(target)
     moves.note(session, "forked", moved, branch=name)
     return moved
 
@@ -108,39 +112,47 @@ def update(
     goes_on = head is not None and head.id == target.id
     branch = session.branch if goes_on else new_branch(session, None)
     with _moving(session, target) as moved:
-        lines = [
-            given.reduce(session, target, n, value, given.text_of(value))
-            for n, value in values.items()
-        ]
-        for n, tree in trees.items():
-            value = given.evaluated(session, n, tree)
-            lines.append(given.reduce(session, target, n, value, ast.unparse(tree)))
-    session.branch = branch
-    session.ran(ast.parse("\n".join(lines)))
-    session.ran(given.bound_by_hand((*values, *trees)))
-    made = _keep(session, name, lines, (*values, *trees), "update")
+        with allowed():  # the expressions' and the reducers' own code; all of it can be undone
+            lines = [
+                given.reduce(session, target, n, value, given.text_of(value))
+                for n, value in values.items()
+            ]
+            for n, tree in trees.items():
+                value = given.evaluated(session, n, tree)
+                lines.append(given.reduce(session, target, n, value, ast.unparse(tree)))
+        session.branch = branch
+        session.ran(ast.parse("\n".join(lines)))
+        session.ran(given.bound_by_hand((*values, *trees)))
+        made = _keep(session, name, lines, (*values, *trees), "update")
     moves.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
     return made
 
 
 @contextmanager
 def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
-    """The move to a checkpoint; if the body fails, all is as it was, down to the objects."""
+    """The move to a checkpoint; if the body fails, all is as it was, down to the objects.
+
+    Not if the disk refused: then all is there, and is written as soon as it can be.
+    """
     was = (session.position, session.before, session.before_branch, session.origin, session.moved)
-    before, seeded = dict(session.namespace), set(session.seeded)
+    before, seeded, branch = dict(session.namespace), set(session.seeded), session.branch
     moved = moves.move(session, target)
     try:
         yield moved
+    except StoreError:
+        raise
     except BaseException:
-        session.namespace.clear()
-        session.namespace.update(before)
-        # An expression may have changed an object in place that both states hold.
-        session.capturer.touched(None)
-        if was[0] is not None:
-            there = session.timeline.checkpoints[was[0]]
-            moves.restore_all(session, there, delete=False)
-        session.seeded = seeded
-        session.position, session.before, session.before_branch, session.origin, session.moved = was
+        with held(firmly=True):
+            session.namespace.clear()
+            session.namespace.update(before)
+            # An expression may have changed an object in place that both states hold.
+            session.capturer.touched(None)
+            if was[0] is not None:
+                there = session.timeline.checkpoints[was[0]]
+                moves.restore_all(session, there, delete=False)
+            session.seeded, session.branch = seeded, branch
+            session.position, session.before, session.before_branch = was[:3]
+            session.origin, session.moved = was[3:]
         raise
 
 

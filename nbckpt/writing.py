@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from nbckpt.figures import count_text
+from nbckpt.interrupts import whole
 from nbckpt.model import Checkpoint, Record
 from nbckpt.timeline import Timeline
 
@@ -78,6 +79,7 @@ class Writing:
         """Whether the disk refused something that is not durable since."""
         return bool(self._refused)
 
+    @whole
     def settle(self, *, raised: str = "") -> None:
         """Take note of what has become durable or was refused since the last call.
 

@@ -19,9 +19,11 @@ from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError
+from nbckpt.interrupts import held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.claims import Claims
+from nbckpt.jupyter.interrupting import Interrupted, callback, end_cell
 from nbckpt.model import Cell
 from nbckpt.session import Session
 
@@ -79,6 +81,7 @@ class Cells:
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
+        self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
         self._claims = Claims(session)
@@ -96,6 +99,7 @@ class Cells:
         """The lines of a cell, its `%%checkpoint` line turned into a marker."""
         return marking.transformed(lines)
 
+    @callback
     def before(self, info: Any) -> None:
         """Remember the cell that is about to run (the event `pre_run_cell`)."""
         self._may_be_loading = False
@@ -105,6 +109,14 @@ class Cells:
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """Decide what to do with a parsed cell; what is left of it is run."""
+        try:
+            with held():
+                return self._decide(tree)
+        except KeyboardInterrupt:
+            message = "before the cell ran"
+            raise Interrupted(message) from None
+
+    def _decide(self, tree: ast.Module) -> ast.Module:
         if self._info is None or self._tree is not None:
             self.session.ran(tree)  # a hidden request, or a cell that runs a cell
             self.session.running = self.session.running or tree
@@ -139,6 +151,13 @@ class Cells:
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
+        try:
+            with held():
+                self._after(result)
+        except KeyboardInterrupt:
+            end_cell(self.shell, result, "after the cell had run")
+
+    def _after(self, result: Any) -> None:
         self.loads = None
         if self._may_be_loading:
             self._note_loading(result)
@@ -161,10 +180,20 @@ class Cells:
                     self._join(Ended(self._cell(info), run_s, error, shown), tree)
         except NbckptError as problem:
             notices.warn(f"{self._name_of(step)} was NOT kept: {problem}")
-        except Exception:  # a hook's error never breaks the user's cell
-            notices.warn(f"{self._name_of(step)} was NOT kept, by a defect in nbckpt:")
-            traceback.print_exc()
+        except KeyboardInterrupt:
+            notices.warn(f"{self._name_of(step)} was NOT kept: it was interrupted meanwhile")
+            raise
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
+        finally:
+            self._leave_blocks()
         self._tell_news()
+
+    def _leave_blocks(self) -> None:
+        """End the steps of blocks that were left by an interrupt before they could end."""
+        for step in self.session.steps.values() if not self._inner else ():
+            if step.is_running:
+                step.left()
 
     def _note_loading(self, result: Any) -> None:
         """Have the statements of the cell that loads nbckpt count as those of any other."""
@@ -175,11 +204,13 @@ class Cells:
             tree = loading.code_of(self.shell, result, has_moved=self.session.moved)
             if tree is not None and not marking.is_our_own(tree):
                 self.session.ran(tree)
-        except Exception:  # a hook's error never breaks the user's cell
-            notices.warn(
-                "what made the variables of this cell is not known, by a defect in nbckpt:"
-            )
-            traceback.print_exc()
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect("what made the variables of this cell is not known", defect)
+
+    def _tell_defect(self, what: str, defect: Exception) -> None:
+        notices.warn(f"{what}, by a defect in nbckpt:")
+        traceback.print_exception(defect)
+        self.session.owe_event("hook_failed", where=what, error=type(defect).__name__)
 
     def _is_of_cell(self, result: Any) -> bool:
         """Whether a result is the running cell's own, and not that of a cell inside it."""
@@ -238,9 +269,8 @@ class Cells:
                 raise self._rejected(problem) from problem
             notices.warn(f"cell {request.name!r} runs without a checkpoint: {problem}")
             return None
-        except Exception:  # a hook's error never breaks the user's cell
-            notices.warn(f"cell {request.name!r} runs without a checkpoint, by a defect in nbckpt:")
-            traceback.print_exc()
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect(f"cell {request.name!r} runs without a checkpoint", defect)
             return None
         if explicit and self._asked is None:
             from nbckpt.jupyter.telling import tell_why
@@ -309,8 +339,10 @@ class Cells:
         running, session.running = session.running, None
         self._info = self._step = self._tree = self._recorder = None
         self._asked = asked
+        self._inner += 1
         try:
             yield
         finally:
+            self._inner -= 1
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
             session.running, self._reach = running, reach

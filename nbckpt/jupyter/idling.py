@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.idle import IdleClock
+from nbckpt.jupyter.interrupting import callback
 from nbckpt.jupyter.retaining import Retaining
 from nbckpt.sweeping import NAME, Sweep
 from nbckpt.verification import Verifier
@@ -65,14 +66,14 @@ class Idling:
         """Follow the shell's cells and callbacks, if the settings want it."""
         self._retaining.look()
         if self._session.settings.idle_s:
-            for event, callback in self._callbacks():
-                self._shell.events.register(event, callback)
+            for event, called in self._callbacks():
+                self._shell.events.register(event, called)
 
     def detach(self) -> None:
         """Let go."""
         if self._session.settings.idle_s:
-            for event, callback in self._callbacks():
-                self._shell.events.unregister(event, callback)
+            for event, called in self._callbacks():
+                self._shell.events.unregister(event, called)
         self._clock.close()
 
     def _callbacks(self) -> list[tuple[str, Callable[..., None]]]:
@@ -101,12 +102,14 @@ class Idling:
 
     # -- cells and callbacks come and go
 
+    @callback
     def _begin(self, _: object = None) -> None:
         with self._one_at_a_time:  # a subshell waits until nothing is being looked at
             self._running += 1
             self._begun += 1
         self._clock.begin()
 
+    @callback
     def _end(self, _: object = None) -> None:
         self._running = max(0, self._running - 1)  # 0 already: the cell that loaded nbckpt ends
         if self._running:
@@ -115,6 +118,7 @@ class Idling:
             self._loop = self._kernels_loop()
         self._clock.end()
 
+    @callback
     def _glance(self, _: object = None) -> None:
         """Before a cell: see what was changed since the last one, as far as that is quick.
 
@@ -127,6 +131,7 @@ class Idling:
         except NbckptError as problem:
             self._tell_of(f"what changed while nothing ran was not looked at: {problem}")
 
+    @callback
     def glance_after(self, result: Any) -> None:
         """After a cell that awaited, before its checkpoint: tasks may have run meanwhile.
 
@@ -204,6 +209,8 @@ class Idling:
                 self._tell_of(f"what changed while nothing ran was NOT kept: {problem}")
             except Exception as error:  # a hook's error never breaks the kernel
                 self._clock.close()
+                where = "looking at what changed while nothing ran"
+                self._session.owe_event("hook_failed", where=where, error=type(error).__name__)
                 self._tell_of(
                     "looking at what changed while nothing ran has stopped, by a defect in nbckpt: "
                     + "".join(traceback.format_exception(error))

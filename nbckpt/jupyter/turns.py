@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.jupyter.interrupting import callback
+
 Job: TypeAlias = Callable[[], object]
 WAITS = "waits until the cell that runs has ended"
 MOST_OF_LINE = 60
@@ -124,6 +126,7 @@ class Turns:
 
     # -- IPython calls these
 
+    @callback
     def _begin(self, info: Any = None) -> None:
         if not self._is_wanted():
             self._let_go()
@@ -135,6 +138,7 @@ class Turns:
             self._cell = self._cell or Doing(_first_line(info), time.time(), cell_id)
         self._changed()
 
+    @callback
     def _end(self, _: object = None) -> None:
         with self._counting:
             self._running = max(0, self._running - 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
+from nbckpt.interrupts import held
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.flights import Flight
@@ -36,7 +37,8 @@ def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
     @wraps(method)
     def guarded(*args: _P.args, **named: _P.kwargs) -> _R | None:
         try:
-            return method(*args, **named)
+            with held():
+                return method(*args, **named)
         except Exception as problem:  # whatever it is, the caller has an answer to get
             call = args[0]
             assert isinstance(call, Call)

@@ -10,10 +10,10 @@ import datetime as dt
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from nbckpt.interrupts import wait_for
 from nbckpt.llm.usage import Usage
 from nbckpt.rates import Rate
 
@@ -86,10 +86,8 @@ def price_of(
     asked = (_PROVIDERS.get(provider, provider), model)
     if asked in _unknown:
         return None
-    try:
-        library = load().result(_PATIENCE_S)
-    except NotYet:
-        return None
+    loading = load()
+    library = loading.result() if wait_for(loading, _PATIENCE_S) else None
     if library is None:
         return None
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from weakref import WeakSet
 
 from nbckpt.errors import UsageError
+from nbckpt.interrupts import whole
 from nbckpt.llm import aging
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.seams.waiting import wait
@@ -201,28 +202,31 @@ def here() -> Place:
     return _here.get() or (_places[-1] if _places else _NOWHERE)
 
 
+@whole
 def enter(step: str, cell_id: str | None = None, *, is_fresh: bool = False) -> Place:
     """Begin a run of a step: calls belong to it until it is left."""
     outer = here()
     return _enter(replace(outer, scope=Scope(step, cell_id, is_fresh), outer=outer))
 
 
+@whole
 def enter_item(step: Scope, item: str) -> Place:
     """Begin an item of a loop: calls belong to it, in threads too, until it is left."""
     outer = here()
     return _enter(replace(outer, scope=step.of_item(item), outer=outer))
 
 
+@whole
 def leave(place: Place) -> None:
     """End what was entered, and what was entered in it. A task that it began goes on in it."""
     with _changing:
         _places[:] = [other for other in _places if not other.is_within(place)]
-    if place.scope is not None:
-        place.scope.settle()
     now = _here.get()
     if now is not None and now.is_within(place):
         # Not what was around it: of a thread in a pool, that may be another thread's block.
         _here.set(place.before)
+    if place.scope is not None:
+        place.scope.settle()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
+from nbckpt.interrupts import breathe
 from nbckpt.pages.devices import is_pinned
 from nbckpt.pages.memory import look
 from nbckpt.storage.batches import Batches
@@ -116,6 +117,7 @@ class LargePart:
     def _work(self, pieces: Pieces) -> None:
         # Scratch first, a number then: so the unit that all others wait for always has some.
         while (scratch := self._scratches.get()) is not None:
+            breathe()
             number = pieces.take()
             if number is None:
                 self._scratches.put(scratch)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.interrupts import breathe
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.cutting import by_content, evenly
@@ -70,6 +71,7 @@ class Putter:
         """The name of a chunk that is never mapped, and whose bytes nobody changes."""
         name = blake3(data).digest()
         if not self._batches.has(name):
+            breathe()
             codec, stored = self._press.form(data) if may_shrink else (RAW, data)
             pack, place = self._batches.reserve(name, len(stored), size=len(data), codec=codec)
             pack.hold(place, stored)

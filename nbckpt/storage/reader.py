@@ -10,6 +10,7 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
+from nbckpt.interrupts import breathe
 from nbckpt.pages.memory import look
 from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.ciphers import Cipher, cipher_of
@@ -252,6 +253,7 @@ class _Blob:
             scratch = memoryview(bytearray(SPAN_BYTES))
             expander = Expander(self._cipher)
             while (number := pieces.take()) is not None:
+                breathe()
                 for _ in self._chunks(spans[number], scratch, expander):
                     pass
 
@@ -270,6 +272,7 @@ class _Blob:
             scratch = memoryview(bytearray(length))
             expander = Expander(self._cipher)
             while (number := pieces.take()) is not None:
+                breathe()
                 for at, data in self._chunks(spans[number], scratch, expander):
                     memory[at : at + len(data)] = data
 

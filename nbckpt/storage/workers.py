@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
+from nbckpt.interrupts import allowed, whole
+
 T = TypeVar("T")
 
 
@@ -45,6 +47,7 @@ class Worker(Generic[T]):
         self._closing = False
         self._thread: threading.Thread | None = None
 
+    @whole
     def submit(self, item: T) -> None:
         """Queue an item.
 
@@ -62,14 +65,17 @@ class Worker(Generic[T]):
                 self._start()
             self._ready.notify()
 
+    @whole
     def close(self) -> None:
         """Finish the queue and stop."""
         with self._ready:
             self._closing = True
             self._ready.notify()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            with allowed():
+                self._thread.join()
 
+    @whole
     def drop(self) -> list[T]:
         """Take back what has not begun."""
         with self._ready:

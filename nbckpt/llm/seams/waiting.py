@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
+from nbckpt.interrupts import error_of
+
 PATIENCE_S = 30.0
 """A disk that takes longer holds nobody; the next prompt tells what became of it."""
 
@@ -13,7 +15,7 @@ def wait(written: Future[Any] | None, patience_s: float = PATIENCE_S) -> None:
     """Return when it is durable, or refused: whoever follows the session's writes tells."""
     if written is not None and not written.done():
         try:
-            written.exception(patience_s)
+            error_of(written, patience_s)
         except TimeoutError:
             return
 

@@ -1,0 +1,260 @@
+"""An interrupt waits while something is half done, and comes at once where it may take long.
+
+What binds names, moves a branch and remembers where the session stands does all of it or nothing:
+it is `held`. Inside of that, code of the user's and waits for the disk are `allowed` to be
+interrupted. Only the main thread is ever interrupted, so elsewhere all this does nothing.
+
+Notes
+-----
+Python runs signal handlers on the main thread alone, whichever thread the system gives a signal to,
+so blocking signals there would hold back nothing. Instead the handler is another one meanwhile. It
+stays while something is allowed: an interrupt that comes through ends what is allowed before it is
+raised, and no second one breaks what cleans up after the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from functools import wraps
+from types import FrameType, TracebackType
+from typing import ParamSpec, TypeAlias, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Handler: TypeAlias = Callable[[int, FrameType | None], object]
+
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)
+]
+"""Those whose handlers, by custom, raise."""
+
+_PIECE_S = 0.05
+"""How long a wait takes no note of an interrupt."""
+
+PATIENCE = 3
+"""The so-manieth of those who ask while something is held comes through: it may hang."""
+
+
+class held:  # noqa: N801  # reads as a state: with held():
+    """In the block no interrupt comes; what came meanwhile comes at its end.
+
+    Parameters
+    ----------
+    firmly
+        Nor does one come where it is `allowed` in it: what is undone is undone.
+    """
+
+    def __init__(self, *, firmly: bool = False) -> None:
+        self._firmly = firmly
+
+    def __enter__(self) -> None:
+        self._is_main = _is_main()
+        if self._is_main:
+            self._was_open = _gate.shut()
+            _gate.firm += self._firmly
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_main:
+            _gate.firm -= self._firmly
+            _gate.leave(error, was_open=self._was_open)
+
+
+class allowed:  # noqa: N801  # as above
+    """In the block an interrupt comes at once, though it is within one where none comes."""
+
+    def __enter__(self) -> None:
+        self._is_within = _gate.depth > 0 and not _gate.firm and _is_main()
+        if self._is_within:
+            self._was_open = _gate.open()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_within:
+            _gate.is_open = self._was_open
+
+
+def whole(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """`function`, which no interrupt leaves half done."""
+
+    @wraps(function)
+    def guarded(*args: _P.args, **named: _P.kwargs) -> _R:
+        with held():
+            return function(*args, **named)
+
+    return guarded
+
+
+def breathe() -> None:
+    """Have an interrupt that waits come here: what was begun is undone by who catches it."""
+    if _gate.waiting:
+        with allowed():
+            pass
+
+
+def result_of(future: Future[_R], timeout_s: float | None = None) -> _R:
+    """``future.result(timeout_s)``, which an interrupt ends without harm to the future.
+
+    Python's own may leave the future locked, and who is to give the result waits for ever.
+    """
+    with held():
+        if not wait_for(future, timeout_s):
+            breathe()
+        return future.result(0)
+
+
+def error_of(future: Future[_R], timeout_s: float | None = None) -> BaseException | None:
+    """``future.exception(timeout_s)``, as `result_of`."""
+    with held():
+        if not wait_for(future, timeout_s):
+            breathe()
+        return future.exception(0)
+
+
+@whole
+def wait_for(future: Future[_R], timeout_s: float | None = None) -> bool:
+    """Whether it is done; False when the time is over, or as soon as an interrupt waits."""
+    if not _is_main():
+        timeouts: Iterable[float | None] = [timeout_s]
+    elif timeout_s is None:
+        timeouts = itertools.repeat(_PIECE_S)
+    else:
+        timeouts = [_PIECE_S] * int(timeout_s / _PIECE_S) + [timeout_s % _PIECE_S]
+    for piece_s in timeouts:
+        with suppress(TimeoutError, CancelledError):
+            future.exception(piece_s)
+        if future.done() or (_gate.waiting and _is_main()):
+            break
+    return future.done()
+
+
+def _is_main() -> bool:
+    return threading.get_ident() == threading.main_thread().ident
+
+
+class _Gate:
+    """What interrupts have to pass. Used by the main thread alone.
+
+    Attributes
+    ----------
+    depth
+        How many blocks hold.
+    firm
+        How many of them do so even where something is allowed.
+    is_open
+        Whether an interrupt may pass in the innermost one.
+    waiting
+        Signals that came while none might.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.firm = 0
+        self.is_open = True
+        self.waiting: list[int] = []
+        self._handlers: dict[int, _Handler] = {}
+        self._owner: int | None = None
+        self._own = self._came  # one object: a method is a new one each time
+
+    def shut(self) -> bool:
+        """Let nothing through; whether something might pass until now."""
+        was_open = self.is_open or not self.depth
+        self.is_open = False  # first: once a handler is ours, nothing is to be raised by it
+        if not self.depth:
+            self._take()
+        self.depth += 1
+        return was_open
+
+    def open(self) -> bool:
+        """Let interrupts through, at once what waits; whether they could pass until now."""
+        was_open, self.is_open = self.is_open, True
+        self._deliver(None)
+        return was_open
+
+    def leave(self, error: BaseException | None, *, was_open: bool) -> None:
+        """Be as before a block; what waits is raised here, if it may be."""
+        self.depth -= 1
+        if not self.depth:
+            self._give_back()
+        self.is_open = was_open
+        if was_open:
+            self._deliver(error)
+
+    def forget(self) -> None:
+        """In a forked child: another thread than the one that holds may be the main one now."""
+        if self.depth and self._owner != threading.get_ident():
+            self.depth, self.firm, self.is_open, self.waiting = 0, 0, True, []
+            self._give_back()
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        """What Python calls in place of the handlers."""
+        is_asked_often = self.waiting.count(number) >= PATIENCE - 1
+        if not self.is_open and not is_asked_often:
+            self.waiting.append(number)
+            return
+        self.waiting = [n for n in self.waiting if n != number]
+        self._call(self._handlers.get(number), number, frame)
+
+    def _call(self, handler: object, number: int, frame: FrameType | None) -> None:
+        if not callable(handler):
+            return
+        was_open, self.is_open = self.is_open, False  # no second one while the first is raised
+        handler(number, frame)
+        self.is_open = was_open
+
+    def _deliver(self, error: BaseException | None) -> None:
+        """Call the handlers of what waits, unless an equal interrupt is on its way already."""
+        while self.waiting:
+            number = self.waiting[0]
+            self.waiting = [n for n in self.waiting if n != number]
+            if number == signal.SIGINT and isinstance(error, KeyboardInterrupt):
+                continue
+            handler = self._handlers.get(number) if self.depth else signal.getsignal(number)
+            self._call(handler, number, sys._getframe())  # noqa: SLF001  # as handlers get one
+
+    def _take(self) -> None:
+        self._owner = threading.get_ident()
+        try:
+            for number in _SIGNALS:
+                handler = signal.getsignal(number)
+                if callable(handler) and handler is not self._own:
+                    self._handlers[number] = handler
+                    signal.signal(number, self._own)
+        except ValueError:  # another interpreter of the process: no signal comes there
+            return
+        except BaseException:
+            self._give_back()
+            self.is_open = True
+            raise
+
+    def _give_back(self) -> None:
+        """Let the handlers be those of before, SIGINT's last; what one raises stops none."""
+        try:
+            while self._handlers:
+                number = next(reversed(self._handlers))
+                if signal.getsignal(number) is self._own:
+                    signal.signal(number, self._handlers[number])
+                del self._handlers[number]
+        finally:
+            if self._handlers:
+                self._give_back()
+
+
+_gate = _Gate()
+with suppress(AttributeError):  # where there is no fork
+    os.register_at_fork(after_in_child=_gate.forget)
