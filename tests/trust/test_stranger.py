@@ -1,0 +1,313 @@
+"""A store that somebody else made, through every door: nothing in it is built or run before trust.
+
+All that could be leaves a file behind (`tests.trust.stranger`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbckpt
+from nbckpt import current
+from nbckpt.cli import main
+from nbckpt.errors import UntrustedError
+from nbckpt.jupyter.shell import attached, load, unload
+from nbckpt.jupyter.views import Views
+from nbckpt.testing import Provider
+from tests.running import write_notebook
+from tests.trust import stranger
+from tests.trust.making import make
+
+NAMES = ("plain", "code", "shown", "steps", "aside", "../../../outside")
+QUERIES = (
+    "select name, branch, note from checkpoints",
+    "from variables",
+    "from recordings",
+    "from steps",
+    "from branches",
+    "from approvals",
+    "from events",
+    "from variable('built', 'code')",
+    "from variable('twice', 'code')",
+    "from variable('connection', 'code')",
+)
+READS = ("details", "page", "rerun_plan")
+
+
+class Strange:
+    """A copy of the stranger's store, and what would be seen if any of it ran.
+
+    Attributes
+    ----------
+    store
+        Where it lies.
+    """
+
+    def __init__(self, made: Path, folder: Path) -> None:
+        self.store = folder / "theirs" / ".nbckpt"
+        shutil.copytree(made / ".nbckpt", self.store)
+        self._marks = made / "marks"
+        for mark in self._marks.iterdir():
+            mark.unlink()
+
+    @property
+    def ran(self) -> list[str]:
+        """What of it was built or run."""
+        marks = [mark.name for mark in self._marks.iterdir()]
+        return sorted([*marks, *(["environ"] if "STRANGER" in os.environ else [])])
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def made(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the stranger has made, in a process of its own and with a key of its own."""
+    folder = tmp_path_factory.mktemp("stranger")
+    make(folder, provider)
+    return folder
+
+
+@pytest.fixture
+def strange(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Strange]:
+    found = Strange(made, tmp_path)
+    monkeypatch.chdir(found.store.parent)
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "me"))  # nothing was trusted before
+    yield found
+    os.environ.pop("STRANGER", None)
+    assert not list(tmp_path.parent.glob("victim*"))
+
+
+@pytest.fixture
+def opened(
+    strange: Strange, shell: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """A shell in which nbckpt is loaded on the stranger's store."""
+    unload(shell)
+    for name, value in provider.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NBCKPT_STORE", str(strange.store))
+    monkeypatch.setenv("NBCKPT_APPROVALS", "fail")
+    monkeypatch.chdir(strange.store.parent)
+    load(shell)
+    return shell
+
+
+def said(capsys: pytest.CaptureFixture[str], *line: str, status: tuple[int, ...] = (0,)) -> str:
+    """What a command printed; it has to end as expected."""
+    ended = main(list(line))
+    out, err = capsys.readouterr()
+    assert ended in status, (line, ended, err)
+    assert not set("\x1b\x07\u202e") & set(out + err), line
+    return out + err
+
+
+def ids_of(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Name → id of all checkpoints."""
+    assert main(["log", "--all", "--json"]) == 0
+    return {one["name"]: one["id"] for one in json.loads(capsys.readouterr().out)}
+
+
+def test_every_command_looks_at_it_and_nothing_runs(
+    strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = said(capsys, "log", "--all")
+    ids = ids_of(capsys)
+    for i in ids.values():
+        shown = said(capsys, "show", i)
+        said(capsys, "show", i, "--json")
+        said(capsys, "diff", ids["plain"], i)
+        assert "not made by you" in shown
+    for query in QUERIES:
+        said(capsys, "sql", query, status=(0, 2, 3))
+    frame = said(capsys, "sql", "select sum(n) as total from variable('frame', 'plain')")
+    for verb in (["check"], ["approvals"], ["cost"], ["config"], ["prune", "--dry-run"]):
+        said(capsys, *verb, status=(0, 3))
+
+    assert sorted(ids) == sorted(NAMES)
+    assert listed.count("not trusted") == len(NAMES)
+    assert "6" in frame.split()
+    assert strange.ran == []
+
+
+def test_every_command_that_writes_leaves_it_at_rest(
+    strange: Strange, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ids = ids_of(capsys)
+    said(capsys, "rewind", ids["code"])
+    said(capsys, "fork", ids["plain"], "mine")
+    said(capsys, "fork", ids["code"], "given", "shown=2", status=(0, 2, 3))
+    said(capsys, "switch", "side")
+    said(capsys, "tag", ids["shown"], "seen")
+    said(capsys, "note", ids["shown"], "seen")
+    said(capsys, "prune", "--keep-last", "2")
+    said(capsys, "sql", "from variable('built', 'code')", status=(2, 3))
+    refused = said(capsys, "export", ids["code"], str(tmp_path / "out"), status=(3,))
+
+    assert "nbckpt trust" in refused
+    assert not (tmp_path / "out").exists()
+    assert strange.ran == []
+
+
+def test_trust_is_shown_asked_for_and_given(
+    strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = said(capsys, "trust", "--show", ".", status=(3,))
+    nobody = said(capsys, "trust", status=(2,))
+    told = json.loads(said(capsys, "trust", "--show", "--json", status=(3,)))
+    assert strange.ran == []
+
+    given = said(capsys, "trust", "--yes")
+    again = said(capsys, "trust", "--show")
+    log = said(capsys, "log", "--all")
+
+    for word in ("twice", "Shape", "connection", "Built", "text"):
+        assert word in shown
+    assert "--yes" in nobody
+    assert set(told["classes"]) >= {"Shape", "Built"}
+    assert set(told["functions"]) >= {"twice", "touch"}
+    assert told["recipes"] == ["connection"]
+    assert set(told["plain"]) >= {"text", "numbers", "nested", "frame"}
+    assert {"name": "built", "type_name": "Built"} in told["pickled"]
+    assert given.startswith("trusted: ")
+    assert "nothing to trust" in again
+    assert "not trusted" not in log
+    assert strange.ran == []
+
+
+def test_a_notebook_on_it_gets_what_is_plain_and_nothing_else(
+    opened: Any, strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unload(opened)
+    capsys.readouterr()
+    load(opened)
+    hello = capsys.readouterr().out
+    opened.run_line_magic("resume", "")
+    space = opened.user_ns
+    resumed = capsys.readouterr().out
+
+    assert "not made by you" in hello
+    assert "%nbckpt trust" in hello
+    assert space["text"] == "of somebody"
+    assert space["nested"] == {"a": [1, 2.5, None], "b": ("of somebody", {"c"})}
+    assert np.array_equal(space["numbers"], np.arange(50_000.0))
+    assert space["view"].base is not None
+    assert list(space["frame"]["s"]) == ["x", "y", "z"]
+    assert not {"built", "both", "twice", "Shape", "Built", "connection"} & space.keys()
+    for name in ("built", "twice", "Shape", "connection"):
+        assert name in resumed
+    ids = {c.name: c.id for c in current.session().timeline.checkpoints.values()}
+    for magic, line in (
+        ("rewind", ids["code"]), ("rewind", "-"), ("switch", "side"), ("switch", "main"),
+        ("fork", f"{ids['shown']} mine"), ("fork", f"{ids['code']} given text=text.upper()"),
+    ):  # fmt: skip
+        opened.run_line_magic(magic, line)
+    assert space["text"] == "OF SOMEBODY"
+    with pytest.raises(UntrustedError, match="nbckpt trust"):
+        opened.run_line_magic("rerun", ids["plain"])
+    looked = nbckpt.get(ids["code"]).values
+    with pytest.raises(UntrustedError, match="nbckpt trust"):
+        looked["built"]
+    assert looked["text"] == "of somebody"
+    assert strange.ran == []
+
+
+def test_its_cells_run_again_as_if_nobody_had_run_them(
+    opened: Any, strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = provider.answered
+    setup = stranger.SETUP.format(marks=str(strange.store.parent))
+    opened.run_cell(setup, store_history=True).raise_error()
+
+    plain = opened.run_cell(stranger.PLAIN, store_history=True)
+    steps = opened.run_cell(stranger.STEPS, store_history=True)
+    told = capsys.readouterr().out
+
+    assert plain.success
+    assert "restored" not in told
+    assert provider.answered == before + 1
+    assert isinstance(steps.error_in_exec, nbckpt.UnansweredError)
+    assert strange.ran == []
+
+
+def test_a_timeline_and_a_sidebar_show_it_and_nothing_runs(
+    opened: Any, strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened.run_line_magic("timeline", "")
+    panel = Views.of(attached(opened).cells).panel
+    listed, _ = Views.of(attached(opened).cells).now()
+    answers = {
+        (op, row["name"]): panel.answer(op, {"ref": row["id"], "cells": []})
+        for row in listed.rows
+        for op in READS
+    }
+    difference = panel.answer("diff", {"a": "plain", "b": "code"})
+    plan = panel.answer("resume_plan", {"cells": []})
+    strangers = panel.answer("strangers", {})
+
+    assert not any(row["trusted"] for row in listed.rows)
+    details = answers["details", "code"]["result"]
+    locked = {one["name"]: one["locked"] for one in details["variables"]}
+    assert locked["text"] is None
+    assert locked["built"]
+    assert locked["connection"]
+    assert difference["ok"]
+    assert plan["ok"]
+    assert "twice" in strangers["result"]["text"]
+    outputs = answers["details", "shown"]["result"]["outputs"]
+    assert all(output["image"] is None for output in outputs)
+    assert "window.stolen" not in json.dumps([o for o in outputs if o["mime"] != "text/plain"])
+    page = json.dumps(answers["page", "shown"])
+    assert "text/html" not in page
+    assert "javascript" not in page
+    assert strange.ran == []
+
+
+def test_an_unattended_run_repeats_nothing_of_it(
+    strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setup = stranger.SETUP.format(marks=str(strange.store.parent))
+    notebook = write_notebook(
+        strange.store.parent / "mine.ipynb",
+        {"setup": setup, "plain": stranger.PLAIN, "look": "%%checkpoint steps\nsingle = 5"},
+    )
+
+    ran = said(capsys, "run", str(notebook), "--json")
+
+    cells = json.loads(ran[ran.index("{") : ran.rindex("}") + 1])["cells"]
+    assert [(cell["ending"], cell["way"]) for cell in cells] == [("done", "ran")] * 3
+    assert strange.ran == []
+
+
+def test_after_trust_all_of_it_comes_back(
+    opened: Any, strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paid = provider.answered
+    opened.run_line_magic("nbckpt", "trust")
+    trusted = capsys.readouterr().out
+
+    opened.run_line_magic("rewind", "code")
+    space = opened.user_ns
+
+    assert trusted.startswith("trusted: 6 checkpoints by ")
+    assert space["Shape"].sides == 4
+    assert space["twice"](2) == 4
+    assert space["connection"].execute("select 1").fetchone() == (1,)
+    assert strange.ran == ["built", "called", "inside", "recipe"]
+    opened.run_line_magic("rewind", "shown")
+    steps = opened.run_cell(stranger.STEPS, store_history=True)
+    assert steps.success
+    assert (space["agreed"], provider.answered) == (True, paid)
+    assert current.session().store.untrusted().records == 0
