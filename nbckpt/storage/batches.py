@@ -181,7 +181,7 @@ class Batches:
             batches = []
             for pack, frame in self._frames:
                 self._index.add(pack.name, frame)
-                batches.append(Batch(pack.name, frame.offset))
+                batches.append(Batch(pack.name, frame.offset, frame.sum))
                 for name, _ in frame.chunks:
                     self._pending.pop(name, None)
             self._frames = []

@@ -29,7 +29,7 @@ from nbckpt.storage.private import require_no_links
 Mark: TypeAlias = dict[str, Any]
 """What `format.json` holds: `format`, and what a store says of itself before it can be read."""
 
-FORMAT = 3
+FORMAT = 4
 MARK = "format.json"
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
@@ -67,7 +67,7 @@ def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[st
 def mark_format(path: Path) -> None:
     """Say that the store holds what readers of an earlier format cannot read.
 
-    A store of an earlier format becomes one of this format with the first pack that is added;
+    A store of an earlier format becomes one of this format with the first record that is added;
     what it holds stays as it is.
 
     Raises

@@ -1,16 +1,17 @@
 """Where every chunk of the store lies: learned from batches in journals, else by a search.
 
-A chunk that a journal's batch names is durable and may be used again by anyone. One that only a
-search found (its journal is damaged, or its writer died a moment too early) can be read, and is
-not relied upon by new blobs.
+A chunk that a trusted record of a batch names is durable, and may be used again. One that another's
+record names, or that only a search found (its journal is damaged, or its writer died a moment too
+early), can be read, and is not relied upon by new blobs.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
@@ -22,6 +23,7 @@ from nbckpt.storage.packs import (
     Name,
     Place,
     RawFrame,
+    chained,
     header_problem,
     open_pack,
     raw_frame,
@@ -48,8 +50,10 @@ class Index:
         self._lock = threading.RLock()
         self._unread: list[Batch] = []
         self._known: dict[Name, Place | Entries] = {}
+        self._offered: dict[Name, Entries] = {}
         self._bad: set[Place] = set()
-        self._frames: dict[str, set[int]] = {}
+        self._frames: dict[str, set[int]] = {}  # those that are relied upon
+        self._offers: dict[str, set[int]] = {}
         self._search = Search(folder, self._cipher)
         self._pruned: set[str] = set()
 
@@ -65,12 +69,19 @@ class Index:
             self._known.update(frame.chunks)
 
     def find(self, name: Name) -> Place | None:
-        """The durable place of a chunk."""
+        """The durable place of a chunk, which new records may rely upon."""
         known = self._known.get(name)
         if known is None and self._unread:
             with self._lock:
                 self._read_frames()
             known = self._known.get(name)
+        return known.place(name) if isinstance(known, Entries) else known
+
+    def place(self, name: Name) -> Place | None:
+        """Where to read a chunk: a frame that nobody vouches for serves, for what is read of it."""
+        known = self._known.get(name) or self._offered.get(name)
+        if known is None:
+            return self.find(name) or self._offer_of(name)
         return known.place(name) if isinstance(known, Entries) else known
 
     def look_at(self, batch: Batch) -> None:
@@ -83,7 +94,8 @@ class Index:
                 try:
                     # Not among the frames that were followed: those before it are still to come.
                     frame = raw_frame(Window(fd).read, batch.frame, batch.pack, self._cipher)
-                    self._take(batch.pack, frame)
+                    if frame is not None:
+                        self._take(self._offered, batch.pack, frame)
                 finally:
                     system.files.close(fd)
 
@@ -93,10 +105,31 @@ class Index:
         One that turned out damaged is given only where there is no other.
         """
         with self._lock:
-            if place := self.find(name):
+            place = self.find(name) or self._offer_of(name)
+            if place is not None and place not in self._bad:
                 return place
             places = self._search.places(name)
             return next((p for p in places if p not in self._bad), places[0] if places else None)
+
+    def vouched(self, pack: str, offset: int) -> Batch | None:
+        """A batch that vouches for a frame and all before it; None if one is not relied upon.
+
+        Raises
+        ------
+        OSError
+            If the pack cannot be read.
+        """
+        with self._lock:
+            self._read_frames()
+            relied, fd = self._frames.get(pack, set()), open_pack(self._folder, pack)
+            try:
+                frames = list(self._before(Window(fd), pack, offset))
+            finally:
+                system.files.close(fd)
+        if not frames or not relied.issuperset(at for at, _ in frames):
+            return None
+        before = chained(frame.sum for _, frame in frames[1:]) if frames[1:] else b""
+        return Batch(pack, offset, frames[0][1].sum, before)
 
     def excuse(self, packs: Iterable[str]) -> None:
         """Call it no damage that these are not there: they were pruned."""
@@ -107,6 +140,7 @@ class Index:
         with self._lock:
             self.damages = []
             self._unread, self._known, self._frames = [], {}, {}
+            self._offered, self._offers = {}, {}
             self._bad = set()
             self._search.begin_anew()
 
@@ -119,15 +153,16 @@ class Index:
         with self._lock:
             self._bad.add(place)
             self._known.pop(name, None)
+            self._offered.pop(name, None)
 
     def _read_frames(self) -> None:
         while batches := self._unread:
-            for pack, offsets in _by_pack(batches).items():
-                self._read_pack(pack, offsets)
+            for pack, own in _by_pack(batches).items():
+                self._read_pack(pack, own)
             # Emptied last: who finds it empty asks no lock, and everything is known then.
             self._unread = []
 
-    def _read_pack(self, pack: str, offsets: list[int]) -> None:
+    def _read_pack(self, pack: str, batches: list[Batch]) -> None:
         try:
             fd = open_pack(self._folder, pack)
         except OSError as error:
@@ -138,33 +173,81 @@ class Index:
             if problem := header_problem(fd):
                 self.damages.append(f"pack {pack}: {problem}")
             window = Window(fd)
-            for offset in offsets:
-                self._follow(window, pack, offset)
+            trusted = [batch for batch in batches if batch.trusted]
+            for batch in trusted:
+                self._rely(window, batch)
+            for batch in batches if len(trusted) < len(batches) else ():
+                self._offer(window, pack, batch.frame)
         finally:
             system.files.close(fd)
 
-    def _follow(self, window: Window, pack: str, offset: int) -> None:
-        """Take in a frame and those before it that no journal named."""
+    def _rely(self, window: Window, batch: Batch) -> None:
+        """Take in the frame that a trusted record names, if it is that one."""
+        pack, offset = batch.pack, batch.frame
         seen = self._frames.setdefault(pack, set())
-        while offset != NO_FRAME and offset not in seen:
+        if offset in seen or (frame := self._frame(window, pack, offset)) is None:
+            return
+        if batch.sum not in (b"", frame.sum):
+            self.damages.append(f"pack {pack}: its index at offset {offset} is not the one named")
+            self._offer(window, pack, offset)
+            return
+        seen.add(offset)
+        self._take(self._known, pack, frame)
+        if frame.previous in seen:
+            return
+        if batch.sum and not batch.before:
+            self._offer(window, pack, frame.previous)
+            return
+        earlier = list(self._before(window, pack, frame.previous))
+        if batch.sum and chained(f.sum for _, f in earlier) != batch.before:
+            self.damages.append(f"pack {pack}: an index before offset {offset} is not as named")
+            self._offer(window, pack, frame.previous)
+            return
+        for at, before in earlier:
+            seen.add(at)
+            self._take(self._known, pack, before)
+
+    def _offer(self, window: Window, pack: str, offset: int) -> None:
+        """Take in a frame, and those before it, for what is read and not for what is written."""
+        relied, seen = self._frames.get(pack, ()), self._offers.setdefault(pack, set())
+        while offset != NO_FRAME and offset not in seen and offset not in relied:
             seen.add(offset)
-            frame = raw_frame(window.read, offset, pack, self._cipher)
-            if frame is None:
-                self.damages.append(f"pack {pack}: its index at offset {offset} is damaged")
-                self._search.note_broken(pack, offset)
+            if (frame := self._frame(window, pack, offset)) is None:
                 return
-            self._take(pack, frame)
+            self._take(self._offered, pack, frame)
             offset = frame.previous
 
-    def _take(self, pack: str, frame: RawFrame | None) -> None:
-        if frame is not None:
-            known, entries = self._known, Entries(pack, frame.entries)
-            for (name,) in entries.names():
-                known[name] = entries
+    def _before(self, window: Window, pack: str, offset: int) -> Iterator[tuple[int, RawFrame]]:
+        """A frame, and those before it, each with its offset."""
+        while offset != NO_FRAME:
+            frame = self._frame(window, pack, offset)
+            if frame is None:
+                return
+            yield offset, frame
+            # Frames lead backwards; one that does not would be followed for ever.
+            offset = frame.previous if frame.previous < offset else NO_FRAME
+
+    def _frame(self, window: Window, pack: str, offset: int) -> RawFrame | None:
+        frame = raw_frame(window.read, offset, pack, self._cipher)
+        if frame is None:
+            damage = f"pack {pack}: its index at offset {offset} is damaged"
+            if damage not in self.damages:
+                self.damages.append(damage)
+            self._search.note_broken(pack, offset)
+        return frame
+
+    def _offer_of(self, name: Name) -> Place | None:
+        entries = self._offered.get(name)
+        return None if entries is None else entries.place(name)
+
+    def _take(self, into: dict[Name, Any], pack: str, frame: RawFrame) -> None:
+        entries = Entries(pack, frame.entries)
+        for (name,) in entries.names():
+            into[name] = entries
 
 
-def _by_pack(batches: Iterable[Batch]) -> dict[str, list[int]]:
-    grouped: dict[str, list[int]] = {}
-    for pack, offset in batches:
-        grouped.setdefault(pack, []).append(offset)
+def _by_pack(batches: Iterable[Batch]) -> dict[str, list[Batch]]:
+    grouped: dict[str, list[Batch]] = {}
+    for batch in batches:
+        grouped.setdefault(batch.pack, []).append(batch)
     return grouped

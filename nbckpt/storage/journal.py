@@ -7,12 +7,12 @@ any number read it; nobody locks, because a line counts from the moment its newl
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
     create,
@@ -23,9 +23,9 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
-from nbckpt.storage.lines import MembersAt, Unread, read_text, serial_of
+from nbckpt.storage.lines import MembersAt, Unread, encode, read_text, serial_of
 from nbckpt.storage.shelves import Shelf
-from nbckpt.storage.signing import Signer
+from nbckpt.storage.signing import Signer, is_half
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
@@ -131,6 +131,17 @@ class Journal:
         self._tail = bytearray()
 
 
+def whole_journal(records: Iterable[Record], signer: Signer) -> bytes:
+    """All lines of a journal of these records.
+
+    What is not the user's is not signed by being written anew.
+    """
+    bodies = ((encode(dict(record)), is_trusted(record)) for record in records)
+    return b"".join(
+        signer.line(body, serial, is_own=is_own) for serial, (body, is_own) in enumerate(bodies)
+    )
+
+
 def is_live(path: Path) -> bool:
     """Whether a process still writes this journal."""
     try:
@@ -177,7 +188,8 @@ class Follower:
     serial
         Of the next line.
     untrusted
-        How many of the lines that were read are neither the user's nor vouched for.
+        How many of the lines that were read are not the user's, or not altogether, and not
+        vouched for.
     is_foreign
         Whether one of these is signed: by another user, or with a key that is lost.
     """
@@ -247,6 +259,7 @@ class Follower:
                         damages.append(f"line {number}: {gone}")
                 if trusted:
                     own = serial + 1
+                    untrusted += is_half(text)
                 else:
                     untrusted += 1
                     is_foreign = is_foreign or self._signer.is_signed(line)

@@ -13,9 +13,9 @@ from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
 from nbckpt.storage.following import Journals, uncollected
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
-from nbckpt.storage.packs import Batch, Name
+from nbckpt.storage.packs import Name
 from nbckpt.storage.signing import Signers
-from nbckpt.storage.writer import Writer
+from nbckpt.storage.writer import Writer, batch_of
 
 PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
 """Kinds of records that say where checkpoints stand, and not what happened."""
@@ -136,7 +136,7 @@ class Known:
             record = entry.record
             kind = record["kind"]
             if kind == BATCH:
-                batches.append(Batch(record["pack"], record["frame"]))
+                batches.append(batch_of(record))
                 continue
             if kind == RECORDING and prunes and pruned.has(record):
                 continue

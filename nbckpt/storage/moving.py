@@ -172,7 +172,8 @@ class Mover:
         batches = []
         for pack in self._packs:
             pack.flush()
-            batches.append(Batch(pack.name, pack.seal().offset))
+            frame = pack.seal()
+            batches.append(Batch(pack.name, frame.offset, frame.sum))
             pack.sync()
             pack.close()
         return batches

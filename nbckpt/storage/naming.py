@@ -14,6 +14,7 @@ from nbckpt.model import Record
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}", re.ASCII)
 _TABLE = re.compile(r"([0-9A-Za-z][0-9A-Za-z_-]{0,127})(?:\.[0-9a-z]{1,16}){1,2}", re.ASCII)
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.ASCII | re.IGNORECASE)
+_SUM = re.compile(r"(?:[0-9a-f]{32})?", re.ASCII)
 _OFFSETS = range(1 << 62)
 SHOWN = 60
 
@@ -37,6 +38,10 @@ def wrong_name(record: Record) -> str | None:
         case "batch":
             if record.get("frame") not in _OFFSETS:
                 return f"the offset {_shown(record.get('frame'))}"
+            for name in ("sum", "before"):
+                own = record.get(name, "")
+                if not isinstance(own, str) or not _SUM.fullmatch(own):
+                    return f"the {name} {_shown(own)}"
             return _first([record.get("pack")], is_name)
         case "table":
             return None if record.get("file") is None else _first([record["file"]], is_table)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,6 +41,8 @@ FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
 FRAME = struct.Struct("<16sQQQII16x")
 ENTRY = struct.Struct("<32sQIB3s")
 SUM_BYTES = 32
+NAMING_BYTES = 16
+"""So much of its digest tells a frame from any other."""
 FIRST_READ_BYTES = 1024  # most frames are shorter
 NO_FRAME = 0
 
@@ -96,13 +98,28 @@ class Frame(NamedTuple):
     previous: int
     start: int
     chunks: tuple[tuple[Name, Place], ...]
+    sum: bytes
 
 
 class Batch(NamedTuple):
-    """What a journal says of a batch, so that readers find its frame without a search."""
+    """What a journal says of a batch, so that readers find its frame without a search.
+
+    Attributes
+    ----------
+    sum
+        Tells the frame from any other; empty where an earlier nbckpt wrote the record.
+    before
+        `chained` sums of all frames before it, which are vouched for with it; empty where the
+        record speaks of this one alone.
+    trusted
+        Whether the record is.
+    """
 
     pack: str
     frame: int
+    sum: bytes = b""
+    before: bytes = b""
+    trusted: bool = True
 
 
 def align(offset: int, unit: int) -> int:
@@ -151,6 +168,7 @@ class RawFrame(NamedTuple):
     previous: int
     start: int
     entries: bytes
+    sum: bytes
 
 
 class WholeFrame(NamedTuple):
@@ -169,6 +187,7 @@ class WholeFrame(NamedTuple):
     is_sealed: bool
     head: bytes
     body: bytes
+    sum: bytes
 
 
 def raw_frame(
@@ -191,7 +210,7 @@ def raw_frame(
         entries = open_entries(cipher, whole.body, whole.n_entries, head=whole.head, pack=pack)
     if entries is None:
         return None
-    return RawFrame(whole.length, whole.previous, whole.start, entries)
+    return RawFrame(whole.length, whole.previous, whole.start, entries, whole.sum)
 
 
 def whole_frame(read: Callable[[int, int], bytes], offset: int) -> WholeFrame | None:
@@ -207,10 +226,12 @@ def whole_frame(read: Callable[[int, int], bytes], offset: int) -> WholeFrame | 
     if length > len(data):
         data += read(length - len(data), offset + len(data))
     whole = data[: length - SUM_BYTES]
-    if blake3(whole).digest() != data[length - SUM_BYTES : length]:
+    digest = blake3(whole).digest()
+    if digest != data[length - SUM_BYTES : length]:
         return None
     head, body = whole[: FRAME.size], whole[FRAME.size :]
-    return WholeFrame(length, previous, start, count, is_sealed, head, body)
+    own = digest[:NAMING_BYTES]
+    return WholeFrame(length, previous, start, count, is_sealed, head, body, own)
 
 
 def _body_bytes(count: int, *, is_sealed: bool) -> int:
@@ -237,7 +258,12 @@ def read_frame(fd: int, pack: str, offset: int, cipher: Cipher | None = None) ->
         return None
     entries = (raw.entries[at : at + ENTRY.size] for at in range(0, len(raw.entries), ENTRY.size))
     chunks = tuple((entry[:SUM_BYTES], place_of(pack, entry)) for entry in entries)
-    return Frame(offset, raw.length, raw.previous, raw.start, chunks)
+    return Frame(offset, raw.length, raw.previous, raw.start, chunks, raw.sum)
+
+
+def chained(sums: Iterable[bytes]) -> bytes:
+    """What stands for the sums of several frames, the last one first."""
+    return blake3(b"".join(sums)).digest(NAMING_BYTES)
 
 
 def find_frames(
@@ -420,7 +446,8 @@ class PackWriter:
             checks=self._checks,
         )
         write_at(self.fd, data, offset)
-        frame = Frame(offset, len(data), self.previous, self.start, tuple(self.open_chunks.items()))
+        chunks, own = tuple(self.open_chunks.items()), data[-SUM_BYTES:][:NAMING_BYTES]
+        frame = Frame(offset, len(data), self.previous, self.start, chunks, own)
         self.previous = offset
         self.start = self.end = offset + len(data)
         self.open_chunks, self._to_seal, self._checks = {}, {}, {}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.calls import RECORDING
 from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.retention import Retention, kept
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import (
@@ -28,7 +30,7 @@ from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
 from nbckpt.storage.leaving import Leaving
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
-from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.packs import Name, Place
 from nbckpt.storage.rewriting import (
     NAMING,
     compacted,
@@ -39,6 +41,7 @@ from nbckpt.storage.rewriting import (
 )
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.sizes import size_of_file
+from nbckpt.storage.writer import batch_of, batch_record
 
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""
@@ -187,18 +190,26 @@ class Plan:
         return "; ".join(filter(None, told))
 
     def batches(self) -> list[Record]:
-        """Of each pack that dead journals name and that is there, the record of the last batch."""
-        last: dict[str, Record] = {}
+        """Of each pack that dead journals name and that is there, what leads to its frames."""
+        found: dict[tuple[str, bool], list[Record]] = {}
         gone = self.journals.gone("condemned")
         for entry in self._everything:
             record = entry.record
             if record["kind"] == BATCH and entry.journal in self.dead:
                 if record["pack"] in gone and not exists(self._pack(record["pack"])):
                     continue
-                other = last.get(record["pack"])
-                if other is None or other["frame"] < record["frame"]:
-                    last[record["pack"]] = record
-        return list(last.values())
+                found.setdefault((record["pack"], is_trusted(record)), []).append(record)
+        return [record for named in found.values() for record in self._fewest(named)]
+
+    def _fewest(self, named: list[Record]) -> list[Record]:
+        """The last of some records of batches of a pack, where that can stand for them all."""
+        last = max(named, key=itemgetter("frame"))
+        if not is_trusted(last):
+            return [last]
+        with suppress(OSError):
+            if vouched := self._index.vouched(last["pack"], last["frame"]):
+                return [batch_record(vouched)]
+        return named
 
     def gone(self, what: str) -> set[str]:
         """Packs or tables that were pruned before, and that journals which stay name."""
@@ -294,7 +305,7 @@ class Plan:
 
     def _expect(self, entries: Iterable[Entry]) -> None:
         records = (entry.record for entry in entries)
-        self._index.expect(Batch(r["pack"], r["frame"]) for r in records if r["kind"] == BATCH)
+        self._index.expect(batch_of(record) for record in records if record["kind"] == BATCH)
 
     def _find(self, name: Name) -> Place | None:
         return self._index.find(name) or self._index.search(name)

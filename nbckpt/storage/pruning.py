@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbckpt.figures import bytes_text, count_text
-from nbckpt.model import Record, is_trusted
+from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
-from nbckpt.storage import lines, system
+from nbckpt.storage import system
 from nbckpt.storage.counting import values_of
 from nbckpt.storage.disk import (
     FULL,
@@ -29,7 +29,7 @@ from nbckpt.storage.disk import (
     write_at,
 )
 from nbckpt.storage.folder import ROOMS, mark_format
-from nbckpt.storage.journal import SUFFIX
+from nbckpt.storage.journal import SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.moving import Mover, Pack, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
@@ -241,11 +241,7 @@ class _Work:
         if plan.calls.bereft:
             event["steps"] = plan.calls.bereft
         records = [first, *batches, *plan.records, event]
-        signer = self._store.signers.of(self._name)
-        data = b"".join(  # what is not the user's is not signed by being written anew
-            signer.line(lines.encode(dict(record)), n, is_own=is_trusted(record))
-            for n, record in enumerate(records)
-        )
+        data = whole_journal(records, self._store.signers.of(self._name))
         fd = create(self._unnamed)
         try:
             write_at(fd, data, 0)

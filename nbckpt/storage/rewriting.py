@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from nbckpt.errors import StoreError
 from nbckpt.folding import MICROSECOND
-from nbckpt.model import Record, checkpoint_record
+from nbckpt.model import Manifest, Record, checkpoint_record
 from nbckpt.storage.counting import CHECKPOINT, counting
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.timeline import Timeline
@@ -57,6 +57,9 @@ def _standing_alone(timeline: Timeline, record: Record, kept: Collection[str], a
     parent = next((ancestor for ancestor in line if ancestor in kept), None)
     base = timeline.manifest(parent) if parent else {}
     own = timeline.manifest(checkpoint.id)
+    if not checkpoint.trusted:  # its record says so of all that it holds
+        own = {name: variable._replace(trusted=True) for name, variable in own.items()}
+        base = {name: variable._replace(trusted=True) for name, variable in base.items()}
     carried = {n: v for n, v in own.items() if n not in checkpoint.changed and base.get(n) != v}
     gone = sorted(base.keys() - own.keys() - set(checkpoint.removed))
     new = {name: member for name, member in record.items() if name != "inherited"}
@@ -133,12 +136,22 @@ def require_same(
     same = set(after.checkpoints) == set(kept) and dict(after.branches) == wanted
     for i in kept if same else ():
         old, new = before.checkpoints[i], after.checkpoints[i]
-        same = same and (old.tags, old.note, old.changed) == (new.tags, new.note, new.changed)
+        same = same and (old.tags, old.note) == (new.tags, new.note)
+        same = same and _hold_the_same(old.changed, new.changed)
         if new.parent != old.parent or new.inherited != old.inherited:
-            same = same and before.manifest(i) == after.manifest(i)
+            same = same and _hold_the_same(before.manifest(i), after.manifest(i))
     if not same:
         message = (
             "what is to be kept could not be told apart from what is to go, so nothing was removed;"
             " `nbckpt check` lists what is damaged"
         )
         raise StoreError(message)
+
+
+def _hold_the_same(old: Manifest, new: Manifest) -> bool:
+    """Whether all variables are what they were, and none is trusted now that was not."""
+    return old.keys() == new.keys() and all(
+        variable._replace(trusted=new[name].trusted) == new[name]
+        and variable.trusted >= new[name].trusted
+        for name, variable in old.items()
+    )

@@ -430,7 +430,7 @@ class Store:
         self._begin_writing()
 
     def _find(self, name: Name) -> Place | None:
-        place = self._writer.find(name) or self._index.find(name)
+        place = self._writer.find(name) or self._index.place(name)
         if place is None:
             self._known.look()
             place = self._index.search(name)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nbckpt.storage import system
 from nbckpt.storage.disk import reading
 from nbckpt.storage.journal import whole_lines
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signing import Signers, is_half
 
 
 class Untrusted(NamedTuple):
@@ -37,6 +37,8 @@ def untrusted_lines(path: Path, signers: Signers) -> set[bytes]:
     with reading(path) as fd:
         for _, line in whole_lines(fd, 0, system.files.fstat(fd).st_size):
             opened = signer.open(line)
-            if opened is not None and not opened[1] and (digest := signer.digest_of(line)):
+            if opened is None or (opened[1] and not is_half(opened[0])):
+                continue
+            if digest := signer.digest_of(line):
                 found.add(digest)
     return found

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.disk import refused
-from nbckpt.storage.folder import FORMAT
+from nbckpt.storage.folder import FORMAT, mark_format
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.packs import Batch, Name, Place
@@ -35,7 +35,14 @@ def new_name(now: float) -> str:
 
 def batch_record(batch: Batch) -> Record:
     """The record that leads readers to a batch."""
-    return {"kind": "batch", "pack": batch.pack, "frame": batch.frame}
+    record = {"kind": "batch", "pack": batch.pack, "frame": batch.frame, "sum": batch.sum.hex()}
+    return {**record, "before": batch.before.hex()} if batch.before else record
+
+
+def batch_of(record: Record) -> Batch:
+    """The batch to which a record leads."""
+    own, before = (bytes.fromhex(record.get(name, "")) for name in ("sum", "before"))
+    return Batch(record["pack"], record["frame"], own, before, is_trusted(record))
 
 
 class Writer:
@@ -57,6 +64,7 @@ class Writer:
         self._putter = Putter(self._batches)
         self._bodies: list[str] = []  # records that wait for their bytes
         self._has_begun = False
+        self._is_marked = False
 
     def put_blob(self, parts: Sequence[Buffer]) -> Digest:
         """The digest of a blob whose bytes are in the kernel's hands, not durable yet.
@@ -107,6 +115,9 @@ class Writer:
             self._has_begun = True
             self.journal.add([lines.encode({"kind": WRITER, "format": FORMAT})])
         with refused(self.journal.path, size):
+            if not self._is_marked:
+                mark_format(self._folder.parent)
+                self._is_marked = True
             batches = self._batches.seal() if durable else []
             self.journal.add([lines.encode(batch_record(batch)) for batch in batches])
             self.journal.add(self._bodies)

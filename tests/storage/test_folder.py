@@ -15,7 +15,7 @@ def test_a_new_store_is_ignored_by_git_and_says_its_format(tmp_path: Path) -> No
     Store.open(tmp_path / "a" / "b").close()
 
     assert (tmp_path / "a" / "b" / ".gitignore").read_text() == "*\n"
-    assert json.loads((tmp_path / "a" / "b" / "format.json").read_text()) == {"format": 3}
+    assert json.loads((tmp_path / "a" / "b" / "format.json").read_text()) == {"format": 4}
 
 
 def test_opening_and_reading_write_nothing(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_newer_format_says_which_and_what_to_do(tmp_path: Path) -> None:
     Store.open(tmp_path / "s").close()
     (tmp_path / "s" / "format.json").write_text('{"format": 7, "new": true}')
 
-    with pytest.raises(FormatError, match="store format 7, newer than 3: upgrade nbckpt"):
+    with pytest.raises(FormatError, match="store format 7, newer than 4: upgrade nbckpt"):
         Store.open(tmp_path / "s")
 
 

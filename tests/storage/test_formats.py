@@ -11,6 +11,7 @@ import pandas as pd
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.model import Cell
+from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
@@ -93,7 +94,7 @@ def test_what_format_2_wrote_is_what_is_written_now(tmp_path: Path) -> None:
     kept.close()
 
 
-def test_a_store_of_format_1_goes_on_in_format_3(tmp_path: Path) -> None:
+def test_a_store_of_format_1_goes_on_in_this_format(tmp_path: Path) -> None:
     path = shutil.copytree(DATA / "format-1", tmp_path / "s")
     store = Store.open(path)
     (old, *_) = (r for r in store.refresh() if r["kind"] == "checkpoint")
@@ -107,7 +108,7 @@ def test_a_store_of_format_1_goes_on_in_format_3(tmp_path: Path) -> None:
 
     assert (opened, json.loads((path / "format.json").read_text())) == (
         {"format": 1},
-        {"format": 3},
+        {"format": FORMAT},
     )
     assert [len(part) for part in later.get_blob(new)] == [45_000, 500_000]
     assert bytes(later.get_blob(old["changed"][0]["blob"])[0]) == b"a pickle stream"

@@ -235,7 +235,7 @@ def test_a_lost_line_of_a_dead_journal_keeps_it_from_being_replaced(session: Ses
     path = session.store.path
     session.store.close()
     (journal,) = (path / "journal").iterdir()
-    journal.write_bytes(journal.read_bytes().replace(b'"name":"a0"', b'"name":"zz"'))
+    journal.write_bytes(journal.read_bytes().replace(b'"name":"a0"', b'"name":"zz"', 1))
     store = Store.open(path)
 
     prune(store, Retention(keep_last=2))
