@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from nbckpt.errors import StoreError
+from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import read_at
@@ -90,8 +90,8 @@ class Batches:
         if not self._packs or self._packs[-1].end >= ROLL_BYTES:
             if not self._begun:
                 mark_format(self._folder.parent)
-            self._packs.append(PackWriter.begin(self._folder, f"{self._name}-{self._begun}"))
-            self._begun += 1
+            self._begun += 1  # first: what a refusal leaves has the name
+            self._packs.append(PackWriter.begin(self._folder, f"{self._name}-{self._begun - 1}"))
         pack = self._packs[-1]
         place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
         self._pending[name] = place
@@ -246,7 +246,10 @@ class Batches:
     def _read_back(self, place: Place) -> bytes:
         if place.codec == ZEROS:
             return b""
-        fd = open_pack(self._folder, place.pack)
+        try:
+            fd = open_pack(self._folder, place.pack)
+        except (FormatError, FileNotFoundError):  # its beginning is lost, or its name
+            return b""
         try:
             return read_at(fd, place.length, place.offset)
         finally:

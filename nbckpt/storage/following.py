@@ -11,6 +11,7 @@ from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
+from nbckpt.errors import StoreError
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
@@ -194,6 +195,14 @@ class Journals:
         return entries[1:]
 
     def _paths(self) -> dict[str, Path]:
+        try:
+            return reread(self._list)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            message = f"{self._folder} cannot be read: {reason}; nothing that was durable is lost"
+            raise StoreError(message) from error
+
+    def _list(self) -> dict[str, Path]:
         try:
             changed_at = system.files.stat(self._folder).st_mtime_ns
             if changed_at != self._listed_as_of:

@@ -22,6 +22,7 @@ from nbckpt.storage import system
 from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher
 from nbckpt.storage.disk import (
     create,
+    delete,
     open_to_read,
     read_at,
     sync_data,
@@ -348,11 +349,14 @@ class PackWriter:
     @classmethod
     def begin(cls, folder: Path, name: str, cipher: Cipher | None = None) -> PackWriter:
         """A new pack with its header written."""
-        fd = create(folder / f"{name}{SUFFIX}")
+        path = folder / f"{name}{SUFFIX}"
+        fd = create(path)
         try:
             write_at(fd, HEADER.pack(MAGIC, VERSION), 0)
-        except OSError:
+        except BaseException:
             system.files.close(fd)
+            with suppress(OSError):
+                delete(path)
             raise
         return cls(folder, name, fd, cipher)
 
@@ -431,7 +435,9 @@ class PackWriter:
         for name in lost:
             del self.open_chunks[name]
         self.end = end
-        system.files.ftruncate(self.fd, end)
+        # A disk that refuses this, too, keeps bytes that the next ones overwrite.
+        with suppress(OSError):
+            system.files.ftruncate(self.fd, end)
         return lost
 
     def seal(self) -> Frame:
