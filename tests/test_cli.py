@@ -18,6 +18,7 @@ from tests.running import environment, texts_of, write_notebook
 VERBS = (
     "run", "log", "show", "diff", "sql", "check", "rewind", "fork", "switch", "update", "rerun",
     "resume", "tag", "note", "prune", "config", "demo", "approvals", "answer", "trust", "export",
+    "key", "rekey",
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from nbckpt import __version__
-from nbckpt.cli import asking, handing, keeping, looking, moving, running
+from nbckpt.cli import asking, encrypting, handing, keeping, looking, moving, running
 from nbckpt.cli.showing import DAMAGED, INTERRUPTED, MISUSED, NOTEBOOK_FAILED, PIPE_CLOSED, refused
 from nbckpt.errors import (
     BlobNotFoundError,
@@ -71,6 +71,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbckpt {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (running, looking, moving, keeping, handing, asking):
+    for room in (running, looking, moving, keeping, encrypting, handing, asking):
         room.add(verbs)
     return parser

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
 from nbckpt.cli.showing import DAMAGED, DONE, print_json, say, warn, width
-from nbckpt.errors import BranchNotFoundError
+from nbckpt.errors import BranchNotFoundError, SealedError
 from nbckpt.pruning import count
+
+if TYPE_CHECKING:
+    from nbckpt.storage.check import Report
 
 ON_A_SCREEN = 100
 """Checkpoints that a log shows where nobody asked for more."""
@@ -19,6 +22,13 @@ ON_A_SCREEN = 100
 _QUERIES = """\
   nbckpt sql "select name, duration_s from checkpoints order by duration_s desc"
   nbckpt sql "select * from variable('df', 'load') limit 5" --json"""
+
+
+_STATUS = """\
+For monitors: --json writes one object, whose members `nbckpt/RUNBOOK.md` explains. The exit status
+is 3 if something was met that cannot be read; `nbckpt check` reads every byte.
+
+  nbckpt status --json --store /data/.nbckpt"""
 
 
 def add(verbs: Any) -> None:
@@ -38,6 +48,9 @@ def add(verbs: Any) -> None:
     diff = parsing.verb(verbs, "diff", _diff, "what differs between two checkpoints")
     diff.add_argument("a", metavar="A", help=parsing.REF)
     diff.add_argument("b", metavar="B", nargs="?", help="by default the head of the branch")
+    status = parsing.verb(
+        verbs, "status", _status, "how the store is: sizes, sessions, failures, room", _STATUS
+    )
     sql = parsing.verb(verbs, "sql", _sql, "ask the store in SQL", _QUERIES)
     sql.add_argument(
         "query",
@@ -48,7 +61,7 @@ def add(verbs: Any) -> None:
     check = parsing.verb(
         verbs, "check", _check, "read every byte, and tell what is damaged or missing"
     )
-    for verb in (log, show, diff, sql, check):
+    for verb in (log, show, diff, status, sql, check):
         parsing.takes_store(verb)
         parsing.takes_json(verb)
     for verb in (log, show, diff):
@@ -79,6 +92,21 @@ def _log(arguments: argparse.Namespace) -> int:
     for question in Questions(session.store.records(APPROVAL)).waiting:
         say(waits_text(question, session.store.path))
     return DONE
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from nbckpt import health, report
+    from nbckpt.config import settings_of
+
+    session = looking_session(arguments)
+    found = health.health_of(session, settings_of(session.store))
+    if arguments.json:
+        print_json(found)
+    else:
+        head = session.timeline.branches.get(session.branch)
+        say(report.status_text(session.store, session.timeline, session.branch, head))
+        say(health.text_of(found))
+    return DONE if found["ok"] else DAMAGED
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -155,9 +183,20 @@ def _check(arguments: argparse.Namespace) -> int:
 
     from nbckpt import report
 
-    found = existing_store(arguments).check()
+    found = _report(arguments)
     if arguments.json:
         print_json({"ok": found.ok, **dataclasses.asdict(found)})
     else:
         say(report.check_text(found))
     return DONE if found.ok else DAMAGED
+
+
+def _report(arguments: argparse.Namespace) -> Report:
+    """What is wrong with the store; of one whose key is not here, what checksums tell."""
+    try:
+        return existing_store(arguments).check()
+    except SealedError as error:
+        from nbckpt.storage.outside import check_from_outside
+
+        warn(f"{error}; until then only checksums are looked at")
+        return check_from_outside(parsing.named_store(arguments))

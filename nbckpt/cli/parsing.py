@@ -73,10 +73,16 @@ def existing_store(arguments: argparse.Namespace) -> Store:
     StoreError
         If there is none.
     """
-    from nbckpt.config import settings_from
     from nbckpt.storage.store import Store
 
-    return Store.open(arguments.store or settings_from().store, create=False)
+    return Store.open(named_store(arguments), create=False)
+
+
+def named_store(arguments: argparse.Namespace) -> Path:
+    """Where the store is that a verb is about."""
+    from nbckpt.config import settings_from
+
+    return Path(arguments.store or settings_from().store)
 
 
 def looking_session(arguments: argparse.Namespace) -> Session:

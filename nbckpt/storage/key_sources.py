@@ -53,8 +53,8 @@ def read_key(source: str) -> bytes:
     return _decoded(text.strip(), source)
 
 
-def make_key(source: str) -> None:
-    """Put a new key where there is none.
+def make_key(source: str) -> str:
+    """Put a new key where there is none; the setting `encryption` that finds it.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def make_key(source: str) -> None:
             message = f"the keyring has a key {name!r} already, which may open stores; name another"
             raise UsageError(message)
         ring.set_password(SERVICE, name, new_key().hex())
-        return
+        return f"{KEYRING}:{name}"
     if kind == ENV:
         message = "nbckpt sets no variables: make a key file, and set the variable to what it holds"
         raise UsageError(message)
@@ -96,6 +96,7 @@ def make_key(source: str) -> None:
             message = f"{path} is there already, and may open stores; name another file"
             raise UsageError(message) from None
         raise
+    return f"{FILE}:{path.absolute()}"
 
 
 def kind_of(source: str) -> str:

@@ -6,6 +6,7 @@ Tests put another in its place that refuses, forgets, or keeps a log of what was
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 MAP_PRIVATE = 0x02
 MAP_FIXED = 0x10
+AT_FDCWD = -100
+SWAP = 2
+"""Both Linux and macOS call it so."""
 
 
 class Files:
@@ -79,6 +83,10 @@ class Files:
         """What is known of a file, or of a link."""
         return path.lstat()
 
+    def statvfs(self, path: Path) -> os.statvfs_result:
+        """What is told of the file system of a path."""
+        return os.statvfs(path)
+
     def listdir(self, folder: Path) -> list[str]:
         """The names in a folder."""
         return os.listdir(folder)  # noqa: PTH208 - names, of which paths are made by few
@@ -94,6 +102,20 @@ class Files:
     def rename(self, path: Path, target: Path) -> None:
         """Give a file another name, in place of the file that has it."""
         path.replace(target)
+
+    def exchange(self, path: Path, other: Path) -> None:
+        """Have two files or folders swap their names, at one instant."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        names = os.fsencode(path), os.fsencode(other)
+        if hasattr(libc, "renameat2"):
+            failed = libc.renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], SWAP)
+        elif hasattr(libc, "renamex_np"):
+            failed = libc.renamex_np(*names, SWAP)
+        else:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(path))
+        if failed:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), str(path))
 
     def unlink(self, path: Path) -> None:
         """Take the name of a file away."""
