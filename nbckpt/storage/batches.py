@@ -29,6 +29,7 @@ from nbckpt.storage.packs import (
     Place,
     open_pack,
 )
+from nbckpt.storage.room import NoRoomError
 from nbckpt.storage.waiting import Waiting, Write
 
 
@@ -48,16 +49,20 @@ class Batches:
     ----------
     added_bytes
         Of all chunks that were ever added here.
+    room
+        How many more may be added to them by the blob that is being put; None: any number.
     """
 
     def __init__(self, folder: Path, name: str, index: Index, verified: set[Name]) -> None:
         self.lock = threading.Lock()
         self.waiting = Waiting()
         self._folder = folder
+        self._cipher = cipher_of(folder.parent)
         self._name = name
         self._index = index
         self._verified = verified
         self.added_bytes = 0
+        self.room: int | None = None
         self._packs: list[PackWriter] = []
         self._begun = 0
         self._pending: dict[Name, Place] = {}  # in the kernel's cache, not known to be durable
@@ -86,17 +91,28 @@ class Batches:
     def reserve(
         self, name: Name, length: int, *, size: int, codec: int = RAW, unit: int = 1
     ) -> tuple[PackWriter, Place]:
-        """A place for a chunk, and the pack to write or hold its bytes with."""
+        """A place for a chunk, and the pack to write or hold its bytes with.
+
+        Raises
+        ------
+        NoRoomError
+            If the store may not become as large as that.
+        """
+        if self.room is not None:
+            self.room -= length
+            if self.room < 0:
+                raise NoRoomError
         if not self._packs or self._packs[-1].end >= ROLL_BYTES:
             if not self._begun:
                 mark_format(self._folder.parent)
             self._begun += 1  # first: what a refusal leaves has the name
-            self._packs.append(PackWriter.begin(self._folder, f"{self._name}-{self._begun - 1}"))
+            name_of_pack = f"{self._name}-{self._begun - 1}"
+            self._packs.append(PackWriter.begin(self._folder, name_of_pack, self._cipher))
         pack = self._packs[-1]
         place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
         self._pending[name] = place
         self._verified.add(name)
-        self.added_bytes += length
+        self.added_bytes += place.length
         return pack, place
 
     def flush(self) -> None:
@@ -220,7 +236,7 @@ class Batches:
     def _rewrite(self) -> None:
         if not self._suspect:
             return
-        expander = Expander(cipher_of(self._folder.parent))
+        expander = Expander(self._cipher)
         for name, place in list(self._suspect.items()):
             stranded = self.waiting.stranded_at(place)
             stored = stranded or self._read_back(place)

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nbckpt import events
+from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text, count_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
@@ -109,6 +111,18 @@ def prune(
             dry_run=True,
             calls=len(plan.calls.gone),
         )
+    began = time.perf_counter()
+    try:
+        done = _prune(store, retention, now)
+    except StoreError as problem:
+        events.tell({"event": "prune_failed", "error": str(problem)})
+        raise
+    members = {"checkpoints": len(done.checkpoints), "size_bytes": done.freed_bytes}
+    events.tell({"event": "pruned", "took_s": time.perf_counter() - began, **members})
+    return done
+
+
+def _prune(store: Store, retention: Retention, now: float) -> Pruned:
     with refused(store.path), one_at_a_time(store.path):
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
         keep_private(store.path, ROOMS)
@@ -171,6 +185,7 @@ class _Work:
         self._unnamed = hidden(self._journal)
         self._left = ""
         self._freed = 0
+        self._began = time.perf_counter()
 
     def run(self) -> Pruned | None:
         """What was done; None if others wrote meanwhile what leans on what was to go."""
@@ -238,6 +253,8 @@ class _Work:
         batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
         event: dict[str, object] = {"kind": "event", "event": "pruned", "at": time.time()}
         event["checkpoints"] = len(plan.removed)
+        event["size_bytes"] = plan.freed_bytes()
+        event["took_s"] = round(time.perf_counter() - self._began, 6)
         if plan.calls.bereft:
             event["steps"] = plan.calls.bereft
         records = [first, *batches, *plan.records, event]

@@ -6,17 +6,21 @@ import concurrent.futures
 import dataclasses
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError
+from nbckpt.interrupts import error_of, held, result_of, whole
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
+from nbckpt.storage.ciphers import Cipher, remember
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
@@ -27,8 +31,11 @@ from nbckpt.storage.locks import Holds
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.private import keep_private
 from nbckpt.storage.reader import Reader
+from nbckpt.storage.room import Room
 from nbckpt.storage.signing import Signers
+from nbckpt.storage.unlocking import new_members, unlocked
 from nbckpt.storage.vouching import Untrusted, untrusted_lines
+from nbckpt.storage.waiting import MOST_BYTES
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
 
@@ -67,32 +74,44 @@ class Store:
     ----------
     path
         The folder.
+    cipher
+        What seals all that lies in it; None where it is not encrypted.
     holds
         Keeps prunes away while this process relies on what is there.
     signers
         Tell which lines of journals are this user's.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self.path = path
+        self.cipher = remember(path, cipher)
         self._verified: set[Name] = set()
         self._index = Index(path / "packs")
-        self.signers = Signers()
+        self.signers = Signers(cipher=self.cipher)
         self._known = Known(path, self._index, self._verified, self.signers)
         self._reader = self._reading(self._find)
         self._relied_on = self._reading(self._find_durable)
         self._closed = False
+        self._most_waiting = MOST_BYTES
         self._begin_writing()
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Store:
+    def open(cls, path: Path, *, create: bool = True, key: str | None = None) -> Store:
         """The store at `path`, made if it is not there and `create` allows it.
 
         Opening a store that exists writes nothing, so a read-only one can be read; the error
         comes with the first write.
 
+        Parameters
+        ----------
+        key
+            Where the key is that an encrypted store is opened with, and a new one made with; by
+            default the setting `encryption` says so.
+
         Raises
         ------
+        SealedError
+            If it is encrypted, and its key is not there.
         StoreError
             If `path` is a file, or a folder with other things in it, or cannot be written; or if
             nothing is there and `create` is false.
@@ -100,13 +119,23 @@ class Store:
             If a newer nbckpt made it, or its ``format.json`` is damaged.
         """
         path = Path(path).absolute()
-        open_folder(path, create=create)
-        return cls(path)
+        mark = open_folder(path, create=create, extra=partial(new_members, key))
+        return cls(path, unlocked(path, mark, key))
 
     @property
     def generation(self) -> int:
         """Grows when it is seen that somebody pruned: what was folded from records is stale."""
         return self._known.generation
+
+    @property
+    def added_bytes(self) -> int:
+        """Bytes that this session has put and that the store did not have."""
+        return self._writer.added_bytes
+
+    @property
+    def unwritten_bytes(self) -> int:
+        """Those of them that wait for the disk."""
+        return self._writer.unwritten_bytes
 
     @property
     def tables(self) -> Path:
@@ -127,9 +156,14 @@ class Store:
         self._is_to_write()
         write_config(self.path, text)
 
+    def let_wait(self, size_bytes: int) -> None:
+        """Have at most so many bytes of copies wait for the disk; the rest holds up its put."""
+        self._most_waiting = self._writer.waiting.most_bytes = size_bytes
+
     # -- bytes
 
-    def put_blob(self, parts: Sequence[Buffer]) -> Digest:
+    @whole
+    def put_blob(self, parts: Sequence[Buffer], *, within: int | None = None) -> Digest:
         """The digest of a blob: all its bytes are out of the caller's buffers when this returns.
 
         They are durable when a later `append` is. What the store has already is not written
@@ -140,18 +174,23 @@ class Store:
         parts
             C- or Fortran-contiguous buffers. The first is the pickle stream, by custom: if it is
             `bytes`, it is cut by its content, so that what changed in it is what it costs.
+        within
+            Bytes that the store may have then; None: as many as the disk takes.
 
         Raises
         ------
         StoreError
-            If the disk refuses. The next put works as soon as the disk does.
+            If the disk refuses, or it does not fit. The next put works as soon as there is room.
         """
         self._is_to_write()
         with self.writing(until_committed=True):
             if not self._known.has_looked:
                 self._known.look()  # so that what other sessions stored is not stored again
-            return self._writer.put_blob(parts)
+            wanted = 0 if within is None else sum(memoryview(part).nbytes for part in parts)
+            with self._room.within(within, wanted) as room:
+                return self._writer.put_blob(parts, room)
 
+    @whole
     def get_blob(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
         """The parts of a blob, as writable as they were when they were put.
 
@@ -176,6 +215,7 @@ class Store:
             self._index.look_at(Batch(*of.near))
         return self._reader.read(digest)
 
+    @whole
     def blob_size(self, digest: Digest) -> int:
         """The bytes of all parts together.
 
@@ -186,10 +226,12 @@ class Store:
         """
         return self._reader.size(digest)
 
+    @whole
     def has_blob(self, digest: Digest) -> bool:
         """Whether every chunk of the blob has a place; their bytes are not looked at."""
         return self._reader.has(digest)
 
+    @whole
     def can_rely_on(self, digest: Digest) -> bool:
         """Whether a record that is written now may name a blob without putting it again."""
         return self._relied_on.has(digest)
@@ -200,7 +242,8 @@ class Store:
 
         It belongs around all from a look at what is kept to the `append` of what relies on it,
         and never around what may take long. Prunes that came before are noticed: `generation`
-        has grown then. `append` holds on by itself until its records are durable.
+        has grown then. `append` holds on by itself until its records are durable. No interrupt
+        comes within the block but where it is `allowed`.
 
         Parameters
         ----------
@@ -208,15 +251,16 @@ class Store:
             Unless this thread is in another such block, go on until the next durable `append`.
         """
         holds, depth = self.holds, getattr(self._within, "depth", 0)
-        holds.enter()
-        self._within.depth = depth + 1
-        try:
-            yield
-            if until_committed and depth == 0:
-                holds.hold_on()
-        finally:
-            self._within.depth = depth
-            holds.exit()
+        with held():
+            holds.enter()
+            self._within.depth = depth + 1
+            try:
+                yield
+                if until_committed and depth == 0:
+                    holds.hold_on()
+            finally:
+                self._within.depth = depth
+                holds.exit()
 
     # -- tables
 
@@ -247,7 +291,7 @@ class Store:
         from nbckpt.storage.tables import write_table
 
         try:
-            info = write_table(self.tables, digest, value)
+            info = write_table(self.tables, digest, value, self.cipher)
         except CaptureError as error:
             return {"file": None, "exact": False, "reason": f"{name!r}: {error}"}
         return dataclasses.asdict(info)
@@ -258,6 +302,7 @@ class Store:
 
     # -- records
 
+    @whole
     def append(self, records: Sequence[Record], *, durable: bool = True) -> Future[None]:
         """A future that is done when these records, and all that came before, are durable.
 
@@ -290,6 +335,7 @@ class Store:
         self._commits.submit(_Commit(bodies, durable, done))
         return done
 
+    @whole
     def in_background(self, job: Job) -> Future[None]:
         """A future of `job`, which runs in a slow thread after what was queued before it.
 
@@ -302,6 +348,7 @@ class Store:
         self._jobs.submit(_Queued(job, after, done))
         return done
 
+    @whole
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything queued so far, commits and jobs, is done.
 
@@ -313,26 +360,34 @@ class Store:
             The first failure since the last call that raised one, or since the store was opened.
         """
         queued = list(self._open)
-        _, unfinished = concurrent.futures.wait(queued, timeout_s)
-        if unfinished:
-            message = (
-                f"still writing to {self.path} after {timeout_s} s: {len(unfinished)} to go;"
-                " wait again"
-            )
-            raise StoreError(message)
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        for done in queued:
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                error_of(done, left_s)
+            except TimeoutError as error:
+                unfinished = sum(not one.done() for one in queued)
+                message = (
+                    f"still writing to {self.path} after {timeout_s} s: {unfinished} to go;"
+                    " wait again"
+                )
+                raise StoreError(message) from error
         self._raise_failure(queued)
 
+    @whole
     def settle(self) -> None:
         """Try to write what waits: it would keep a prune away."""
         if self._writes and not self._closed:
             with suppress(StoreError):
-                self.append([]).result()
+                result_of(self.append([]))
 
+    @whole
     def unwritten(self) -> list[Entry]:
         """Records of this session that the disk refuses, and that are tried again."""
         records = enumerate(self._writer.unwritten)
         return [Entry(0.0, self._writer.name, n, record) for n, record in records]
 
+    @whole
     def refresh(self) -> list[Record]:
         """The records that appeared since the last call, from all journals, oldest first.
 
@@ -384,6 +439,7 @@ class Store:
 
         return check(self.path)
 
+    @whole
     def close(self) -> None:
         """Finish what is queued and let go of all files.
 
@@ -408,6 +464,8 @@ class Store:
         self._writes = False
         self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
         self._writer = Writer(self.path, self._index, self._verified, self.signers)
+        self._writer.waiting.most_bytes = self._most_waiting
+        self._room = Room(self.path, self._writer)
         self._known.begin(self._writer)
         self._commits: Worker[_Commit] = Worker(
             "nbckpt-commit", _committing(self._writer, self.holds)

@@ -23,6 +23,7 @@ from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.packs import Batch, Name, Place
 from nbckpt.storage.putting import Putter
 from nbckpt.storage.signing import Signers
+from nbckpt.storage.waiting import Waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -66,8 +67,13 @@ class Writer:
         self._has_begun = False
         self._is_marked = False
 
-    def put_blob(self, parts: Sequence[Buffer]) -> Digest:
+    def put_blob(self, parts: Sequence[Buffer], room: int | None = None) -> Digest:
         """The digest of a blob whose bytes are in the kernel's hands, not durable yet.
+
+        Parameters
+        ----------
+        room
+            Bytes that it may add to the store; None: any number.
 
         Raises
         ------
@@ -78,6 +84,7 @@ class Writer:
         wanted = sum(memoryview(part).nbytes for part in parts)
         with self._batches.lock, refused(self._folder, wanted):
             ends = self._batches.ends()
+            self._batches.room = room
             try:
                 digest = self._putter.put(parts)
                 self._batches.accept_blob()
@@ -85,6 +92,23 @@ class Writer:
             except BaseException:  # an interrupt also: some places have no bytes yet
                 self._batches.cut_back(ends)
                 raise
+            finally:
+                self._batches.room = None
+
+    @property
+    def added_bytes(self) -> int:
+        """Bytes of all chunks that were put here and that the store did not have."""
+        return self._batches.added_bytes
+
+    @property
+    def unwritten_bytes(self) -> int:
+        """Those of them that are not durable yet."""
+        return self._batches.unwritten_bytes
+
+    @property
+    def waiting(self) -> Waiting:
+        """Those of them that no file has yet."""
+        return self._batches.waiting
 
     def find(self, name: Name) -> Place | None:
         """The place of a chunk that was put here and is not durable yet."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import large, waiting
+from nbckpt.storage import large
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.storage.packs import RAW, ZEROS, ZSTD, PackWriter, Place, find_frames
 from nbckpt.storage.parallel import Pieces, each
@@ -151,7 +151,7 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
 def test_a_write_that_is_refused_in_any_thread_gives_the_room_back(
     store: Store, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    monkeypatch.setattr(waiting, "MOST_BYTES", 0)  # nothing may wait: all is written at once
+    store.let_wait(0)  # all is written at once
     kept = store.put_blob([b"", bytearray(os.urandom(3 * MIB))])
     store.append([]).result()
     before = pack_bytes(store)
@@ -182,7 +182,7 @@ def test_a_write_that_is_refused_in_any_thread_gives_the_room_back(
 def test_an_interrupt_leaves_no_chunk_that_was_not_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MOST_BYTES", 0)
+    store.let_wait(0)
     data = bytearray(os.urandom(20 * MIB))
 
     def interrupted(self: PackWriter, place: Place, data: memoryview) -> None:

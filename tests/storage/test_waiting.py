@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import waiting
 from nbckpt.storage.packs import PackWriter, Place
 from nbckpt.storage.store import Store
 
@@ -94,10 +93,8 @@ def test_what_the_disk_refuses_later_is_an_error_of_the_commit_and_is_tried_agai
     later.close()
 
 
-def test_no_more_than_the_limit_waits(
-    store: Store, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting, "MOST_BYTES", 8 * MIB)
+def test_no_more_than_the_limit_waits(store: Store, gate: Gate) -> None:
+    store.let_wait(8 * MIB)
     gate.open.set()
     data = bytearray(os.urandom(20 * MIB))
 
