@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
     from nbckpt.storage.store import Store
 
+MODULE = "is imported, which runs its code: whoever needs it imports it"
 FOREIGN = "is not trusted: somebody else wrote it"
 _TABLES = ("DataFrame", "Table")
 
@@ -61,11 +62,20 @@ class Exported:
         parts += [f"{count_text(len(self.tables), 'table')} as Parquet"] * bool(self.tables)
         head = f"{self.checkpoint.name!r} is in {where}: {', '.join(parts)}, "
         lines = [head + bytes_text(self.size_bytes)]
-        lines += [f"  left out: {refusal}" for refusal in self.left]
+        lines += [
+            f"  left out: {', '.join(names)}: {why}" for why, names in self._reasons().items()
+        ]
         if self.left_records:
             lines.append(f"  left out: {count_text(self.left_records, 'call')} of its step")
         how = "without trusting it" if self.portable else f"after `nbckpt trust {where}`"
         return "\n".join([*lines, f"next: `nbckpt log --store {where}`; others restore it {how}"])
+
+    def _reasons(self) -> dict[str, list[str]]:
+        """Reason → what is left out for it, with types."""
+        found: dict[str, list[str]] = {}
+        for name, _, kind, reason in self.left:
+            found.setdefault(reason, []).append(f"{name} ({kind})")
+        return found
 
     def as_record(self) -> dict[str, Any]:
         """The same for programs."""
@@ -169,6 +179,7 @@ class _Choice:
             if (reason := self._reason(variable)) is None:
                 self.kept[name] = variable
             elif name not in RANDOM:
+                reason = MODULE if variable.type_name == "module" else reason
                 self.left.append(Refusal(name, name, variable.type_name, reason))
         self._leave_torn_groups()
         self.left.sort()
@@ -207,7 +218,8 @@ class _Choice:
             inherited={},
             removed=(),
             joined=(*before, *old.joined),
-            refused=(*old.refused, *self.left),
+            refused=(*old.refused, *(r for r in self.left if r.reason != MODULE)),
+            omitted=(*old.omitted, *(r.variable for r in self.left if r.reason == MODULE)),
             # A run that found it by its key would lack what was left out.
             key=None if gone else old.key,
             bound=tuple(name for name in old.bound if name not in gone),
@@ -248,7 +260,8 @@ class _Choice:
     def _reason_of(self, digest: Digest) -> str | None:
         """Why a value cannot be restored without trust; None if it can."""
         if digest not in self._reasons:
-            self._reasons[digest] = why_not_plain(self._session.store, digest)
+            why = why_not_plain(self._session.store, digest)
+            self._reasons[digest] = why and f"needs trust: {why}"
         return self._reasons[digest]
 
 

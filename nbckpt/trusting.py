@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.errors import NbckptError
+from nbckpt.errors import NbckptError, UntrustedError
 from nbckpt.figures import count_text
 from nbckpt.legible import legible
 from nbckpt.locked import why_not_plain
@@ -163,15 +163,28 @@ def store_at(path: Path) -> Path:
     return inside if path.name != NAME and inside.is_dir() else path
 
 
-def trust(store: Store, timeline: Timeline) -> Strange:
+def trust(store: Store, timeline: Timeline, *, seen: int | None = None) -> Strange:
     """Take all that is in the store now for one's own; what that was.
+
+    Parameters
+    ----------
+    seen
+        How many records there were when somebody looked at what they are about to trust.
 
     Raises
     ------
+    UntrustedError
+        If there is something else now: nothing is trusted then.
     StoreError
         If this user's own folder cannot be written.
     """
     told = strange(store, timeline)
+    if seen is not None and seen != told.records:
+        message = (
+            f"somebody wrote to {legible(str(store.path))} after you looked, so nothing was"
+            " trusted: look again"
+        )
+        raise UntrustedError(message)
     if told:
         store.trust()
     return told

@@ -69,7 +69,8 @@ def _trust(arguments: argparse.Namespace) -> int:
             say("nothing was trusted", file=sys.stderr)
             return DAMAGED
         if told and not arguments.show:
-            session.store.trust()
+            session.refresh()
+            trusting.trust(session.store, session.timeline, seen=told.records)
     finally:
         session.store.close()
     if arguments.json:

@@ -208,10 +208,16 @@ class Panel:
             "failed": [refusal._asdict() for refusal in moved.failed],
         }
 
-    def _trust(self, args: Args) -> Answer:  # noqa: ARG002 - there is nothing to choose
+    def _trust(self, args: Args) -> Answer:
+        """Take over what `strangers` told of: `records` is how many it said there are."""
         from nbckpt import trusting
 
-        told = trusting.trust(self._session.store, self._session.timeline)
+        seen = args.get("records")
+        if not isinstance(seen, int):
+            message = "'records' is missing: the number that 'strangers' told"
+            raise UsageError(message)
+        self._session.refresh()
+        told = trusting.trust(self._session.store, self._session.timeline, seen=seen)
         self._session.refresh()
         self._session.tell("trusted")
         return self._told(trusting.trusted_text(told))

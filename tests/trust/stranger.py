@@ -138,7 +138,7 @@ def _forge(session: Any) -> None:
 
     outside = {**checkpoint_record(head), "id": "f" * 16, "name": "../../../outside"}
     outside["created_at"] = head.created_at - 1
-    value = next(iter(head.changed.values())).value
+    value = session.timeline.manifest(head.id)["frame"].value
     session.append(
         [
             outside,
@@ -147,7 +147,7 @@ def _forge(session: Any) -> None:
             {"kind": "tag", "checkpoint": head.id, "tag": "../up", "at": time.time()},
             {"kind": "batch", "pack": "../../victim", "frame": 0},
             {
-                "kind": "table", "value": value, "name": "x", "at": time.time(),
+                "kind": "table", "value": value, "name": "frame", "at": time.time(),
                 "file": "../../../victim.parquet", "exact": True,
             },
             {

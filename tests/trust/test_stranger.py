@@ -5,22 +5,27 @@ All that could be leaves a file behind (`tests.trust.stranger`).
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import nbckpt
-from nbckpt import current
+from nbckpt import current, trusting
 from nbckpt.cli import main
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.running import write_notebook
 from tests.trust import stranger
@@ -54,9 +59,21 @@ class Strange:
     def __init__(self, made: Path, folder: Path) -> None:
         self.store = folder / "theirs" / ".nbckpt"
         shutil.copytree(made / ".nbckpt", self.store)
+        # Names in it lead here.
+        self._victims = [
+            *(self.store.parent / f"victim{end}" for end in (".pack", ".jsonl", ".parquet")),
+            folder / "victim.parquet",
+        ]
+        for victim in self._victims:
+            pd.DataFrame({"n": [100]}).to_parquet(victim)
         self._marks = made / "marks"
         for mark in self._marks.iterdir():
             mark.unlink()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nothing outside of the store was touched."""
+        return all(pd.read_parquet(victim)["n"].to_list() == [100] for victim in self._victims)
 
     @property
     def ran(self) -> list[str]:
@@ -87,7 +104,7 @@ def strange(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "me"))  # nothing was trusted before
     yield found
     os.environ.pop("STRANGER", None)
-    assert not list(tmp_path.parent.glob("victim*"))
+    assert found.is_alone
 
 
 @pytest.fixture
@@ -185,6 +202,49 @@ def test_trust_is_shown_asked_for_and_given(
     assert "nothing to trust" in again
     assert "not trusted" not in log
     assert strange.ran == []
+
+
+class _Terminal(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_at_a_terminal_is_told_and_asked(
+    strange: Strange, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", _Terminal("\n"))
+    refused = said(capsys, "trust", ".", status=(3,))
+    monkeypatch.setattr(sys, "stdin", _Terminal("y\n"))
+    agreed = said(capsys, "trust", ".")
+
+    assert "run as your own code" in refused
+    assert "twice" in refused
+    assert "nothing was trusted" in refused
+    assert "trusted: 6 checkpoints" in agreed
+
+
+def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
+    strange: Strange, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(strange.store)
+    session = Session(store, {})
+    told = trusting.strange(store, session.timeline)
+    with monkeypatch.context() as theirs:
+        theirs.setenv("NBCKPT_HOME", str(made / "home"))
+        other = Store.open(strange.store)
+        other.append([{"kind": "event", "event": "more", "at": 1.0, "session": "s"}]).result()
+        other.close()
+
+    with pytest.raises(UntrustedError, match="look again"):
+        trusting.trust(store, session.timeline, seen=told.records)
+
+    again = trusting.strange(store, session.timeline)
+    assert again.records > told.records
+    trusting.trust(store, session.timeline, seen=again.records)
+    assert store.untrusted().records == 0
+    store.close()
 
 
 def test_a_notebook_on_it_gets_what_is_plain_and_nothing_else(

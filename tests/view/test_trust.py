@@ -57,7 +57,7 @@ def test_nothing_is_trusted_before_the_dialog_says_so(timeline: Timeline) -> Non
     dialog.get_by_role("button", name="Trust").click()
     expect(timeline.part("notice")).to_contain_text("trusted: 2 checkpoints")
     expect(dialog).to_have_count(0)
-    assert timeline.written[-1] == ("trust", {})
+    assert timeline.written[-1] == ("trust", {"records": 9})
     timeline.set(rows=rows(trusted=True))
     expect(timeline.part("strangers")).to_be_hidden()
     assert timeline.page.title() == "timeline"

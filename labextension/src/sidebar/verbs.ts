@@ -79,8 +79,8 @@ export class NotebookVerbs implements IVerbs {
     return this._linked.link.ask('strangers', {}, asStrangers);
   }
 
-  trust(): Promise<IWritten> {
-    return this._linked.link.write('trust', {});
+  trust(records: number): Promise<IWritten> {
+    return this._linked.link.write('trust', { records });
   }
 
   interrupt(): Promise<void> {

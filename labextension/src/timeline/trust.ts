@@ -8,7 +8,7 @@ import type { IWords } from './words';
 export interface ITrustEvents {
   strangers(): Promise<IStrangers>;
   /** Null if it was not done, which is told elsewhere. */
-  trust(): Promise<IWritten | null>;
+  trust(records: number): Promise<IWritten | null>;
   failed(why: string): void;
   focusList(): void;
 }
@@ -82,7 +82,7 @@ export class TrustBanner {
       this._open.focus();
     });
     const agree = button('submit', words.__('Trust'), () => {
-      void this._trust();
+      void this._trust(strangers.records);
     });
     const title = words.__('Trust what was not made by you?');
     const dialog = make('div', 'trustDialog', { role: 'alertdialog', 'aria-label': title }, [
@@ -102,8 +102,8 @@ export class TrustBanner {
     cancel.focus();
   }
 
-  private async _trust(): Promise<void> {
-    const written = await this._events.trust();
+  private async _trust(records: number): Promise<void> {
+    const written = await this._events.trust(records);
     if (written) {
       this._close();
       this._events.focusList();

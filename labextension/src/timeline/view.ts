@@ -73,7 +73,7 @@ export class TimelineView {
     this._trust = new TrustBanner(
       {
         strangers: () => verbs.strangers(),
-        trust: () => this._notice.perform(_words.__('Trust'), () => verbs.trust()),
+        trust: records => this._notice.perform(_words.__('Trust'), () => verbs.trust(records)),
         failed: why => {
           this.tell(why, true);
         },
