@@ -16,6 +16,8 @@ from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
     create,
+    delete,
+    exists,
     is_locked,
     read_at,
     reading,
@@ -65,6 +67,7 @@ class Journal:
         self.readable_bytes = 0
         self._signer = signer
         self._fd: int | None = None
+        self._is_named = False
         self._serial = 0
         self._synced = 0
         self._written = 0
@@ -109,14 +112,18 @@ class Journal:
             self._fd = None
 
     def _open(self) -> int:
+        unnamed = self.path.with_name(f".{self.path.name}.tmp")
         if self._fd is None:
+            delete(unnamed)  # of a try that was refused
             # Locked before it has its name, so that who finds a journal unlocked knows it is dead.
-            unnamed = self.path.with_name(f".{self.path.name}.tmp")
             self._fd = create(unnamed)
             with suppress(OSError):  # some network file systems know no locks
                 system.files.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            system.files.rename(unnamed, self.path)
+        if not self._is_named:  # nothing is written before: nobody would find it
+            if not exists(self.path):  # a disk may do it, and say that it did not
+                system.files.rename(unnamed, self.path)
             sync_folder(self.path.parent)
+            self._is_named = True
         return self._fd
 
     def _sync(self, fd: int) -> None:
