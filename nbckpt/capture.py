@@ -16,6 +16,8 @@ from nbckpt import randomness
 from nbckpt.describe import preview_of, shape_of, type_name_of
 from nbckpt.fixed import identity_of, is_fixed
 from nbckpt.generators import Generators
+from nbckpt.interrupts import allowed, breathe
+from nbckpt.limits import Limits
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
 from nbckpt.progress import Bar
@@ -82,10 +84,17 @@ class Capturer:
     _pending: set[str] | None = None  # None: any name may have changed
 
     def __post_init__(self) -> None:
+        self._limits = Limits()
+        self._too_large: set[str] = set()
         self._ties = Ties()
         self._generators = Generators(self.store)
         self._generation = self.store.generation
         self._pending = set(self.user_names())
+
+    def obey(self, limits: Limits) -> None:
+        """Keep within `limits` from now on; what was too large is looked at again."""
+        self._limits = limits
+        self.touched(self._too_large)
 
     def user_names(self) -> list[str]:
         """The user's variables, in the order in which they were made."""
@@ -172,11 +181,20 @@ class Capturer:
         Raises
         ------
         StoreError
-            If the disk refuses; what was found stays to be captured by the next call.
+            If the disk refuses: it is as if nobody had looked. So it is after an interrupt.
         """
         with self.store.writing():
             self.forget_lost()
-            return self._capture(selection, only, base)
+            tables = dict(self._kept), dict(self._ids), dict(self._refusals)
+            pending = None if self._pending is None else set(self._pending)
+            try:
+                captured = self._capture(selection, only, base)
+                breathe()
+            except BaseException:
+                self._kept, self._ids, self._refusals = tables
+                self._pending = pending
+                raise
+            return captured
 
     def forget_lost(self) -> None:
         """Know nothing of what was kept and is not in the store any more, since a prune.
@@ -273,8 +291,11 @@ class Capturer:
         from nbckpt.codecs.pickler import homes_of
         from nbckpt.grouping import Encoder
 
-        encoder = Encoder(self.namespace, self.bindings, homes_of(self.namespace, names))
-        outcomes = encoder.encode_groups(looked_at)
+        homes = homes_of(self.namespace, names)
+        encoder = Encoder(self.namespace, self.bindings, homes, self._limits.value_bytes)
+        with allowed():
+            outcomes = encoder.encode_groups(looked_at)
+        self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
         size = sum(memoryview(p).nbytes for o in outcomes if o.encoded for p in o.encoded.parts)
         changed: set[str] = set()
@@ -289,7 +310,7 @@ class Capturer:
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)
-        blob = self.store.put_blob(outcome.encoded.parts)
+        blob = self.store.put_blob(outcome.encoded.parts, within=self._limits.store_bytes)
         bar.advance(size)
         changed = set()
         for name in outcome.names:
@@ -299,14 +320,16 @@ class Capturer:
                 continue
             value = self.namespace[name]
             changed.add(name)
+            with allowed():  # its own code tells how it looks
+                type_name, shape, preview = type_name_of(value), shape_of(value), preview_of(value)
             self._kept[name] = Variable(
                 name=name,
                 blob=blob,
                 value=outcome.values.get(name, blob),
-                type_name=type_name_of(value),
+                type_name=type_name,
                 size_bytes=size,
-                shape=shape_of(value),
-                preview=preview_of(value),
+                shape=shape,
+                preview=preview,
                 group=outcome.names,
                 needs=tuple(sorted(outcome.encoded.needs)),
                 recipe=name in outcome.recipes,
@@ -348,7 +371,8 @@ class Capturer:
         if len(mutable) < 2:
             return []
         homes = homes_of(namespace, self.user_names())
-        return Encoder(namespace, self.bindings, homes).sharing(mutable)
+        with allowed():
+            return Encoder(namespace, self.bindings, homes).sharing(mutable)
 
     def _shareable(self, namespace: Mapping[str, object], names: Iterable[str]) -> list[str]:
         return [

@@ -184,9 +184,9 @@ def _one_of(text: str, *words: str) -> str:
     return text
 
 
-def _some_bytes(text: str) -> int:
-    """A size that is not 0: who writes 0 may mean that there is no limit, or that none fits."""
-    return int(_at_least(1, bytes_of(text)))
+def _some_bytes(text: str) -> int | None:
+    """A size, or None; not 0: that might mean that there is no limit, or that nothing fits."""
+    return None if text == "none" else int(_at_least(1, bytes_of(text)))
 
 
 def _key_source(text: str) -> str:
@@ -251,6 +251,16 @@ _KINDS = {
         _auto_on_or_off, "auto, on or off", "whether OpenTelemetry is told of what happens"
     ),
 }  # fmt: skip
+
+PRUNED_BELOW = 0.9
+"""Of `max_store_size`: there prunes by `max_size` begin, so that what is new still fits."""
+
+
+def prune_size(settings: Settings) -> int | None:
+    """The size above which prunes by `max_size` begin; None if there are none."""
+    size, most = settings.max_size, settings.max_store_size
+    return size if size is None or most is None else min(size, int(PRUNED_BELOW * most))
+
 
 NAMES = tuple(_KINDS)
 """The settings that a store's `config.json` may have."""

@@ -19,6 +19,7 @@ from nbckpt.costs import Costs
 from nbckpt.digests import Json
 from nbckpt.endings import end_at_exit
 from nbckpt.errors import line_of
+from nbckpt.interrupts import whole
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.policy import Decision, Measured, Spent
 from nbckpt.references import require_name
@@ -92,6 +93,7 @@ class Joining:
             self._ran[-1].outputs = ()
         self._ran.append(_Ran(name, cell, run_s, cost_usd, outputs))
 
+    @whole
     def failed(self, name: str, cell: Cell, run_s: float, error: BaseException) -> None:
         """Note a cell that raised: no rerun repeats it, what it did is kept with the next ones."""
         self._lost_s += run_s
@@ -108,6 +110,7 @@ class Joining:
             self.cells_of_failed.update(dict.fromkeys(self.failed_blocks, cell))
         self.failed_blocks.clear()
 
+    @whole
     def kept(self, checkpoint: Checkpoint, written: Future[None]) -> None:
         """Take note of a finished checkpoint, and of how long it is written."""
         self._kept_at, self._lost_s = time.monotonic(), 0.0
@@ -127,6 +130,7 @@ class Joining:
 
     # -- to keep or not to keep
 
+    @whole
     def follow(self, new: policy.Policy) -> None:
         """Decide by another policy from now on; what was joined under the old one is kept."""
         session = self._session
@@ -156,6 +160,7 @@ class Joining:
 
     # -- keeping
 
+    @whole
     def keep(self, *, sync: bool = False) -> Checkpoint | None:
         """Checkpoint what is joined, under the name of its last cell; None if nothing is.
 
@@ -187,9 +192,10 @@ class Joining:
             return draft
         import json
 
-        blob = session.store.put_blob([json.dumps(last.outputs).encode()])
-        return replace(draft, outputs=blob)
+        text = json.dumps(last.outputs).encode()
+        return replace(draft, outputs=session.put_outputs(text))
 
+    @whole
     def keep_aside(self) -> Checkpoint | None:
         """Keep what is joined before the session moves or ends.
 
@@ -205,6 +211,7 @@ class Joining:
             session.move_head(head)
         return draft
 
+    @whole
     def rest(self) -> Checkpoint | None:
         """Keep what is joined while nothing runs: it holds up nobody then."""
         session = self._session
@@ -212,6 +219,7 @@ class Joining:
             return None  # the user may be about to resume
         return self.keep()
 
+    @whole
     def event(self, name: str) -> Checkpoint | None:
         """Checkpoint what is there under `name`, if the policy waits for this event.
 

@@ -8,14 +8,18 @@ import time
 from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from nbckpt import randomness
+from nbckpt import events, randomness, telemetry
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
-from nbckpt.model import Cell, Checkpoint, Key, State, checkpoint_record
+from nbckpt.interrupts import allowed, wait_for, whole
+from nbckpt.limits import Limits
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
+from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing
@@ -52,11 +56,24 @@ class Keeping(Standing):
     ) -> None:
         super().__init__(store, notebook, branch)
         self.namespace = namespace
-        self.settings = settings or settings_from()
         self.capturer = Capturer(store, namespace, hidden)
+        self.settings = settings or settings_from()
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
+
+    @property
+    def settings(self) -> Settings:
+        """What holds for this session."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._settings = settings
+        self.capturer.obey(Limits(settings.max_value_size, settings.max_store_size))
+        self.store.let_wait(settings.max_background_memory)
+        if problem := telemetry.choose(settings.telemetry):
+            self.writing.news.append(problem)
 
     @property
     def joined(self) -> list[Cell]:
@@ -76,8 +93,10 @@ class Keeping(Standing):
             return
         from nbckpt import analysis, keys
 
-        names = analysis.names_of_tree(tree)
-        self.capturer.touched(keys.touched(names, self.namespace))
+        with allowed():
+            names = analysis.names_of_tree(tree)
+            touched = keys.touched(names, self.namespace)
+        self.capturer.touched(touched)
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
@@ -98,14 +117,16 @@ class Keeping(Standing):
         """What a step with this code depends on, here and now."""
         from nbckpt import keys
 
-        key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+        with allowed():
+            key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(", ".join(group) for group in groups))
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""
         present = [n for n in sorted(names) if n in self.namespace]
-        return {n: ValueDigester(self.namespace).digest(self.namespace[n]) for n in present}
+        with allowed():
+            return {n: ValueDigester(self.namespace).digest(self.namespace[n]) for n in present}
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
@@ -115,6 +136,7 @@ class Keeping(Standing):
 
     # -- checkpoint -------------------------------------------------------------------------
 
+    @whole
     def checkpoint(
         self,
         name: str,
@@ -154,6 +176,10 @@ class Keeping(Standing):
         base = self.timeline.manifest(self.position) if self.position else {}
         return self.capturer.capture(selection, base=base)
 
+    def put_outputs(self, text: bytes) -> Digest:
+        """What a cell has shown, put into the store beside its variables."""
+        return self.store.put_blob([text], within=self._settings.max_store_size)
+
     def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
         """Raise unless every variable that `selection` names exists or is in `known`."""
         present = set(self.capturer.user_names())
@@ -187,6 +213,7 @@ class Keeping(Standing):
             joined=tuple(self.joined) if state == "done" and not captured.omitted else (),
         )
 
+    @whole
     def commit(self, checkpoint: Checkpoint, *, sync: bool = False, patience_s: float = -1) -> None:
         """Write a checkpoint, and move the branch to it if it is done.
 
@@ -201,8 +228,11 @@ class Keeping(Standing):
         records = [checkpoint_record(checkpoint)]
         if checkpoint.state == "done":
             records.append(self.head_record(checkpoint))
-        written = self.append(records)
+        event = self._event_of(checkpoint)
+        written = self.append([*records, event] if event else records)
         self.writing.follow(checkpoint, written)
+        if event:
+            written.add_done_callback(partial(_told, event, telemetry.context()))
         for record in records:
             self.timeline.apply(record)
         if checkpoint.state == "done":
@@ -211,11 +241,30 @@ class Keeping(Standing):
         patience = self.settings.patience_s if patience_s < 0 else patience_s
         try:
             _await(written, None if sync else patience)
-        except StoreError:
+        except StoreError as refusal:
+            self.refusal = refusal
             self.writing.settle(raised=checkpoint.id)
             raise
         self.writing.settle()
         self.tell("progress" if checkpoint.state == "partial" else "checkpoint")
+
+    def _event_of(self, checkpoint: Checkpoint) -> Record | None:
+        """What the journal tells of the making of a checkpoint; of a failure, another does."""
+        if checkpoint.state == "failed":
+            return None
+        parent = self.timeline.checkpoints.get(checkpoint.parent or "")
+        known = {refusal.variable for refusal in parent.refused} if parent else set()
+        left_out = sorted({refusal.variable for refusal in checkpoint.refused} - known)
+        held = self.held
+        members = {
+            "checkpoint": checkpoint.id,
+            "name": checkpoint.name,
+            "took_s": time.perf_counter() - held.since if held else 0.0,
+            "size_bytes": self.store.added_bytes - held.added_bytes if held else 0,
+            "left_out": left_out or None,
+            "outcome": "partial" if left_out else None,
+        }
+        return event_record("kept" if checkpoint.state == "done" else "progress", self.id, members)
 
 
 def new_id() -> str:
@@ -223,8 +272,13 @@ def new_id() -> str:
     return secrets.token_hex(10)
 
 
+def _told(event: Record, context: object, written: Future[None]) -> None:
+    """Tell of a checkpoint that is durable."""
+    if written.exception() is None:
+        events.tell(event, context)
+
+
 def _await(written: Future[None], timeout_s: float | None) -> None:
-    try:
-        written.result(timeout_s)
-    except TimeoutError:
-        return
+    """Have the user wait for the disk, as long as no interrupt waits: the record is on its way."""
+    if wait_for(written, timeout_s):
+        written.result()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness, references, restore
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
+from nbckpt.interrupts import breathe
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
@@ -158,6 +159,7 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
         session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
         if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
             session.move_head(head)
+    breathe()  # it may not be durable: an interrupt ends a wait
     return draft
 
 
@@ -280,6 +282,17 @@ def restore_all(
 
 def note(session: Session, event: str, moved: Moved, **members: object) -> None:
     """Have the history, and who listens, know of a move."""
-    target, took_s = moved.checkpoint, moved.took_s
-    session.record_event(event, checkpoint=target.id, name=target.name, took_s=took_s, **members)
+    target, manifest = moved.checkpoint, session.timeline.manifest(moved.checkpoint.id)
+    blobs = {manifest[n].blob: manifest[n].size_bytes for n in moved.came_back if n in manifest}
+    lost = [refusal.variable for refusal in moved.failed]
+    session.record_event(
+        event,
+        checkpoint=target.id,
+        name=target.name,
+        took_s=moved.took_s,
+        size_bytes=sum(blobs.values()),
+        left_out=lost or None,
+        outcome="partial" if lost else None,
+        **members,
+    )
     session.tell("moved")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.amounts import bytes_of, count_of
+from nbckpt.config import prune_size
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.figures import bytes_text, count_text
 from nbckpt.typed import require_number, require_texts
@@ -114,7 +115,7 @@ def asked(
     rules = (keep_last, keep_days, max_size, calls_days)
     if rules == (None,) * len(rules) and not drop and not forget:
         keep_last, keep_days = settings.retention_count, settings.retention_days
-        max_size, calls_days = settings.max_size, settings.retention_recordings
+        max_size, calls_days = prune_size(settings), settings.retention_recordings
     if keep_last is not None:
         require_number(keep_last, "keep_last", whole=True)
     if keep_days is not None:

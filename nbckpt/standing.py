@@ -5,12 +5,16 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from nbckpt import events, telemetry
 from nbckpt.errors import StoreError
+from nbckpt.interrupts import result_of, whole
 from nbckpt.model import Checkpoint, Record
 from nbckpt.records import event_record, head_record, session_record
 from nbckpt.storage.store import Store
@@ -24,6 +28,13 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 _Own = TypeVar("_Own", bound="Standing")
+
+
+class Held(NamedTuple):
+    """What was known when a look began: the clock, and the bytes that had been put by then."""
+
+    since: float
+    added_bytes: int
 
 
 class Standing:
@@ -42,6 +53,10 @@ class Standing:
         (others have written) or ``pruned``; on the thread where it happened.
     begun
         Whether it has written anything.
+    held
+        When the look began that a checkpoint is being made of.
+    refusal
+        What the disk said of a checkpoint that was waited for.
     """
 
     def __init__(self, store: Store, notebook: str, branch: str | None) -> None:
@@ -58,6 +73,10 @@ class Standing:
         self.origin: str | None = None
         self.listeners: list[Callable[[str], None]] = []
         self.begun = False
+        self.held: Held | None = None
+        self.refusal: StoreError | None = None
+        self._owed: deque[Record] = deque()
+        telemetry.measure(store)
         self._generation = store.generation
         self._refreshing = threading.RLock()  # a view asks from a thread of its own
         self.refresh()
@@ -66,6 +85,7 @@ class Standing:
 
     # -- the history ------------------------------------------------------------------------
 
+    @whole
     def refresh(self) -> None:
         """Take in what other sessions have written, and what became of this one's own writes."""
         with self._refreshing:
@@ -106,7 +126,18 @@ class Standing:
         with self.store.writing():
             if self._generation != self.store.generation:
                 self.refresh()
-            yield self
+            outer, self.held = (
+                self.held,
+                self.held or Held(time.perf_counter(), self.store.added_bytes),
+            )
+            try:
+                yield self
+            except StoreError as problem:
+                if problem is not self.refusal:  # else the write itself has told
+                    self.owe_event("not_kept", what="a checkpoint", error=str(problem))
+                raise
+            finally:
+                self.held = outer
 
     @property
     def head(self) -> Checkpoint | None:
@@ -145,19 +176,35 @@ class Standing:
 
     # -- writing ----------------------------------------------------------------------------
 
+    @whole
     def append(self, records: list[Record], *, durable: bool = True) -> Future[None]:
         """Have records written to this session's journal; done when they are durable."""
         if not self.begun:
             self.begun = True
             self.begins()
             records = [session_record(self.id, self.notebook), *records]
+        told = partial(self._note_refusal, _named(records)) if durable and records else None
+        while self._owed:
+            records = [*records, self._owed.popleft()]
         written = self.store.append(records, durable=durable)
         self.writing.remember(written)
+        if told:
+            written.add_done_callback(told)
         return written
+
+    def _note_refusal(self, name: str | None, written: Future[None]) -> None:
+        if (error := written.exception()) is None:
+            return
+        if name is None:
+            self.owe_event("write_failed", error=str(error))
+        else:
+            what = f"checkpoint {name!r}"
+            self.owe_event("not_kept", name=name, what=what, error=str(error))
 
     def begins(self) -> None:
         """Called before the first record is written."""
 
+    @whole
     def head_record(self, checkpoint: Checkpoint) -> Record:
         """The record that moves this branch to a checkpoint."""
         head = self.head
@@ -169,6 +216,7 @@ class Standing:
             at=self.timeline.later_than_all(time.time()),
         )
 
+    @whole
     def move_head(self, checkpoint: Checkpoint, *, told: str = "") -> None:
         """Move this branch to a checkpoint; under `told` the user hears if the disk refuses."""
         record = self.head_record(checkpoint)
@@ -177,6 +225,7 @@ class Standing:
             self.writing.follow(told, written)
         self.timeline.apply(record)
 
+    @whole
     def stand_on(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
         self.position = checkpoint.id
@@ -186,9 +235,22 @@ class Standing:
         if self.timeline.is_ancestor(head.id, checkpoint.id):
             self.move_head(checkpoint)
 
+    @whole
     def record_event(self, kind: str, **members: object) -> None:
-        """Note something that happened; not waited for."""
-        self.append([event_record(kind, self.id, members)], durable=False)
+        """Note something that happened, and tell of it; not waited for."""
+        event = event_record(kind, self.id, members)
+        self.append([event], durable=False)
+        events.tell(event)
+
+    @whole
+    def owe_event(self, kind: str, **members: object) -> None:
+        """Tell of something that happened; the journal has it with the next record.
+
+        For failures: the disk may be what fails, and is not asked again for this alone.
+        """
+        event = event_record(kind, self.id, members)
+        self._owed.append(event)
+        events.tell(event)
 
     def tell(self, what: str) -> None:
         """Let who listens know that something happened."""
@@ -200,6 +262,7 @@ class Standing:
                 if told not in self.writing.news:
                     self.writing.news.append(told)
 
+    @whole
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything so far is durable.
 
@@ -222,12 +285,17 @@ class Standing:
         again = self.append([])
         self.writing.try_again(again)
         try:
-            again.result(timeout_s)
+            result_of(again, timeout_s)
         except TimeoutError:
             message = f"still writing to {self.store.path} after {timeout_s} s: wait again"
             raise problem or StoreError(message) from None
         finally:
             self.writing.settle()
+
+
+def _named(records: list[Record]) -> str | None:
+    """The name of the checkpoint among these; None if there is none."""
+    return next((str(r["name"]) for r in records if r["kind"] == "checkpoint"), None)
 
 
 def usual_branch(timeline: Timeline, notebook: str) -> str:

@@ -21,6 +21,7 @@ from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
+from nbckpt.interrupts import whole
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
@@ -125,6 +126,7 @@ class Step(ThroughItems):
         self.at = AtItem(self.session)
 
     @classmethod
+    @whole
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """Restore the step if that can be, else get ready to run it.
 
@@ -188,11 +190,22 @@ class Step(ThroughItems):
                 self.restored = session.watch.restored(self, checkpoint)
             self.todo = False
             saved = checkpoint.duration_s - self.took_s
-            self._event("restored", self.restored, took_s=self.took_s, saved_s=saved)
+            size = self._size_of(checkpoint)
+            self._event(
+                "restored", self.restored, took_s=self.took_s, saved_s=saved, size_bytes=size
+            )
             return True
         if not found:
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
         return False
+
+    def _size_of(self, checkpoint: Checkpoint) -> int:
+        """Bytes of what the step bound or changed."""
+        manifest = self.session.timeline.manifest(checkpoint.id)
+        blobs = {
+            manifest[n].blob: manifest[n].size_bytes for n in checkpoint.bound if n in manifest
+        }
+        return sum(blobs.values())
 
     def _differs(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.outside:
@@ -248,6 +261,7 @@ class Step(ThroughItems):
             self.key = key
         return found
 
+    @whole
     def left(self) -> None:
         """Take note that the body has ended, however: model calls belong to it no more."""
         self.is_running = False
@@ -261,6 +275,7 @@ class Step(ThroughItems):
                 "model_calls", name=self.request.name, **place.scope.members()
             )
 
+    @whole
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -277,7 +292,7 @@ class Step(ThroughItems):
                 draft = self._draft(self._spent_s + duration, "done")
                 if outputs:
                     text = json.dumps(outputs).encode()
-                    draft = replace(draft, outputs=self.session.store.put_blob([text]))
+                    draft = replace(draft, outputs=self.session.put_outputs(text))
             except StoreError as problem:
                 self._note_lost(problem)
                 raise
@@ -286,6 +301,7 @@ class Step(ThroughItems):
         self._event("ran", draft, took_s=duration)
         return draft
 
+    @whole
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.left()
@@ -406,6 +422,7 @@ class Step(ThroughItems):
             unfinished = None
         self.loops = Loops(self, unfinished, begun.loops)
 
+    @whole
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
@@ -418,6 +435,7 @@ class Step(ThroughItems):
                     self._calls.scope.go_on(record["begun"])
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
+    @whole
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()

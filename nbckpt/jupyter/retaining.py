@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nbckpt.config import prune_size
 from nbckpt.errors import NbckptError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Retaining:
             If the store was closed.
         """
         settings = self._session.settings
-        asked_for = (settings.retention_count, settings.retention_days, settings.max_size)
+        asked_for = (settings.retention_count, settings.retention_days, prune_size(settings))
         now = time.monotonic()
         if asked_for == (None, None, None) or now - self._looked_at < PAUSE_S:
             return

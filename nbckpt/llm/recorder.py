@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from nbckpt import telemetry
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
 from nbckpt.digests import Digest
 from nbckpt.errors import (
@@ -23,6 +24,7 @@ from nbckpt.errors import (
     line_of,
 )
 from nbckpt.hosts import fields_of
+from nbckpt.interrupts import whole
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
@@ -80,6 +82,7 @@ class Recorder:
         self._generation = session.store.generation
         self._lock = threading.Lock()
 
+    @whole
     def begin(self, asked: Asked, *, blocks: bool = True) -> Call | None:
         """What is to become of a request.
 
@@ -107,6 +110,7 @@ class Recorder:
             self.defect(problem)
             return None
 
+    @whole
     def go_on(self, call: Call, *, blocks: bool = True) -> Call | None:
         """What is to become of a call that has waited for an equal one: as `begin`."""
         flight, question = call.awaited, call.question
@@ -321,6 +325,7 @@ class Recorder:
 
     # -- record -------------------------------------------------------------------------------
 
+    @whole
     def keep(self, call: Call, state: Outcome) -> Future[None] | None:
         """Write what a call brought; done when it is durable, None if the disk refused."""
         question, store = call.question, self._session.store
@@ -334,12 +339,14 @@ class Recorder:
                 recording = recording_of(call, kept, blob, state, self._session)
                 recording = self.purse.ended(call, recording._replace(shared=shared))
                 written = self._append(recording)
+            _observe(call, recording.model, (recording.tokens_in, recording.tokens_out))
             if state == "done":
                 self._land(call, recording, written)
             return written
         except StoreError as problem:
             if state == "done":
                 self._land(call, None, None)
+            self._session.owe_event("not_recorded", name=question.scope.step, error=str(problem))
             self._tell(f"an answer of {question.endpoint.provider} is NOT recorded: {problem}")
             return None
 
@@ -367,6 +374,7 @@ class Recorder:
             self._session.writing.follow(f"an answer of {recording.provider}", written)
         return written
 
+    @whole
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
         question = call.question
@@ -377,6 +385,9 @@ class Recorder:
             call.flight.land()
         self._count(scope_, "failed", endpoint.provider)
         text = error if isinstance(error, str) else line_of(error)
+        model = providers.model_of(endpoint, question.body.members)
+        kind = str(call.status or "no_answer") if isinstance(error, str) else type(error).__name__
+        _observe(call, model, error=kind)
         values = values_of(question.asked, question.body, self._fields())
         try:
             self._session.record_event(
@@ -384,7 +395,7 @@ class Recorder:
                 name=scope_.step,
                 provider=endpoint.provider,
                 endpoint=endpoint.kind.name,
-                model=providers.model_of(endpoint, question.body.members),
+                model=model,
                 request=question.request,
                 error=redacted_text(text, secrets_of(question.asked, values))[:500],
                 took_s=call.duration_s,
@@ -427,6 +438,27 @@ def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | Non
     if endpoint is not None and providers.is_asked_as(endpoint, members):
         return endpoint._replace(provider=host.provider) if host and host.provider else endpoint
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)
+
+
+def _observe(
+    call: Call, model: str, tokens: tuple[int | None, int | None] = (None, None), error: str = ""
+) -> None:
+    """Have OpenTelemetry know of a call that was made, where it is in use."""
+    if (watch := telemetry.watching()) is None:
+        return
+    endpoint = call.question.endpoint
+    with telemetry.harmless():
+        watch.take_call(
+            telemetry.ModelCall(
+                endpoint.provider,
+                endpoint.kind.name,
+                model,
+                endpoint.host,
+                call.duration_s,
+                *tokens,
+                error=error,
+            )
+        )
 
 
 def _cut(body: bytes, sizes: Any) -> list[bytes]:

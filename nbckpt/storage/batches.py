@@ -47,6 +47,8 @@ class Batches:
 
     Attributes
     ----------
+    cipher
+        Of an encrypted store.
     added_bytes
         Of all chunks that were ever added here.
     room
@@ -57,7 +59,7 @@ class Batches:
         self.lock = threading.Lock()
         self.waiting = Waiting()
         self._folder = folder
-        self._cipher = cipher_of(folder.parent)
+        self.cipher = cipher_of(folder.parent)
         self._name = name
         self._index = index
         self._verified = verified
@@ -104,10 +106,10 @@ class Batches:
                 raise NoRoomError
         if not self._packs or self._packs[-1].end >= ROLL_BYTES:
             if not self._begun:
-                mark_format(self._folder.parent)
+                mark_format(self._folder.parent, self.cipher)
             self._begun += 1  # first: what a refusal leaves has the name
             name_of_pack = f"{self._name}-{self._begun - 1}"
-            self._packs.append(PackWriter.begin(self._folder, name_of_pack, self._cipher))
+            self._packs.append(PackWriter.begin(self._folder, name_of_pack, self.cipher))
         pack = self._packs[-1]
         place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
         self._pending[name] = place
@@ -236,7 +238,7 @@ class Batches:
     def _rewrite(self) -> None:
         if not self._suspect:
             return
-        expander = Expander(self._cipher)
+        expander = Expander(self.cipher)
         for name, place in list(self._suspect.items()):
             stranded = self.waiting.stranded_at(place)
             stored = stranded or self._read_back(place)

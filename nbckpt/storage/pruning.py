@@ -194,7 +194,7 @@ class _Work:
         self._delete(self._leftovers())
         if plan.is_empty:
             return Pruned((), len(plan.kept), self._freed, self._told())
-        mark_format(self._path)
+        mark_format(self._path, self._store.cipher)
         try:
             packs = self._move()
             self._write(packs)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt import randomness
 from nbckpt.calls import RECORDING
+from nbckpt.events import outcome_of
 from nbckpt.model import Checkpoint, Variable
 from nbckpt.priced import PRICE, Paid, paid_for, prices_in
 from nbckpt.questions import APPROVAL, Questions
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = Mapping[str, object]
 Rows: TypeAlias = Iterable[Row]
-EVENT_COLUMNS = frozenset({"at", "event", "checkpoint", "name", "session", "took_s", "saved_s"})
+EVENT_COLUMNS = frozenset(
+    {"at", "event", "checkpoint", "name", "session", "took_s", "saved_s"}
+    | {"outcome", "size_bytes", "left_out", "untrusted"}
+)
 
 # Column → DuckDB type. Times are UTC without a zone: a zone would need pytz to reach Python.
 COLUMNS: dict[str, dict[str, str]] = {
@@ -62,8 +66,12 @@ COLUMNS: dict[str, dict[str, str]] = {
         "checkpoint": "varchar",
         "name": "varchar",
         "session": "varchar",
+        "outcome": "varchar",
+        "duration_s": "double",
         "took_s": "double",
         "saved_s": "double",
+        "size_bytes": "bigint",
+        "left_out": "varchar[]",
         "detail": "varchar",
     },
     "recordings": {
@@ -220,7 +228,12 @@ def _branches(_store: Store, timeline: Timeline) -> Rows:
 def _events(store: Store, _timeline: Timeline) -> Rows:
     for record in store.records("event"):
         rest = {k: v for k, v in record.items() if k not in EVENT_COLUMNS and k != "kind"}
-        yield {**record, "detail": json.dumps(rest) if rest else None}
+        yield {
+            **record,
+            "outcome": outcome_of(record),
+            "duration_s": record.get("took_s"),
+            "detail": json.dumps(rest) if rest else None,
+        }
 
 
 def _recordings(store: Store, _timeline: Timeline) -> Rows:

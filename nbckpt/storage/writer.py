@@ -140,7 +140,7 @@ class Writer:
             self.journal.add([lines.encode({"kind": WRITER, "format": FORMAT})])
         with refused(self.journal.path, size):
             if not self._is_marked:
-                mark_format(self._folder.parent)
+                mark_format(self._folder.parent, self._batches.cipher)
                 self._is_marked = True
             batches = self._batches.seal() if durable else []
             self.journal.add([lines.encode(batch_record(batch)) for batch in batches])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +106,17 @@ class Commands:
         return compare(self._session, words[0], words[1] if len(words) > 1 else None)
 
     def _status(self, line: str) -> None:
-        lines.parted(line, "%nbckpt status", 0, 0)
+        _, given = lines.parted(line, "%nbckpt status [--json]", 0, 0, ("--json",))
         session = self._session
         session.refresh()
+        from nbckpt import health
+
+        found = health.health_of(session, session.settings, is_own=True)
+        if given:
+            print(json.dumps(found, indent=2, ensure_ascii=False))
+            return
         print(report.status_text(session.store, session.timeline, session.branch, session.position))
+        print(health.text_of(found))
         print(autos.status_text(session, self._cells.auto))
         print(f"calls       {recording.calls_text()}")
         print(f"durable     {session.writing.text() or 'all that was kept'}")

@@ -1,0 +1,149 @@
+"""How a store is, for those who watch over it: one JSON object, whose members stay as they are.
+
+``ok``, ``problems``
+    False, and a sentence each, if something was met that cannot be read.
+``nbckpt``, ``store``, ``format``, ``encrypted``
+    Of the command, where it looked, the store's format, and whether it is sealed.
+``size_bytes``, ``sizes``
+    All of it; journals, packs and tables apart.
+``checkpoints``, ``branches``, ``newest``
+    How many are done, failed or partial; the newest that is done: ``id``, ``name``, ``branch``,
+    ``created_at`` (UTC), ``age_s``. None if there is none.
+``sessions``
+    Journals that somebody writes to (``alive``), and that nobody does (``dead``).
+``failures``
+    What was not kept, recorded or pruned in the last day: ``count``, and of the last one ``event``,
+    ``at`` (UTC) and ``error``.
+``pruned_at``, ``questions``
+    When a prune last removed something (UTC, or None); how many questions wait for an answer.
+``untrusted``
+    Journals, records and checkpoints that neither this user wrote nor vouched for.
+``disk``
+    ``free_bytes`` and ``size_bytes`` of the file system; None where it does not tell.
+``limits``
+    ``max_size``, ``max_store_size``, ``max_value_size``, ``max_background_memory``; ``room_bytes``
+    is what may be added before ``max_store_size``, or None.
+``unwritten``
+    Of the asking session alone, else None: ``bytes`` and ``checkpoints`` that wait for the disk,
+    and whether it refused some (``refused``).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nbckpt.figures import age_text, bytes_text, count_text
+from nbckpt.model import Checkpoint, Record
+from nbckpt.questions import APPROVAL, Questions
+from nbckpt.storage.census import census
+from nbckpt.tabular import facts_text
+from nbckpt.version import __version__
+
+if TYPE_CHECKING:
+    from nbckpt.config import Settings
+    from nbckpt.session import Session
+
+Health: TypeAlias = dict[str, Any]
+DAY_S = 86_400
+FAILURES = frozenset({"not_kept", "write_failed", "not_recorded", "prune_failed", "hook_failed"})
+_LIMITS = ("max_size", "max_store_size", "max_value_size", "max_background_memory")
+
+
+def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> Health:
+    """How the store of a session is, as far as it has been read.
+
+    Parameters
+    ----------
+    is_own
+        Whether the session is one that writes, and not made to look.
+    """
+    store, now = session.store, time.time()
+    found = census(store.path)
+    size = sum(found.sizes.values())
+    most = settings.max_store_size
+    problems = list(store.damages)
+    return {
+        "ok": not problems,
+        "problems": problems,
+        "nbckpt": __version__,
+        "store": str(store.path),
+        "format": found.format,
+        "encrypted": found.is_encrypted,
+        "size_bytes": size,
+        "sizes": found.sizes,
+        "checkpoints": _counted(session),
+        "branches": len(session.timeline.branches),
+        "newest": _newest(session, now),
+        "sessions": {"alive": found.alive, "dead": found.dead},
+        "failures": _failures(store.records("event"), now - DAY_S),
+        "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
+        "questions": len(Questions(store.records(APPROVAL)).waiting),
+        "untrusted": store.untrusted()._asdict(),
+        "disk": {"free_bytes": found.free_bytes, "size_bytes": found.disk_bytes},
+        "limits": {name: getattr(settings, name) for name in _LIMITS}
+        | {"room_bytes": None if most is None else max(0, most - size)},
+        "unwritten": _unwritten(session) if is_own else None,
+    }
+
+
+def text_of(health: Health) -> str:
+    """What `health_of` gives, of which a status says nothing else, for people."""
+    free, room = health["disk"]["free_bytes"], health["limits"]["room_bytes"]
+    rooms = [] if free is None else [f"{bytes_text(free)} free on the disk"]
+    rooms += [] if room is None else [f"{bytes_text(room)} left of max_store_size"]
+    kind = f"format {health['format']}{', encrypted' if health['encrypted'] else ''}"
+    sessions, newest = health["sessions"], health["newest"]
+    failed = health["failures"]["count"]
+    return facts_text(
+        [
+            ("size", "; ".join([f"{bytes_text(health['size_bytes'])} ({kind})", *rooms])),
+            ("sessions", f"{sessions['alive']} at work, {sessions['dead']} ended"),
+            ("newest", age_text(newest["age_s"]) if newest else "none yet"),
+            ("failures", f"{count_text(failed, 'failure')} in the last day" if failed else ""),
+        ]
+    )
+
+
+def _counted(session: Session) -> dict[str, int]:
+    counts = {"done": 0, "failed": 0, "partial": 0}
+    for checkpoint in session.timeline.checkpoints.values():
+        counts[checkpoint.state] += 1
+    return counts
+
+
+def _newest(session: Session, now: float) -> dict[str, object] | None:
+    done = (c for c in session.timeline.checkpoints.values() if c.state == "done")
+    newest: Checkpoint | None = max(done, key=lambda c: c.created_at, default=None)
+    if newest is None:
+        return None
+    return {
+        "id": newest.id,
+        "name": newest.name,
+        "branch": newest.branch,
+        "created_at": _utc(newest.created_at),
+        "age_s": round(max(0.0, now - newest.created_at), 3),
+    }
+
+
+def _failures(events: Sequence[Record], since: float) -> dict[str, object]:
+    # The time of an event is known without decoding it.
+    recent = [e for e in events if e["at"] >= since and e.get("event") in FAILURES]
+    last = recent[-1] if recent else None
+    told = last and {"event": last["event"], "at": _utc(last["at"]), "error": last.get("error")}
+    return {"count": len(recent), "last": told}
+
+
+def _unwritten(session: Session) -> dict[str, object]:
+    session.writing.settle()
+    return {
+        "bytes": session.store.unwritten_bytes,
+        "checkpoints": len(session.writing.unfinished),
+        "refused": session.writing.refused,
+    }
+
+
+def _utc(at: float | None) -> str | None:
+    return None if at is None else dt.datetime.fromtimestamp(at, dt.UTC).isoformat()

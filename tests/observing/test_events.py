@@ -1,0 +1,206 @@
+"""What happens is told: in the journal and SQL, and by `logging`."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt import events
+from nbckpt.errors import StoreError
+from nbckpt.events import KINDS, outcome_of
+from nbckpt.session import Session
+from nbckpt.storage import disk
+from nbckpt.storage.store import Store
+from tests.llm.asking import records_of
+from tests.running import environment
+
+SECRET = "sk-5b1e0a2f77d94c"
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What the loggers say, of any level."""
+    with caplog.at_level(logging.DEBUG, "nbckpt"):
+        yield caplog
+
+
+def rows(session: Session, columns: str) -> list[tuple[Any, ...]]:
+    """Of the events of a store, as SQL tells them."""
+    found: list[tuple[Any, ...]] = session.sql(
+        f'select {columns} from events order by "at"'
+    ).fetchall()
+    return found
+
+
+def test_a_checkpoint_is_an_event_with_its_cost(session: Session) -> None:
+    session.namespace["x"] = b"\x01\x02\x03" * 40_000
+
+    session.checkpoint("a")
+
+    ((event, outcome, duration_s, took_s, size, left_out),) = rows(
+        session, "event, outcome, duration_s, took_s, size_bytes, left_out"
+    )
+    assert (event, outcome, left_out) == ("kept", "done", None)
+    assert 0 < duration_s == took_s < 30
+    assert 0 < size < 200_000
+
+
+def test_a_checkpoint_that_adds_nothing_costs_no_bytes(session: Session) -> None:
+    session.namespace["x"] = list(range(50_000))
+    session.checkpoint("a")
+    session.namespace["y"] = list(range(50_000))
+
+    session.checkpoint("b")
+
+    (first,), (second,) = rows(session, "size_bytes")
+    assert first > 10_000
+    assert second < first / 3
+
+
+def test_what_cannot_be_kept_is_named_once(
+    session: Session, told: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as connection:
+        session.namespace |= {"x": 1, "connection": connection}
+        session.checkpoint("a")
+        session.namespace["x"] = 2
+        session.checkpoint("b")
+        session.wait()
+
+    session.checkpoint("c", sync=True)  # whoever waits may be told before the loggers are
+    assert rows(session, "outcome, left_out") == [
+        ("partial", ["connection"]),
+        *[("done", None)] * 2,
+    ]
+    assert [r.getMessage() for r in told.records if r.levelno == logging.WARNING] == [
+        "left out of 'a': connection"
+    ]
+
+
+def test_moves_are_events_with_what_they_brought_back(session: Session) -> None:
+    session.namespace["x"] = list(range(10_000))
+    session.checkpoint("a")
+    session.namespace["x"] = 2
+    session.checkpoint("b")
+
+    session.rewind("a")
+
+    event, outcome, size, duration_s = rows(session, "event, outcome, size_bytes, duration_s")[-1]
+    assert (event, outcome) == ("rewound", "done")
+    assert size > 10_000
+    assert duration_s > 0
+
+
+def test_what_did_not_come_back_is_named(session: Session) -> None:
+    session.namespace["x"] = list(range(100_000))
+    session.checkpoint("a")
+    session.namespace["x"] = 2
+    session.checkpoint("b")
+    session.wait()
+    (pack,) = (session.store.path / "packs").glob("*.pack")
+    damaged = bytearray(pack.read_bytes())
+    damaged[100:5_000] = bytes(4_900)
+    pack.write_bytes(damaged)
+    store = Store.open(session.store.path)
+    again = Session(store, {}, notebook="test")
+
+    again.rewind("a")
+
+    assert rows(again, "event, outcome, left_out")[-1] == ("rewound", "partial", ["x"])
+    store.close()
+
+
+def test_a_restored_step_tells_what_it_saved_and_a_failed_one_that_it_failed(
+    shell: Any, told: pytest.LogCaptureFixture
+) -> None:
+    from nbckpt import current
+
+    shell.run_cell("%%checkpoint slow\nimport time; time.sleep(0.3); x = 'text' * 1000")
+    shell.run_cell("%%checkpoint slow\nimport time; time.sleep(0.3); x = 'text' * 1000")
+    shell.run_cell(f"%%checkpoint bad\nraise ValueError('{SECRET}')")
+
+    found = rows(current.session(), "event, name, outcome, size_bytes, saved_s")
+    by_event = {row[0]: row[1:] for row in found}
+    assert set(by_event) == {"kept", "ran", "restored", "failed"}
+    assert by_event["restored"][:2] == ("slow", "done")
+    assert by_event["restored"][2] > 10
+    assert by_event["restored"][3] > 0.2
+    assert by_event["failed"][:2] == ("bad", "failed")
+    assert SECRET not in told.text
+    assert "'slow' restored instead of run" in told.text
+
+
+def test_a_logger_gets_facts_beside_the_words(
+    session: Session, told: pytest.LogCaptureFixture
+) -> None:
+    session.namespace["x"] = SECRET
+    draft = session.checkpoint("a")
+    session.store.close()  # who waits for the disk is told before the loggers are
+
+    (record,) = told.records
+    facts = vars(record)
+    assert (record.name, record.levelno) == ("nbckpt.checkpoint", logging.INFO)
+    assert record.getMessage().startswith("checkpoint 'a' kept: ")
+    assert (facts["nbckpt_event"], facts["nbckpt_outcome"]) == ("kept", "done")
+    assert (facts["nbckpt_checkpoint"], facts["nbckpt_session"]) == (draft.id, session.id)
+    assert facts["nbckpt_size_bytes"] > 0
+    assert SECRET not in str(facts)
+
+
+def test_what_the_disk_refuses_is_told_at_once_and_written_with_the_next_record(
+    session: Session, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.namespace["x"] = 1
+    session.checkpoint("a", sync=True)
+    session.namespace["x"] = 2
+    with monkeypatch.context() as refusing:
+        refusing.setattr(disk, "sync_data", _no_room)
+        refusing.setattr("nbckpt.storage.journal.sync_data", _no_room, raising=False)
+        refusing.setattr("nbckpt.storage.packs.sync_data", _no_room, raising=False)
+        with pytest.raises(StoreError, match="the disk is full"):
+            session.checkpoint("b", sync=True)
+
+    session.namespace["x"] = 3
+    session.checkpoint("c", sync=True)
+
+    (error,) = [r.getMessage() for r in told.records if r.levelno == logging.ERROR]
+    assert error.startswith("checkpoint 'b' NOT kept: the disk is full")
+    assert [e["event"] for e in records_of(session, "event")] == [
+        "kept",
+        "kept",
+        "kept",
+        "not_kept",
+    ]
+
+
+def _no_room(_: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_without_a_handler_nothing_is_printed(tmp_path: Path) -> None:
+    code = (
+        "import socket, nbckpt\nc = socket.socket()\n"
+        f"s = nbckpt.open({str(tmp_path / 's')!r}, globals())\ns.checkpoint('a')\ns.wait()"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
+    )
+
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_each_event_can_be_told_of_whatever_it_lacks(told: pytest.LogCaptureFixture) -> None:
+    for name in KINDS:
+        events.tell({"kind": "event", "event": name, "at": 1.0})
+
+    assert len(told.records) == len(KINDS)
+    assert all(record.getMessage() for record in told.records)
+    assert outcome_of({"event": "not_kept"}) != outcome_of({"event": "something of later"})
