@@ -189,11 +189,17 @@ class _Gate:
     def leave(self, error: BaseException | None, *, was_open: bool) -> None:
         """Be as before a block; what waits is raised here, if it may be."""
         self.depth -= 1
-        if not self.depth:
+        if self.depth:
+            self.is_open = was_open
+            if was_open:
+                self._deliver(error)
+            return
+        try:
             self._give_back()
-        self.is_open = was_open
-        if was_open:
             self._deliver(error)
+        except BaseException as raised:  # one that came just now, too: the others go with it
+            self._deliver(raised)
+            raise
 
     def forget(self) -> None:
         """In a forked child: another thread than the one that holds may be the main one now."""
@@ -213,7 +219,8 @@ class _Gate:
     def _call(self, handler: object, number: int, frame: FrameType | None) -> None:
         if not callable(handler):
             return
-        was_open, self.is_open = self.is_open, False  # no second one while the first is raised
+        was_open = self.is_open
+        self.is_open = not self.depth  # within a block no second one, while the first is raised
         handler(number, frame)
         self.is_open = was_open
 

@@ -143,9 +143,12 @@ class _Builder:
             reason = (
                 str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
             )
-            for name in variable.group or (variable.name,):
-                type_name = self.manifest[name].type_name if name in self.manifest else "?"
-                self.failed[name] = Refusal(name, name, type_name, f"did not come back: {reason}")
+            self._refuse(self.failed, variable, f"did not come back: {reason}")
+
+    def _refuse(self, refusals: dict[str, Refusal], variable: Variable, reason: str) -> None:
+        for name in variable.group or (variable.name,):
+            type_name = self.manifest[name].type_name if name in self.manifest else "?"
+            refusals[name] = Refusal(name, name, type_name, reason)
 
     def build_those_that_lacked_a_name(self) -> None:
         """Build once more what the values' own code could not for want of a global name.
