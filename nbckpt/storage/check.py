@@ -43,6 +43,7 @@ from nbckpt.storage.packs import (
 )
 from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
+from nbckpt.storage.writer import batch_of
 
 Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
 
@@ -191,8 +192,15 @@ class _Check:
 
     def _find_batches(self, records: list[Record], frames: dict[str, list[Frame]]) -> None:
         there = {(pack, frame.offset) for pack, found in frames.items() for frame in found}
-        named = {(r["pack"], r["frame"]): None for r in records if r["kind"] == BATCH}
+        batches = (batch_of(record) for record in records if record["kind"] == BATCH)
+        named = {(batch.pack, batch.frame): batch for batch in batches}
         before = {(p, f.previous): None for p, found in frames.items() for f in found if f.previous}
+        for pack, found in frames.items():
+            for frame in found:
+                batch = named.get((pack, frame.offset))
+                if batch is not None and batch.sum not in (b"", frame.sum):
+                    where = f"pack {pack} at offset {frame.offset}"
+                    self._tell("damaged", where, "the index of a batch is not the one named")
         for pack, offset in {**named, **before}.keys() - there:
             where = f"pack {pack} at offset {offset}"
             if pack in frames:
