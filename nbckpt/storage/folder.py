@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
@@ -26,11 +26,16 @@ from nbckpt.storage.locks import FOLDER as LOCKS
 from nbckpt.storage.locks import PRUNING, TURN, WRITING
 from nbckpt.storage.private import require_no_links
 
+if TYPE_CHECKING:
+    from nbckpt.storage.ciphers import Cipher
+
 Mark: TypeAlias = dict[str, Any]
 """What `format.json` holds: `format`, and what a store says of itself before it can be read."""
 
 FORMAT = 4
 MARK = "format.json"
+ENCRYPTION = "encryption"
+"""Of the mark: the envelope, in a store that is encrypted."""
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
 
@@ -64,20 +69,39 @@ def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[st
         return _make(path, extra)
 
 
-def mark_format(path: Path) -> None:
+def mark_format(path: Path, cipher: Cipher | None) -> None:
     """Say that the store holds what readers of an earlier format cannot read.
 
     A store of an earlier format becomes one of this format with the first record that is added;
     what it holds stays as it is.
 
+    Parameters
+    ----------
+    cipher
+        With which the caller is going to write.
+
     Raises
     ------
+    StoreError
+        If the store is not encrypted so, any more.
     OSError
         If the disk refuses.
     """
     mark = read_mark(path)
+    if mark is not None and _data_key_of(mark) != (cipher.id if cipher else None):
+        message = (
+            f"{path} got another key, or none, after this session had opened it, and nothing more"
+            " is written into it: restart the kernel, then %resume"
+        )
+        raise StoreError(message)
     if mark is not None and mark["format"] != FORMAT:
         write_mark(path, {**mark, "format": FORMAT})
+
+
+def _data_key_of(mark: Mark) -> object:
+    """The id of the data key with which the store is encrypted; None if it is not."""
+    envelope = mark.get(ENCRYPTION)
+    return envelope.get("data") if isinstance(envelope, dict) else envelope
 
 
 def _known_mark(path: Path) -> Mark | None:

@@ -16,7 +16,7 @@ from nbckpt.storage import system
 from nbckpt.storage.check import Kind, Problem, Report
 from nbckpt.storage.disk import files_in, read_at, read_whole, reading
 from nbckpt.storage.envelope import envelope_of
-from nbckpt.storage.folder import MARK, read_mark
+from nbckpt.storage.folder import ENCRYPTION, MARK, read_mark
 from nbckpt.storage.journal import SUFFIX, whole_lines
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.packs import WholeFrame, frame_offsets, header_problem, open_pack, whole_frame
@@ -24,7 +24,6 @@ from nbckpt.storage.sealed_tables import SUFFIX as TABLE
 from nbckpt.storage.sealed_tables import is_whole
 from nbckpt.storage.sealing import check_of, pieces_in
 from nbckpt.storage.signing import digest_of_line
-from nbckpt.storage.unlocking import MEMBER
 
 _SERIAL = re.compile(rb'\{"sealed":"[^"]*","n":([0-9]{1,18})\Z')
 _TAIL = len(',"sum":"0123456789abcdef"}')
@@ -43,7 +42,7 @@ class _Check:
 
     def run(self) -> Report:
         try:
-            envelope_of((read_mark(self._path) or {}).get(MEMBER))
+            envelope_of((read_mark(self._path) or {}).get(ENCRYPTION))
         except FormatError as error:
             self._tell("damaged", MARK, str(error))
         journals = files_in(self._path / "journal", SUFFIX)

@@ -29,7 +29,7 @@ from nbckpt.storage.disk import (
     sync_folder,
 )
 from nbckpt.storage.envelope import envelope_of, wrap
-from nbckpt.storage.folder import FORMAT, OWN, Mark, open_folder, read_mark, write_mark
+from nbckpt.storage.folder import ENCRYPTION, FORMAT, OWN, Mark, open_folder, read_mark, write_mark
 from nbckpt.storage.journal import SUFFIX, is_live
 from nbckpt.storage.key_sources import kind_of, read_key
 from nbckpt.storage.locks import one_at_a_time
@@ -37,7 +37,6 @@ from nbckpt.storage.moving import is_open
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.store import Store
 from nbckpt.storage.transcribing import Transcript
-from nbckpt.storage.unlocking import MEMBER
 
 WAIT_S = 2.0
 OFF = "off"
@@ -126,13 +125,13 @@ def _source(store: Store, key: str | None, new: str | None, *, everything: bool)
 
 def _wrap(path: Path, cipher: Cipher, source: str) -> Rekeyed:
     key, mark = read_key(source), read_mark(path) or {}
-    if envelope_of(mark[MEMBER]).key == id_of(key):
+    if envelope_of(mark[ENCRYPTION]).key == id_of(key):
         message = (
             f"key {id_of(key)} from {source} opens the store already: name another with --new, or"
             " write all of it again with --all"
         )
         raise UsageError(message)
-    write_mark(path, {**mark, MEMBER: wrap(cipher, key, kind_of(source)).members()})
+    write_mark(path, {**mark, ENCRYPTION: wrap(cipher, key, kind_of(source)).members()})
     return Rekeyed("wrapped", id_of(key), source)
 
 
@@ -144,7 +143,7 @@ def _rewrite(store: Store, source: str) -> Rekeyed:
     cipher = Cipher(new_key()) if key else None
     extra: Mark = {}
     if key and cipher:
-        extra[MEMBER] = wrap(cipher, key, kind_of(source)).members()
+        extra[ENCRYPTION] = wrap(cipher, key, kind_of(source)).members()
     with store.holds.alone(WAIT_S) as is_alone:
         if not is_alone:
             message = f"somebody writes to {path}; end the kernels that use it, then rekey"

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 from nbckpt.config import encryption_from
 from nbckpt.errors import FormatError, SealedError
+from nbckpt.storage.folder import ENCRYPTION, Mark
 
 if TYPE_CHECKING:
     from nbckpt.storage.ciphers import Cipher
-    from nbckpt.storage.folder import Mark
-
-MEMBER = "encryption"
-"""Of a mark: the envelope, in a store that is encrypted."""
 
 
 def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None:
@@ -31,13 +28,13 @@ def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None
     FormatError
         If the wrapped key is damaged.
     """
-    if MEMBER not in mark:
+    if ENCRYPTION not in mark:
         return None
     from nbckpt.storage.envelope import envelope_of, told, unwrap
     from nbckpt.storage.key_sources import read_key
 
     try:
-        envelope = envelope_of(mark[MEMBER])
+        envelope = envelope_of(mark[ENCRYPTION])
         source = encryption_from() if source is None else source
         if not source or source == "off":
             message = (
@@ -61,4 +58,4 @@ def new_members(source: str | None = None) -> Mark:
     from nbckpt.storage.key_sources import kind_of, read_key
 
     envelope = wrap(Cipher(new_key()), read_key(source), kind_of(source))
-    return {MEMBER: envelope.members()}
+    return {ENCRYPTION: envelope.members()}
