@@ -157,16 +157,18 @@ class _Check:
                 self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
                 continue
             try:
-                frames[path.stem] = self._read_pack(path.stem)
+                frames[path.stem] = self._read_pack(path.stem, is_named=path.stem in named)
             except OSError as error:
                 self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
         return frames
 
-    def _read_pack(self, pack: str) -> list[Frame]:
+    def _read_pack(self, pack: str, *, is_named: bool) -> list[Frame]:
         fd = open_pack(self.path / "packs", pack)
         try:
             if problem := header_problem(fd):
-                self._tell("damaged", f"pack {pack}", problem)
+                # Zeros: the power went before anything was promised of it.
+                lost = not is_named and not any(read_at(fd, HEADER.size, 0))
+                self._tell("unreachable" if lost else "damaged", f"pack {pack}", problem)
             frames = list(find_frames(fd, pack, cipher=self.cipher))
             for frame in frames:
                 for name, place in frame.chunks:

@@ -150,11 +150,13 @@ def whole_journal(records: Iterable[Record], signer: Signer) -> bytes:
 
 
 def is_live(path: Path) -> bool:
-    """Whether a process still writes this journal."""
+    """Whether a process still writes this journal, or nobody can tell."""
     try:
         return is_locked(path)
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:  # taken for dead, it would be deleted under its writer
+        return True
 
 
 class Entry(NamedTuple):
