@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError
-from nbckpt.figures import bytes_text, count_text
+from nbckpt.exported import Exported
+from nbckpt.interrupts import result_of
 from nbckpt.locked import CODE, why_not_plain
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, checkpoint_record, is_trusted
 from nbckpt.randomness import NAMES as RANDOM
@@ -26,75 +27,14 @@ FOREIGN = "is not trusted: somebody else wrote it"
 _TABLES = ("DataFrame", "Table")
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What an export wrote.
-
-    Attributes
-    ----------
-    left
-        Variables that were left out, each with its reason.
-    recordings, calls
-        Model calls and kept calls of its step.
-    tables
-        Variables that are there as Parquet, too.
-    left_records
-        Model calls and kept calls that were left out.
-    """
-
-    path: Path
-    checkpoint: Checkpoint
-    variables: tuple[str, ...]
-    left: tuple[Refusal, ...]
-    recordings: int
-    calls: int
-    tables: tuple[str, ...]
-    left_records: int
-    size_bytes: int
-    portable: bool
-
-    def text(self, path: str = "") -> str:
-        """The lines for people; `path` is how they would type where it is."""
-        where = path or str(self.path)
-        parts = [count_text(len(self.variables), "variable")]
-        parts += [count_text(self.recordings, "model call")] * bool(self.recordings)
-        parts += [count_text(self.calls, "kept call")] * bool(self.calls)
-        parts += [f"{count_text(len(self.tables), 'table')} as Parquet"] * bool(self.tables)
-        head = f"{self.checkpoint.name!r} is in {where}: {', '.join(parts)}, "
-        lines = [head + bytes_text(self.size_bytes)]
-        lines += [
-            f"  left out: {', '.join(names)}: {why}" for why, names in self._reasons().items()
-        ]
-        if self.left_records:
-            lines.append(f"  left out: {count_text(self.left_records, 'call')} of its step")
-        how = "without trusting it" if self.portable else f"after `nbckpt trust {where}`"
-        return "\n".join([*lines, f"next: `nbckpt log --store {where}`; others restore it {how}"])
-
-    def _reasons(self) -> dict[str, list[str]]:
-        """Reason → what is left out for it, with types."""
-        found: dict[str, list[str]] = {}
-        for name, _, kind, reason in self.left:
-            found.setdefault(reason, []).append(f"{name} ({kind})")
-        return found
-
-    def as_record(self) -> dict[str, Any]:
-        """The same for programs."""
-        return {
-            "path": str(self.path),
-            "id": self.checkpoint.id,
-            "name": self.checkpoint.name,
-            "portable": self.portable,
-            "variables": list(self.variables),
-            "left_out": [refusal._asdict() for refusal in self.left],
-            "recordings": self.recordings,
-            "kept_calls": self.calls,
-            "left_out_calls": self.left_records,
-            "tables": list(self.tables),
-            "size_bytes": self.size_bytes,
-        }
-
-
-def export(session: Session, ref: str, out: Path, *, portable: bool = False) -> Exported:
+def export(
+    session: Session,
+    ref: str,
+    out: Path,
+    *,
+    portable: bool = False,
+    encryption: str | None = None,
+) -> Exported:
     """A new store at `out` with the checkpoint `ref`, its outputs and the calls of its step.
 
     Parameters
@@ -102,6 +42,9 @@ def export(session: Session, ref: str, out: Path, *, portable: bool = False) -> 
     portable
         Only variables that can be restored without trust, so that the receiver need not trust
         the store; the others are named.
+    encryption
+        Where the key is that the new store is encrypted with, as in the setting `encryption`, or
+        ``off``; by default as the setting says.
 
     Raises
     ------
@@ -126,7 +69,8 @@ def export(session: Session, ref: str, out: Path, *, portable: bool = False) -> 
         )
         raise UntrustedError(message)
     chosen = _Choice(session, checkpoint, portable=portable)
-    with new_store(out) as store:
+    with new_store(out, encryption) as store:
+        is_encrypted = store.cipher is not None
         writer = _Writing(session.store, store)
         for digest in chosen.blobs():
             writer.copy(digest)
@@ -136,7 +80,7 @@ def export(session: Session, ref: str, out: Path, *, portable: bool = False) -> 
                 writer.copy(blob, of=record)
         made = chosen.checkpoint()
         target = Standing(store, made.notebook, made.branch)
-        target.append([*records, checkpoint_record(made), _head(made)]).result()
+        result_of(target.append([*records, checkpoint_record(made), _head(made)]))
         target.refresh()
         tables = _tables(target, made.id)
     kinds = [record["kind"] for record in records]
@@ -151,6 +95,7 @@ def export(session: Session, ref: str, out: Path, *, portable: bool = False) -> 
         left_records=chosen.left_records,
         size_bytes=writer.size_bytes,
         portable=portable,
+        encrypted=is_encrypted,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import nbckpt
 from nbckpt.cli import main
 from nbckpt.errors import CheckpointNotFoundError, StoreError
 from nbckpt.exporting import Exported, export
@@ -219,6 +220,46 @@ def test_an_export_that_is_killed_leaves_no_store_under_its_name(
     assert died.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists()
     assert isinstance(export(kept, "train", tmp_path / "out"), Exported)
+
+
+def test_every_door_exports_the_same(
+    shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("%%checkpoint both\ntext = 'a'\ndef f(): ...", store_history=True)
+    capsys.readouterr()
+
+    shell.run_line_magic("nbckpt", "export both by-magic --portable")
+    said = capsys.readouterr().out
+    done = nbckpt.export("both", tmp_path / "by-call", portable=True)
+    main(["export", "both", "by-command", "--portable", "--json"])
+    told = json.loads(capsys.readouterr().out)
+
+    assert said.startswith("'both' is in by-magic: 1 variable")
+    assert "f (function): needs trust" in said
+    assert done.variables == tuple(told["variables"]) == ("text",)
+    for name in ("by-magic", "by-call", "by-command"):
+        other = opened(tmp_path / name)
+        assert other.namespace["text"] == "a"
+        other.store.close()
+
+
+def test_an_export_is_encrypted_with_the_key_that_is_named(kept: Session, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("5a" * 32)
+    key.chmod(0o600)
+
+    done = export(kept, "load", tmp_path / "out", encryption=f"file:{key}")
+
+    assert done.encrypted
+    assert "with the key" in done.text()
+    with pytest.raises(StoreError):
+        Store.open(tmp_path / "out")
+    store = Store.open(tmp_path / "out", key=f"file:{key}")
+    other = Session(store, {"__name__": "__main__"})
+    other.resume()
+    assert other.namespace["gone"] == "soon"
+    store.close()
+    assert b"soon" not in b"".join(p.read_bytes() for p in (tmp_path / "out").rglob("*.*"))
 
 
 def test_calls_of_its_step_go_with_it(session: Session, tmp_path: Path) -> None:

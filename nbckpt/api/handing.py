@@ -9,7 +9,7 @@ from nbckpt import current
 from nbckpt.looks import Look, ref_of
 
 if TYPE_CHECKING:
-    from nbckpt.exporting import Exported
+    from nbckpt.exported import Exported
     from nbckpt.trusting import Strange
 
 
@@ -46,7 +46,13 @@ def trust(path: str | Path | None = None) -> Strange:
         store.close()
 
 
-def export(ref: str | Look, out: str | Path, *, portable: bool = False) -> Exported:
+def export(
+    ref: str | Look,
+    out: str | Path,
+    *,
+    portable: bool = False,
+    encryption: str | None = None,
+) -> Exported:
     """A new store at `out` that holds the checkpoint `ref` and what belongs to it, to hand on.
 
     Parameters
@@ -55,6 +61,9 @@ def export(ref: str | Look, out: str | Path, *, portable: bool = False) -> Expor
         A new or empty folder.
     portable
         Leave out, and name, what others could restore only if they trusted the store.
+    encryption
+        ``"off"``, or where the key for the new store is: ``"file:PATH"``, ``"env:NAME"``; by
+        default as the setting `encryption` says.
 
     Raises
     ------
@@ -69,4 +78,5 @@ def export(ref: str | Look, out: str | Path, *, portable: bool = False) -> Expor
 
     session = current.session()
     session.wait()
-    return exported(session, ref_of(ref), Path(out), portable=portable)
+    path = Path(out)
+    return exported(session, ref_of(ref), path, portable=portable, encryption=encryption)

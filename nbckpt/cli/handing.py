@@ -48,6 +48,11 @@ def add(verbs: Any) -> None:
     export.add_argument(
         "--portable", action="store_true", help="only what others can restore without trusting it"
     )
+    export.add_argument(
+        "--encryption",
+        metavar="KEY",
+        help="off, or where its key is: file:PATH, env:NAME; by default as the setting says",
+    )
     for parser in (trust, export):
         parsing.takes_store(parser)
         parsing.takes_json(parser)
@@ -106,7 +111,13 @@ def _export(arguments: argparse.Namespace) -> int:
 
     session = looking_session(arguments)
     try:
-        done = export(session, arguments.ref, arguments.out, portable=arguments.portable)
+        done = export(
+            session,
+            arguments.ref,
+            arguments.out,
+            portable=arguments.portable,
+            encryption=arguments.encryption,
+        )
     finally:
         session.store.close()
     if arguments.json:

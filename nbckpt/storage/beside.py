@@ -43,11 +43,16 @@ def refuse_taken(path: Path) -> None:
 
 
 @contextmanager
-def new_store(path: Path) -> Iterator[Store]:
+def new_store(path: Path, key: str | None = None) -> Iterator[Store]:
     """A store to be filled, which becomes `path` when the block ends well; else nothing is left.
 
     It is made beside `path`, so that a death in the middle leaves a folder ``.NAME.….tmp`` there
     and nothing at `path`.
+
+    Parameters
+    ----------
+    key
+        Where the key is that it is encrypted with, or ``off``; by default as the setting says.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def new_store(path: Path) -> Iterator[Store]:
     try:
         with refused(path):
             make_folder(path.parent)
-        store = Store.open(draft)
+        store = Store.open(draft, key=key)
         try:
             yield store
             store.wait()

@@ -52,6 +52,8 @@ def offered(shell: Any, text: str) -> list[str]:
         ("%nbckpt prune --drop w", ["%nbckpt prune --drop wide"]),
         ("%nbckpt prune --dr", ["%nbckpt prune --drop", "%nbckpt prune --dry-run"]),
         ("%nbckpt config max", ["%nbckpt config max_size"]),
+        ("%nbckpt trust --", ["%nbckpt trust --show"]),
+        ("%nbckpt export u", ["%nbckpt export use"]),
         ("%nbckpt auto sk", ["%nbckpt auto skip"]),
         ("%nbckpt log --", ["%nbckpt log --all"]),
         ("%%checkpoint --vars ke", ["%%checkpoint --vars key"]),

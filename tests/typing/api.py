@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from pathlib import Path
 
 import nbckpt
 from nbckpt.comparison import Difference
@@ -106,6 +107,13 @@ async def ask(question: str) -> int:
 @nbckpt.step(once=True, name="mail")
 def send(to: str) -> None:
     print(to)
+
+
+def hand(out: Path) -> list[str]:
+    told = nbckpt.trust()
+    done = nbckpt.export("train", out, portable=True)
+    print(told.checkpoints, told.text(), nbckpt.trust(out).as_record())
+    return [*done.variables, *(refusal.reason for refusal in done.left)]
 
 
 async def call() -> int:
