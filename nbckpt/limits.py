@@ -32,8 +32,10 @@ def too_large(name: str, value: object, limit_bytes: int, size_bytes: int | None
     size_bytes
         None if nobody looked further than to the limit.
     """
-    size = f"has {bytes_text(size_bytes)}, more than" if size_bytes else "is larger than"
-    reason = f"{size} max_value_size ({bytes_text(limit_bytes)}) lets through"
+    limit = bytes_text(limit_bytes)
+    reason = f"is larger than max_value_size ({limit}) lets through"
+    if size_bytes is not None:
+        reason = f"has {bytes_text(size_bytes)}, more than max_value_size ({limit}) lets through"
     return Refusal(name, name, type_name_of(value), reason)
 
 

@@ -62,15 +62,15 @@ def test_a_variable_that_is_too_large_is_left_out_and_named_with_its_size(
 
 
 def test_what_is_too_large_is_found_before_it_is_read(limited: Session) -> None:
-    limited.namespace["big"] = np.ones(500 * MB, dtype=np.uint8)
-    limited.namespace["numbers"] = list(range(20 * MB))
+    limited.namespace["big"] = np.zeros(500 * MB, dtype=np.uint8)
+    limited.namespace["numbers"] = list(range(3 * MB))
 
     began = time.process_time()
     kept = limited.checkpoint("a")
     took_s = time.process_time() - began
 
     assert {refusal.variable for refusal in kept.refused} == {"big", "numbers"}
-    assert took_s < 0.5
+    assert took_s < 0.3
 
 
 def test_what_stands_in_for_a_part_of_something_large_does_not_bring_it_along(
@@ -123,11 +123,8 @@ def test_a_notebook_is_told_what_was_left_out_and_how_to_raise_the_limit(tmp_pat
         "not kept: big: str has 2 MB, more than max_value_size (1 MB) lets through"
     ]
     assert second.notices == []
+    assert size_of(tmp_path / ".nbckpt") > 2_000
     assert "max_value_size is '0'; it is a size of 1 byte or more, such as 500MB" in refused.error
-    with Kernel(tmp_path) as kernel:
-        kernel.run("%load_ext nbckpt")
-        kernel.run("%resume")
-        assert kernel.value("(small, len(big))") == "(1, 2000000)"
 
 
 # -- the store
