@@ -217,7 +217,7 @@ class _Check:
         """Take what entries of a damaged frame are right: readers find their chunks, too."""
         fd = open_pack(self.path / "packs", pack)
         try:
-            for name, place in () if self.cipher else salvaged(fd, pack, offset):
+            for name, place in salvaged(fd, pack, offset, self.cipher):
                 if name not in self.sound:
                     data = self._chunk(fd, place, name)
                     if data is not None and blake3(data).digest() == name:

@@ -39,7 +39,7 @@ VERSION = 2
 HEADER = struct.Struct("<8sI52x")
 MAGIC = b"\x93NBPACK\n"
 FRAME_MAGIC = b"\x93NBINDEX\xf1\x0a\x0d\x1a\x9e\x00\x07\xc4"
-FRAME = struct.Struct("<16sQQQII16x")
+FRAME = struct.Struct("<16sQQQIII12x")
 ENTRY = struct.Struct("<32sQIB3s")
 SUM_BYTES = 32
 NAMING_BYTES = 16
@@ -146,8 +146,8 @@ def encode_frame(
     checks
         Offset of each sealed chunk → its checksum.
     """
-    flags = ENTRIES_SEALED if cipher else 0
-    head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks), flags)
+    flags, again = (ENTRIES_SEALED, len(chunks)) if cipher else (0, 0)
+    head = FRAME.pack(FRAME_MAGIC, offset, previous, start, len(chunks), flags, again)
     body = b"".join(
         ENTRY.pack(
             name, place.offset, place.length, place.codec,
@@ -158,7 +158,7 @@ def encode_frame(
     if cipher and chunks:
         known, pack = checks or {}, next(iter(chunks.values())).pack
         pieces = (Piece(p.offset, p.length, known.get(p.offset, b"")) for p in chunks.values())
-        body = seal_entries(cipher, body, pieces, head=head, pack=pack)
+        body = seal_entries(cipher, body, pieces, pack=pack, offset=offset)
     return head + body + blake3(head + body).digest()
 
 
@@ -177,8 +177,8 @@ class WholeFrame(NamedTuple):
 
     Attributes
     ----------
-    head, body
-        Its bytes, without the digest.
+    body
+        Its bytes, without head and digest.
     """
 
     length: int
@@ -186,7 +186,6 @@ class WholeFrame(NamedTuple):
     start: int
     n_entries: int
     is_sealed: bool
-    head: bytes
     body: bytes
     sum: bytes
 
@@ -208,7 +207,7 @@ def raw_frame(
         return None
     entries: bytes | None = whole.body
     if cipher is not None:
-        entries = open_entries(cipher, whole.body, whole.n_entries, head=whole.head, pack=pack)
+        entries = open_entries(cipher, whole.body, whole.n_entries, pack=pack, offset=offset)
     if entries is None:
         return None
     return RawFrame(whole.length, whole.previous, whole.start, entries, whole.sum)
@@ -219,20 +218,21 @@ def whole_frame(read: Callable[[int, int], bytes], offset: int) -> WholeFrame | 
     data = read(FIRST_READ_BYTES, offset)
     if len(data) < FRAME.size:
         return None
-    magic, own_offset, previous, start, count, flags = FRAME.unpack_from(data)
+    magic, own_offset, previous, start, count, flags, _ = FRAME.unpack_from(data)
     if magic != FRAME_MAGIC or own_offset != offset:
         return None
     is_sealed = bool(flags & ENTRIES_SEALED)
     length = FRAME.size + _body_bytes(count, is_sealed=is_sealed) + SUM_BYTES
     if length > len(data):
+        if not read(1, offset + length - 1):  # a damaged number would have all memory taken
+            return None
         data += read(length - len(data), offset + len(data))
     whole = data[: length - SUM_BYTES]
     digest = blake3(whole).digest()
     if digest != data[length - SUM_BYTES : length]:
         return None
-    head, body = whole[: FRAME.size], whole[FRAME.size :]
     own = digest[:NAMING_BYTES]
-    return WholeFrame(length, previous, start, count, is_sealed, head, body, own)
+    return WholeFrame(length, previous, start, count, is_sealed, whole[FRAME.size :], own)
 
 
 def _body_bytes(count: int, *, is_sealed: bool) -> int:

@@ -16,6 +16,7 @@ from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher
 
 SPAN = struct.Struct("<QI8s")
 CHECK_BYTES = 8
+COPIES = 2
 
 
 class Piece(NamedTuple):
@@ -33,23 +34,31 @@ def check_of(stored: bytes | memoryview) -> bytes:
 
 def sealed_bytes(count: int, entry_bytes: int) -> int:
     """How long `count` sealed entries are."""
-    return count * (SPAN.size + entry_bytes) + OVERHEAD_BYTES
+    return count * SPAN.size + COPIES * (count * entry_bytes + OVERHEAD_BYTES)
 
 
 def seal_entries(
-    cipher: Cipher, entries: bytes, pieces: Iterable[Piece], *, head: bytes, pack: str
+    cipher: Cipher, entries: bytes, pieces: Iterable[Piece], *, pack: str, offset: int
 ) -> bytes:
-    """What stands behind the head of a frame, bound to that head and to the pack's name."""
-    spans = b"".join(SPAN.pack(*piece) for piece in pieces)
-    return spans + cipher.frames.seal(entries, _bound(head, spans, pack))
+    """What stands behind the head of the frame at `offset`, where alone it opens."""
+    spans, bound = b"".join(SPAN.pack(*piece) for piece in pieces), _bound(pack, offset)
+    return spans + b"".join(cipher.frames.seal(entries, bound) for _ in range(COPIES))
 
 
 def open_entries(
-    cipher: Cipher, body: bytes, count: int, *, head: bytes, pack: str
+    cipher: Cipher, body: bytes, count: int, *, pack: str, offset: int
 ) -> bytes | None:
-    """The entries of a sealed frame; None if it is of another key, or belongs elsewhere."""
-    spans, sealed = body[: count * SPAN.size], body[count * SPAN.size :]
-    return cipher.frames.open(sealed, _bound(head, spans, pack))
+    """The entries of a sealed frame; None if it is of another key, or belongs elsewhere.
+
+    They stand there twice, because of one copy that is damaged no entry could be told.
+    """
+    copies = body[count * SPAN.size :]
+    length = len(copies) // COPIES
+    for start in range(0, COPIES * length, length or 1):
+        opened = cipher.frames.open(copies[start : start + length], _bound(pack, offset))
+        if opened is not None:
+            return opened
+    return None
 
 
 def pieces_in(body: bytes, count: int) -> Iterator[Piece]:
@@ -57,5 +66,5 @@ def pieces_in(body: bytes, count: int) -> Iterator[Piece]:
     return map(Piece._make, SPAN.iter_unpack(body[: count * SPAN.size]))
 
 
-def _bound(head: bytes, spans: bytes, pack: str) -> bytes:
-    return b"%b\n%b%b" % (pack.encode(), head, spans)
+def _bound(pack: str, offset: int) -> bytes:
+    return f"{pack} {offset}".encode()

@@ -29,6 +29,7 @@ from nbckpt.storage.packs import (
     place_of,
     read_frame,
 )
+from nbckpt.storage.sealing import open_entries, sealed_bytes
 
 _CODECS = frozenset({RAW, ZSTD, ZEROS})
 MOST_ENTRIES = 1 << 16
@@ -92,7 +93,7 @@ class Search:
                 with suppress(OSError):
                     fd = open_pack(self._folder, pack)
                     try:
-                        self._add(salvaged(fd, pack, offset))
+                        self._add(salvaged(fd, pack, offset, self._cipher))
                     finally:
                         system.files.close(fd)
 
@@ -103,11 +104,13 @@ class Search:
                 places.append(place)
 
 
-def salvaged(fd: int, pack: str, offset: int) -> Iterator[tuple[Name, Place]]:
-    """What may be entries of a damaged frame that stood at `offset`, not one of them verified.
-
-    Sealed entries cannot be told one by one.
-    """
+def salvaged(
+    fd: int, pack: str, offset: int, cipher: Cipher | None = None
+) -> Iterator[tuple[Name, Place]]:
+    """What may be entries of a damaged frame that stood at `offset`, not one of them verified."""
+    if cipher is not None:
+        yield from _opened(fd, pack, offset, cipher)
+        return
     table = read_at(fd, MOST_ENTRIES * ENTRY.size, offset + FRAME.size)
     odd = 0
     for at in range(0, len(table) - ENTRY.size + 1, ENTRY.size):
@@ -119,6 +122,22 @@ def salvaged(fd: int, pack: str, offset: int) -> Iterator[tuple[Name, Place]]:
             continue
         odd += 1
         if odd == ODD_ENTRIES:
+            return
+
+
+def _opened(fd: int, pack: str, offset: int, cipher: Cipher) -> Iterator[tuple[Name, Place]]:
+    """The entries of a damaged frame whose two sealed copies were not hit both."""
+    head = read_at(fd, FRAME.size, offset)
+    if len(head) < FRAME.size:
+        return
+    *_, count, _, again = FRAME.unpack(head)
+    for n in {min(count, MOST_ENTRIES), min(again, MOST_ENTRIES)}:
+        body = read_at(fd, sealed_bytes(n, ENTRY.size), offset + FRAME.size)
+        entries = open_entries(cipher, body, n, pack=pack, offset=offset)
+        if entries is not None:
+            for at in range(0, len(entries), ENTRY.size):
+                entry = entries[at : at + ENTRY.size]
+                yield entry[:SUM_BYTES], place_of(pack, entry)
             return
 
 
