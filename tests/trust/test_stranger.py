@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ from nbckpt.jupyter.views import Views
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
-from tests.running import write_notebook
+from tests.running import environment, write_notebook
 from tests.trust import stranger
 from tests.trust.making import make
 
@@ -204,6 +205,32 @@ def test_trust_is_shown_asked_for_and_given(
     assert strange.ran == []
 
 
+def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
+    opened: Any, strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = {c.name: c.id for c in current.session().timeline.checkpoints.values()}
+    opened.run_line_magic("fork", f"{ids['code']} mine text=text.upper()")
+    opened.run_cell("%%checkpoint own\nown = [text, frame]", store_history=True).raise_error()
+    opened.run_line_magic("nbckpt", "tag main theirs")
+    unload(opened)
+    said(capsys, "prune", "--keep-last", "1", "--drop", "side")
+    opened.reset(new_session=False)
+    load(opened)
+    left = current.session().timeline.checkpoints.values()
+
+    opened.run_line_magic("resume", "mine")
+    mine = dict(opened.user_ns)
+    opened.run_line_magic("switch", "main")
+
+    assert {c.name for c in left} < {"own", "plain", "code", "steps", "mine"} | {"fork"}
+    assert [c.name for c in left if c.trusted] == ["own"]
+    assert mine["own"][0] == "OF SOMEBODY"
+    assert not {"built", "twice", "connection"} & opened.user_ns.keys()
+    told = trusting.strange(current.session().store, current.session().timeline)
+    assert "connection" in told.recipes
+    assert strange.ran == []
+
+
 class _Terminal(io.StringIO):
     """Somebody who types."""
 
@@ -371,3 +398,21 @@ def test_after_trust_all_of_it_comes_back(
     assert steps.success
     assert (space["agreed"], provider.answered) == (True, paid)
     assert current.session().store.untrusted().records == 0
+
+
+@pytest.mark.long
+def test_a_console_and_a_kernel_on_it_run_nothing_of_it(
+    strange: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = ids_of(capsys)
+    command = [sys.executable, "-m", "nbckpt"]
+    console = subprocess.run(
+        [*command, "resume", "main", "-c", "print(text, 'built' in globals())"],
+        capture_output=True, text=True, env=environment(), check=False,
+    )  # fmt: skip
+    said(capsys, "switch", "main")
+    again = said(capsys, "rerun", ids["plain"], status=(3,))
+
+    assert "of somebody False" in console.stdout, console.stderr
+    assert "nbckpt trust" in again
+    assert strange.ran == []
