@@ -15,8 +15,6 @@ from nbckpt.codecs.plain.builtin import are, require
 from nbckpt.codecs.plain.names import Known, Make, Table, table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from nbckpt.codecs.plain.limits import Limits
 
 MAX_DEPTH = 32
@@ -82,26 +80,13 @@ def _extended() -> tuple[type, ...]:
     return (pa.BaseExtensionType,)
 
 
-def _field(_: Limits, given: tuple[Any, ...]) -> object:
+def _field(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(len(given) == 4)
     name, kind, nullable, metadata = given
     require(are(str, name) and _is_type(kind) and are(bool, nullable))
-    return _as_deep_as(pa.field(name, kind, nullable, _metadata(metadata)))
-
-
-def _as_deep_as(field: pa.Field) -> pa.Field:
-    require(_depth(field.type) <= MAX_DEPTH, "its type has too many levels")
-    return field
-
-
-def _depth(kind: pa.DataType) -> int:
-    parts = [kind.field(i).type for i in range(kind.num_fields)]
-    value: Any = getattr(kind, "value_type", None)
-    if value is not None and not parts:
-        parts = [value]
-    return 1 + max(map(_depth, parts), default=0)
+    return limits.compose(pa.field(name, kind, nullable, _metadata(metadata)), [kind])
 
 
 def _metadata(metadata: Any) -> Any:
@@ -118,62 +103,67 @@ def _is_field(*values: object) -> bool:
     return all(isinstance(v, pa.Field) for v in values)
 
 
-def _schema(_: Limits, given: tuple[Any, ...]) -> object:
+def _schema(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(len(given) == 2 and type(given[0]) is list and _is_field(*given[0]))
-    return pa.schema(given[0], _metadata(given[1]))
+    return limits.compose(pa.schema(given[0], _metadata(given[1])), given[0])
 
 
 def _nested(name: str) -> Make:
-    def make(_: Limits, given: tuple[Any, ...]) -> object:
+    def make(limits: Limits, given: tuple[Any, ...]) -> object:
         import pyarrow as pa
 
         require(1 <= len(given) <= 2 and are(int, *given[1:]))
         require(_is_field(given[0]) or _is_type(given[0]))
         item = given[0] if _is_field(given[0]) else pa.field("item", given[0])
-        return getattr(pa, name)(_as_deep_as(item), *given[1:])
+        return limits.compose(getattr(pa, name)(item, *given[1:]), given[:1])
 
     return make
 
 
-def _struct(_: Limits, given: tuple[Any, ...]) -> object:
+def _struct(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(len(given) == 1 and type(given[0]) is list and _is_field(*given[0]))
-    return pa.struct([_as_deep_as(field) for field in given[0]])
+    return limits.compose(pa.struct(given[0]), given[0])
 
 
-def _map(_: Limits, given: tuple[Any, ...]) -> object:
+def _map(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(2 <= len(given) <= 3 and are(bool, *given[2:]))
     require(all(_is_field(v) or _is_type(v) for v in given[:2]))
-    return pa.map_(*given)
+    return limits.compose(pa.map_(*given), given[:2])
 
 
-def _dictionary(_: Limits, given: tuple[Any, ...]) -> object:
+def _dictionary(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(len(given) == 3 and _is_type(*given[:2]) and are(bool, given[2]))
-    return pa.dictionary(*given)
+    return limits.compose(pa.dictionary(*given), given[:2])
 
 
-def _buffer(_: Limits, given: tuple[Any, ...]) -> object:
+def _buffer(limits: Limits, given: tuple[Any, ...]) -> object:
     import pyarrow as pa
 
     require(len(given) == 1 and are((bytes, bytearray, memoryview), *given))
-    return pa.py_buffer(given[0])
+    data = given[0]
+    if type(data) is bytes:
+        return pa.py_buffer(data)
+    # A copy: what is looked through must not change any more, and who wrote a file may write again.
+    limits.spend(memoryview(data).nbytes)
+    return pa.py_buffer(bytearray(data))
 
 
-def _array(_: Limits, given: tuple[Any, ...]) -> object:
+def _array(limits: Limits, given: tuple[Any, ...]) -> object:
     require(len(given) == 1)
-    array = _made(given[0], 0)
+    array = _made(limits, given[0], 0)
     array.validate(full=True)
     return array
 
 
-def _made(parts: Any, depth: int) -> Any:
+def _made(limits: Limits, parts: Any, depth: int) -> Any:
     """An array that is still to be looked through."""
     import pyarrow as pa
 
@@ -183,11 +173,12 @@ def _made(parts: Any, depth: int) -> Any:
     require(are(int, length, null_count, offset) and length >= 0 and offset >= 0)
     require(length + offset < 1 << 60 and are(list, buffers, children))
     require(all(b is None or isinstance(b, pa.Buffer) for b in buffers))
-    made = [_made(child, depth + 1) for child in children]
+    limits.spend(sum(b.size for b in buffers if b is not None))
+    made = [_made(limits, child, depth + 1) for child in children]
     is_dictionary = pa.types.is_dictionary(kind)
     require((dictionary is not None) == is_dictionary)
     if is_dictionary:
-        values = _made(dictionary, depth + 1)
+        values = _made(limits, dictionary, depth + 1)
         require(values.type == kind.value_type and not made)
         values.validate(full=True)
         return pa.DictionaryArray.from_buffers(kind, length, buffers, values, null_count, offset)

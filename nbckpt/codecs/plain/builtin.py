@@ -6,8 +6,8 @@ import array
 import datetime as dt
 import decimal
 import fractions
+import functools
 import pathlib
-import re
 import uuid
 import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -126,8 +126,14 @@ def _getattr(_: Limits, given: tuple[Any, ...]) -> object:
 
 def _zone(_: Limits, given: tuple[Any, ...]) -> object:
     require(len(given) == 2 and are(str, given[0]))
-    require(re.fullmatch(r"[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+){0,3}", given[0]))
+    require(given[0] in _zone_names(), "it holds a time zone that is not known here")
     return zoneinfo.ZoneInfo(given[0])
+
+
+@functools.cache
+def _zone_names() -> frozenset[str]:
+    # A name is a path and, where the system lacks it, a module's: so it is looked up here first.
+    return frozenset(zoneinfo.available_timezones())
 
 
 def is_zone(value: object) -> bool:

@@ -177,7 +177,8 @@ def _backed(limits: Limits, kind: Any, state: Any) -> object:
         require(dtype.categories is not None)
         limits.spend(array.nbytes)
         require(array.ndim <= 2)
-        made = pd.Categorical.from_codes(array.reshape(-1), dtype=dtype)
+        codes = array.reshape(-1).copy()  # they must not change any more
+        made = pd.Categorical.from_codes(codes, dtype=dtype)
         return made if array.ndim == 1 else made.reshape(array.shape)
     if kind is pd.arrays.StringArray:
         require(type(dtype) is pd.StringDtype and dtype.storage == "python")

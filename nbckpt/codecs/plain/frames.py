@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _INDEX = ("RangeIndex", "Index", "MultiIndex", "CategoricalIndex", "PeriodIndex")
 _NAMES = (str, int, float, bool, bytes, tuple, type(None))
-_BLOCKS = "biufcOmM"
+_BLOCKS = "biufcO"
 _LABEL_PARTS = (str, int, float, bool, bytes, type(None))
 
 
@@ -67,14 +67,14 @@ def _require_name(value: object) -> None:
 # -- blocks -------------------------------------------------------------------------------------
 
 
-def _block(_: Limits, given: tuple[Any, ...]) -> object:
+def _block(limits: Limits, given: tuple[Any, ...]) -> object:
     """A block whose values fill its places."""
     import importlib
 
     require(len(given) == 3)
     values, places, n_dimensions = given
     require(n_dimensions == 2 and are(int, n_dimensions))
-    n_places = len(_places(places))
+    n_places = len(_places(limits, places))
     if columns.is_extension(values):
         require(len(values.shape) <= 2)
         flat = values.shape if len(values.shape) == 2 else (1, len(values))
@@ -93,19 +93,20 @@ def _is_plain_array(values: object) -> bool:
     return values.dtype.kind in _BLOCKS and values.dtype.isnative
 
 
-def _places(places: Any) -> list[int]:
+def _places(limits: Limits, places: Any) -> list[int]:
     import numpy as np
 
     if type(places) is slice:
         require(are(int, places.start, places.stop, places.step) and places.step != 0)
         found = range(places.start, places.stop, places.step)
-        require(len(found) < _MOST_COLUMNS)
+        limits.spend(_PLACE_BYTES * len(found))
         return list(found)
     require(type(places) is np.ndarray and places.ndim == 1 and places.dtype == np.intp)
+    limits.spend(_PLACE_BYTES * len(places))
     return [int(n) for n in places]
 
 
-_MOST_COLUMNS = 1 << 24
+_PLACE_BYTES = 64
 
 
 def _manager(limits: Limits, given: tuple[Any, ...]) -> object:
@@ -117,9 +118,9 @@ def _manager(limits: Limits, given: tuple[Any, ...]) -> object:
     blocks, axes = given
     require(len(axes) == 2 and _is_index(*axes))
     require(all(isinstance(block, Block) for block in blocks))
-    limits.spend(8 * len(axes[0]))
     taken: list[int] = []
     for block in blocks:
+        limits.spend(_PLACE_BYTES * len(block.mgr_locs))
         taken += [int(n) for n in block.mgr_locs.as_array]
         require(block.values.shape[-1] == len(axes[1]))
     require(sorted(taken) == list(range(len(taken))) and len(taken) == len(axes[0]))
@@ -142,7 +143,8 @@ def _single_of(state: Any) -> object:
     (index,), (block,) = about["axes"], about["blocks"]
     require(_is_index(index) and type(block) is dict and set(block) == {"values", "mgr_locs"})
     values, places = block["values"], block["mgr_locs"]
-    require(_places(places) == list(range(len(index))) and len(values) == len(index))
+    require(type(places) is slice and places == slice(0, len(index), 1))
+    require(len(values) == len(index))
     require(columns.is_extension(values) or _is_plain_array(values))
     require(len(values.shape) == 1)
     made: Any = managers.SingleBlockManager.__new__(managers.SingleBlockManager)
@@ -193,7 +195,7 @@ def _require_members(state: Any, kind: str, more: set[str]) -> None:
 
 def _with_state(kind: Any, state: dict[str, Any]) -> object:
     made = kind.__new__(kind)
-    made.__setstate__(dict(state))
+    made.__setstate__({**state, "_metadata": list(state["_metadata"])})
     return made
 
 
@@ -237,6 +239,7 @@ def _multi_index(limits: Limits, members: dict[str, Any]) -> object:
         _require_name(name)
     require(are((int, type(None)), order))
     limits.spend(sum(c.nbytes for c in codes))
+    codes = [c.copy() for c in codes]  # they must not change any more
     return pd.MultiIndex(levels, codes, sortorder=order, names=list(names), verify_integrity=True)
 
 

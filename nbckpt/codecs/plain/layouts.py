@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MAX_DIMENSIONS = 64
 MAX_ITEM_BYTES = 1 << 30
-MAX_FIELDS = 4096
 SPREAD = 64
 """An array shows its memory at most so many times; small ones more."""
 
@@ -36,18 +35,18 @@ _UNITS = frozenset(
 _ALIGNED = 0x80
 
 
-def dtype_begun(_: Limits, given: tuple[Any, ...]) -> object:
+def dtype_begun(limits: Limits, given: tuple[Any, ...]) -> object:
     """The type whose state comes next."""
     require(len(given) == 3 and are((bool, int), *given[1:]))
     code = given[0]
     if isinstance(code, type):
         require(code.__name__ == "record" and code.__module__ == "numpy")
-        return Pending(_record_of)
+        return Pending(lambda state: _record_of(limits, state))
     require(type(code) is str)
-    return Pending(lambda state: _dtype_of(code, state))
+    return Pending(lambda state: _dtype_of(limits, code, state))
 
 
-def _dtype_of(code: str, state: Any) -> np.dtype:
+def _dtype_of(limits: Limits, code: str, state: Any) -> np.dtype:
     import numpy as np
 
     require(type(state) is tuple and len(state) in (8, 9))
@@ -67,24 +66,23 @@ def _dtype_of(code: str, state: Any) -> np.dtype:
         return np.dtype(code).newbyteorder(order)
     require(_SIZED.fullmatch(code) and 0 <= size <= MAX_ITEM_BYTES)
     if sub is not None:
-        made = _repeated(sub)
+        made = _repeated(limits, sub)
     elif fields is not None:
-        made = _structured(names, fields, size, flags)
+        made = _structured(limits, names, fields, size, flags)
     else:
         n_items, odd = divmod(size, 4 if code[0] == "U" else 1)
         require(not odd)
         made = np.dtype(f"{order.replace('|', '=')}{code[0]}{n_items}")
     require(made.itemsize == size and not made.hasobject)
-    require(_count(made) <= MAX_FIELDS)
     return made
 
 
-def _record_of(state: Any) -> np.dtype:
+def _record_of(limits: Limits, state: Any) -> np.dtype:
     import numpy as np
 
-    plain = _dtype_of("V", state)
+    plain = _dtype_of(limits, "V", state)
     require(plain.fields is not None)
-    return np.dtype((np.record, plain))
+    return limits.compose(np.dtype((np.record, plain)), [plain])
 
 
 def _unit(extra: Any) -> str:
@@ -97,19 +95,19 @@ def _unit(extra: Any) -> str:
     return f"[{about[1] if about[1] > 1 else ''}{about[0].decode()}]"
 
 
-def _repeated(sub: Any) -> np.dtype:
+def _repeated(limits: Limits, sub: Any) -> np.dtype:
     import numpy as np
 
     require(type(sub) is tuple and len(sub) == 2 and isinstance(sub[0], np.dtype))
     shape = shape_of(sub[1])
     require(math.prod(shape) * max(1, sub[0].itemsize) <= MAX_ITEM_BYTES)
-    return np.dtype((sub[0], shape))
+    return limits.compose(np.dtype((sub[0], shape)), sub[:1])
 
 
-def _structured(names: Any, fields: Any, size: int, flags: int) -> np.dtype:
+def _structured(limits: Limits, names: Any, fields: Any, size: int, flags: int) -> np.dtype:
     import numpy as np
 
-    require(type(names) is tuple and are(str, *names) and len(names) <= MAX_FIELDS)
+    require(type(names) is tuple and are(str, *names))
     require(type(fields) is dict)
     about = [fields[name] for name in names]
     for field in about:
@@ -118,6 +116,7 @@ def _structured(names: Any, fields: Any, size: int, flags: int) -> np.dtype:
         require(field[1] >= 0 and field[1] + field[0].itemsize <= size)
     titles = [field[2] if len(field) > 2 else None for field in about]
     require(are((str, type(None)), *titles))
+    limits.spend(64 * len(about))
     spec: dict[str, Any] = {
         "names": list(names),
         "formats": [field[0] for field in about],
@@ -127,16 +126,7 @@ def _structured(names: Any, fields: Any, size: int, flags: int) -> np.dtype:
     if any(title is not None for title in titles):
         spec["titles"] = titles
     made: np.dtype = np.dtype(spec, align=bool(flags & _ALIGNED))  # type: ignore[call-overload]
-    return made
-
-
-def _count(dtype: np.dtype) -> int:
-    """How many types there are inside, those counted again that it has several times."""
-    if dtype.subdtype is not None:
-        return 1 + _count(dtype.subdtype[0])
-    if dtype.fields is None:
-        return 1
-    return 1 + sum(_count(dtype.fields[name][0]) for name in dtype.names or ())
+    return limits.compose(made, [field[0] for field in about])
 
 
 def strings_dtype(_: Limits, given: tuple[Any, ...]) -> object:

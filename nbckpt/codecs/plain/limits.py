@@ -6,8 +6,11 @@ Each bound is a multiple of the bytes that the stream has; none is met by what n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TypeVar
 
 from nbckpt.errors import UntrustedError
+
+_T = TypeVar("_T")
 
 MAX_DEPTH = 400
 """Levels of tuples inside each other: hashing one goes as deep, and Python does not count there."""
@@ -24,6 +27,12 @@ FREE_PARTS = 1 << 16
 
 CROWDED = 512
 """From so many members on a dict or set is looked at for those with one hash."""
+
+MAX_PARTS = 4096
+MAX_LEVELS = 32
+"""Of a type that is made of others: a record, a list of lists."""
+
+_PART_BYTES = 64
 
 CONTAINERS = frozenset({tuple, frozenset})
 
@@ -42,6 +51,7 @@ class Limits:
         self._to_copy = COPIES * n_bytes + FREE_BYTES
         self._to_hash = HASHED * n_bytes + FREE_PARTS
         self._weights: dict[int, tuple[int, int]] = {}  # id of a tuple → parts, levels
+        self._composed: dict[int, tuple[object, int, int]] = {}  # the same of types, which it holds
 
     def charge(self, what: Collection[object]) -> None:
         """Count what is given to a call, which may copy it."""
@@ -66,6 +76,24 @@ class Limits:
         if self._to_copy < 0:
             message = "it would take many times the memory of what is stored"
             raise UntrustedError(message)
+
+    def compose(self, made: _T, parts: Iterable[object]) -> _T:
+        """Take note of a type that is made of others: one that has itself twice doubles each time.
+
+        Raises
+        ------
+        UntrustedError
+            If it has too many parts, those counted again that it has several times, or levels.
+        """
+        known = [self._composed.get(id(part), (part, 1, 1)) for part in parts]
+        size = 1 + sum(parts for _, parts, _ in known)
+        depth = 1 + max((levels for _, _, levels in known), default=0)
+        self.spend(_PART_BYTES * size)
+        if size > MAX_PARTS or depth > MAX_LEVELS:
+            message = "its type has too many parts"
+            raise UntrustedError(message)
+        self._composed[id(made)] = (made, size, depth)
+        return made
 
     def weigh(self, group: tuple[object, ...] | frozenset[object]) -> None:
         """Take note of how deep and how large a new tuple or frozen set is."""

@@ -67,7 +67,7 @@ class Machine:
                     message = f"it has the opcode {opcode:#04x}, which nbckpt does not write"
                     raise UntrustedError(message)
                 step(self)
-        except NbckptError:
+        except (NbckptError, MemoryError):
             raise
         except (IndexError, struct.error, UnicodeDecodeError, StopIteration) as error:
             message = f"its stream is damaged at byte {self._at}"
@@ -161,28 +161,27 @@ class Machine:
     def _fill(self, keys: list[Any], values: list[Any]) -> None:
         target = _of(_DICTS, self._stack[-1])
         self._limits.keys(keys)
-        before = len(target)
-        for key, value in zip(keys, values, strict=True):
-            target[key] = value
-        self._limits.crowd(target, before)
+        for start in range(0, len(keys), _BATCH):
+            before, end = len(target), start + _BATCH
+            for key, value in zip(keys[start:end], values[start:end], strict=True):
+                target[key] = value
+            self._limits.crowd(target, before)
 
     def _add_items(self) -> None:
         items = self._to_mark()
-        target = _of((set,), self._stack[-1])
+        self._gather(_of((set,), self._stack[-1]), items)
+
+    def _gather(self, target: set[Any], items: list[Any]) -> None:
         self._limits.keys(items)
-        before = len(target)
-        target.update(items)
-        self._limits.crowd(target, before)
+        for start in range(0, len(items), _BATCH):
+            before = len(target)
+            target.update(items[start : start + _BATCH])
+            self._limits.crowd(target, before)
 
     def _frozenset(self) -> None:
         items = self._to_mark()
-        self._limits.keys(items)
-        made: set[Any] = set()
-        for start in range(0, len(items), _BATCH):
-            before = len(made)
-            made.update(items[start : start + _BATCH])
-            self._limits.crowd(made, before)
-        group = frozenset(made)
+        self._gather(set(), items)
+        group = frozenset(items)  # with its members in the order in which Python has them
         self._limits.weigh(group)
         self._stack.append(group)
 

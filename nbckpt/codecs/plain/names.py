@@ -113,6 +113,7 @@ _WORDS = {
     "nbckpt.recipes": "a statement that makes it again",
     "nbckpt.codecs.memmaps": "a file that is mapped into memory",
     "nbckpt.codecs.files": "a file",
+    "nbckpt.codecs.exceptions": "an exception",
     "nbckpt.codecs.torch_modules": "a module of PyTorch",
     "builtins.getattr": "an attribute of something",
     "builtins.eval": "code",

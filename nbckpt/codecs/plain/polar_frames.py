@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.plain.builtin import are, require
 from nbckpt.codecs.plain.names import Known, Pending, Table, table
+from nbckpt.errors import UntrustedError
 
 if TYPE_CHECKING:
     from nbckpt.codecs.plain.limits import Limits
@@ -60,9 +61,32 @@ def _frame_of(limits: Limits, state: Any) -> Any:
     with pa.ipc.open_stream(source) as reader:
         found = reader.read_all()
     found.validate(full=True)
-    frame = pl.from_arrow(found, rechunk=False)
+    _require_text(found.schema)
+    try:
+        frame = pl.from_arrow(found, rechunk=False)
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust, which is no `Exception`
+            raise
+        message = "polars cannot read it"
+        raise UntrustedError(message) from error
     require(isinstance(frame, pl.DataFrame))
     return frame
+
+
+def _require_text(schema: Any) -> None:
+    """Raise unless all names and notes are text: polars would end in a panic."""
+    _decode(schema.metadata)
+    fields = [schema.field(i) for i in range(len(schema))]
+    while fields:
+        field = fields.pop()
+        field.name.encode()  # Arrow decodes it when it is asked for
+        _decode(field.metadata)
+        fields += [field.type.field(i) for i in range(field.type.num_fields)]
+
+
+def _decode(notes: dict[bytes, bytes] | None) -> None:
+    for note in (notes or {}).items():
+        b"".join(note).decode()
 
 
 def _is_compressed(metadata: memoryview) -> bool:

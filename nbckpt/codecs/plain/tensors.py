@@ -70,7 +70,7 @@ def bytes_of(_: Limits, given: tuple[Any, ...]) -> object:
     return storages.bytes_of(*given)
 
 
-def tensor_from(limits: Limits, given: tuple[Any, ...]) -> object:
+def tensor_from(_: Limits, given: tuple[Any, ...]) -> object:
     """A tensor, or a parameter, on its memory."""
     import torch
 
@@ -87,7 +87,6 @@ def tensor_from(limits: Limits, given: tuple[Any, ...]) -> object:
     item = dtype.itemsize
     steps = tuple(stride * item for stride in strides)
     require_extent(shape_of(shape), steps, offset * item, item, storage.nbytes())
-    limits.spend(item)
     return tensors.tensor_from(*given)
 
 
