@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbckpt import events
 from nbckpt.errors import NbckptError, UntrustedError
 from nbckpt.figures import count_text
 from nbckpt.legible import legible
@@ -22,6 +23,7 @@ from nbckpt.report.words import user_names
 from nbckpt.tabular import facts_text
 
 if TYPE_CHECKING:
+    from nbckpt.session import Session
     from nbckpt.storage.store import Store
     from nbckpt.timeline import Timeline
 
@@ -163,13 +165,17 @@ def store_at(path: Path) -> Path:
     return inside if path.name != NAME and inside.is_dir() else path
 
 
-def trust(store: Store, timeline: Timeline, *, seen: int | None = None) -> Strange:
+def trust(
+    store: Store, timeline: Timeline, *, seen: int | None = None, session: Session | None = None
+) -> Strange:
     """Take all that is in the store now for one's own; what that was.
 
     Parameters
     ----------
     seen
         How many records there were when somebody looked at what they are about to trust.
+    session
+        Whose journal is to have it, if it has one; else nothing is written into the store.
 
     Raises
     ------
@@ -187,6 +193,11 @@ def trust(store: Store, timeline: Timeline, *, seen: int | None = None) -> Stran
         raise UntrustedError(message)
     if told:
         store.trust()
+        members = {"records": told.records, "checkpoints": told.checkpoints}
+        if session is not None and session.begun:
+            session.record_event("trusted", **members)
+        else:
+            events.tell({"event": "trusted", **members})
     return told
 
 

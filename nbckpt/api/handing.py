@@ -36,7 +36,7 @@ def trust(path: str | Path | None = None) -> Strange:
 
     if path is None:
         session = current.session()
-        told = trusting.trust(session.store, session.timeline)
+        told = trusting.trust(session.store, session.timeline, session=session)
         session.refresh()
         return told
     store = Store.open(trusting.store_at(Path(path)), create=False)

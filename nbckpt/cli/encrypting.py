@@ -60,6 +60,7 @@ def _make(arguments: argparse.Namespace) -> int:
 def _rekey(arguments: argparse.Namespace) -> int:
     import dataclasses
 
+    from nbckpt import events
     from nbckpt.storage.rekeying import rekey
 
     done = rekey(
@@ -68,6 +69,7 @@ def _rekey(arguments: argparse.Namespace) -> int:
         new=arguments.new,
         everything=arguments.all,
     )
+    events.tell({"event": "rekeyed"})
     if arguments.json:
         print_json(dataclasses.asdict(done))
     else:

@@ -217,8 +217,9 @@ class Panel:
             message = "'records' is missing: the number that 'strangers' told"
             raise UsageError(message)
         self._session.refresh()
-        told = trusting.trust(self._session.store, self._session.timeline, seen=seen)
-        self._session.refresh()
+        session = self._session
+        told = trusting.trust(session.store, session.timeline, seen=seen, session=session)
+        session.refresh()
         self._session.tell("trusted")
         return self._told(trusting.trusted_text(told))
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from nbckpt import events
+from nbckpt import events, trusting
 from nbckpt.errors import StoreError
 from nbckpt.events import KINDS, outcome_of
+from nbckpt.pruning import prune
+from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.store import Store
@@ -204,3 +206,39 @@ def test_each_event_can_be_told_of_whatever_it_lacks(told: pytest.LogCaptureFixt
     assert len(told.records) == len(KINDS)
     assert all(record.getMessage() for record in told.records)
     assert outcome_of({"event": "not_kept"}) != outcome_of({"event": "something of later"})
+
+
+def test_a_trust_is_told_and_is_in_the_journal_of_a_session_that_has_one(
+    session: Session,
+    told: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    session.checkpoint("a", sync=True)
+    monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "another user"))
+    store = Store.open(session.store.path)
+    other = Session(store, {}, notebook="other")
+    other.checkpoint("b", sync=True)
+
+    trusting.trust(store, other.timeline, session=other)
+
+    (event,) = [e for e in records_of(other, "event") if e["event"] == "trusted"]
+    assert event["checkpoints"] == 1
+    assert event["records"] > 1
+    assert f"trusted {event['records']} records" in told.text
+    store.close()
+
+
+def test_a_prune_is_told_with_what_it_freed(
+    session: Session, told: pytest.LogCaptureFixture
+) -> None:
+    for n in range(3):
+        session.namespace["x"] = bytes([n]) * 100_000
+        session.checkpoint(f"c{n}")
+
+    prune(session, Retention(keep_last=1))
+
+    (event,) = [e for e in records_of(session, "event") if e["event"] == "pruned"]
+    assert event["checkpoints"] == 2
+    assert event["took_s"] > 0
+    assert "pruned 2 checkpoints" in told.text

@@ -18,7 +18,7 @@ def trust(session: Session, line: str) -> None:
     if given:
         print(trusting.strange(session.store, session.timeline).text())
         return
-    told = trusting.trust(session.store, session.timeline)
+    told = trusting.trust(session.store, session.timeline, session=session)
     session.refresh()
     print(trusting.trusted_text(told))
 
