@@ -15,7 +15,7 @@ _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}", re.ASCII)
 _TABLE = re.compile(r"([0-9A-Za-z][0-9A-Za-z_-]{0,127})(?:\.[0-9a-z]{1,16}){1,2}", re.ASCII)
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.ASCII | re.IGNORECASE)
 _SUM = re.compile(r"(?:[0-9a-f]{32})?", re.ASCII)
-_OFFSETS = range(1 << 62)
+_FARTHEST = 1 << 62
 SHOWN = 60
 
 
@@ -36,8 +36,9 @@ def wrong_name(record: Record) -> str | None:
     """What a record calls a file and no store has, for people; None if all is well."""
     match record["kind"]:
         case "batch":
-            if record.get("frame") not in _OFFSETS:
-                return f"the offset {_shown(record.get('frame'))}"
+            offset = record.get("frame")
+            if type(offset) is not int or not 0 <= offset < _FARTHEST:
+                return f"the offset {_shown(offset)}"
             for name in ("sum", "before"):
                 own = record.get(name, "")
                 if not isinstance(own, str) or not _SUM.fullmatch(own):
