@@ -15,6 +15,7 @@ from nbckpt.pruning import count
 
 if TYPE_CHECKING:
     from nbckpt.storage.check import Report
+    from nbckpt.storage.repairing import Repaired
 
 ON_A_SCREEN = 100
 """Checkpoints that a log shows where nobody asked for more."""
@@ -60,6 +61,11 @@ def add(verbs: Any) -> None:
     )
     check = parsing.verb(
         verbs, "check", _check, "read every byte, and tell what is damaged or missing"
+    )
+    check.add_argument(
+        "--repair",
+        action="store_true",
+        help="rebuild what can be rebuilt first; what was damaged is kept aside in .damaged/",
     )
     for verb in (log, show, diff, status, sql, check):
         parsing.takes_store(verb)
@@ -183,12 +189,33 @@ def _check(arguments: argparse.Namespace) -> int:
 
     from nbckpt import report
 
+    repaired = _repaired(arguments) if arguments.repair else None
     found = _report(arguments)
     if arguments.json:
-        print_json({"ok": found.ok, **dataclasses.asdict(found)})
+        told = {"repaired": report.repaired_members(repaired)} if repaired else {}
+        print_json({"ok": found.ok, **dataclasses.asdict(found), **told})
     else:
+        if repaired is not None:
+            say(report.repaired_text(repaired))
         say(report.check_text(found))
     return DONE if found.ok else DAMAGED
+
+
+def _repaired(arguments: argparse.Namespace) -> Repaired:
+    """What a repair does, that of the mark included, without which no store is opened."""
+    import dataclasses
+
+    from nbckpt.storage.marking import mend_mark
+
+    mended = mend_mark(parsing.named_store(arguments))
+    store = existing_store(arguments)
+    try:
+        repaired = store.repair()
+    finally:
+        store.close()
+    if not mended:
+        return repaired
+    return dataclasses.replace(repaired, mended=(mended, *repaired.mended))
 
 
 def _report(arguments: argparse.Namespace) -> Report:

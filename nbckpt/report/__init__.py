@@ -10,7 +10,14 @@ from nbckpt.report.details import outputs_text, show_text
 from nbckpt.report.logs import listed, log_text
 from nbckpt.report.marks import noted_text, tagged_text
 from nbckpt.report.moves import moved_lines, updated_text
-from nbckpt.report.standing import check_text, greeting, status_text, strangers_text
+from nbckpt.report.standing import (
+    check_text,
+    greeting,
+    repaired_members,
+    repaired_text,
+    status_text,
+    strangers_text,
+)
 from nbckpt.report.words import size_of, state_text, summary_of, user_names
 
 __all__ = [
@@ -23,6 +30,8 @@ __all__ = [
     "moved_lines",
     "noted_text",
     "outputs_text",
+    "repaired_members",
+    "repaired_text",
     "show_text",
     "size_of",
     "state_text",

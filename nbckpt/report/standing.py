@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +16,15 @@ from nbckpt.timeline import Timeline
 
 if TYPE_CHECKING:
     from nbckpt.storage.check import Report
+    from nbckpt.storage.repairing import Repaired
     from nbckpt.storage.store import Store
 
 FEW = 8
 """Branches that a status names."""
 CHECK = "next: `nbckpt check` reads every byte, and tells what else is damaged"
 MEND = (
-    "next: `resume --fallback` brings back the newest checkpoint that is whole; what is damaged"
-    " comes back from a copy of the store alone"
+    "next: `resume --fallback` brings back the newest checkpoint that is whole; `check --repair`"
+    " rebuilds what can be rebuilt; what is lost comes back from a copy of the store alone"
 )
 
 
@@ -118,6 +120,22 @@ def check_text(report: Report) -> str:
     problems = [str(problem) for problem in report.problems]
     verdict = "all sound" if report.ok else "damaged"
     return "\n".join([f"{verdict}: {looked_at}", *problems, *([] if report.ok else [MEND])])
+
+
+def repaired_text(repaired: Repaired) -> str:
+    """What a repair did, what it could not, and what is lost, a line each."""
+    lines = [f"mended: {told}" for told in repaired.mended] or ["nothing was to be mended"]
+    lines += [f"lost: {told}" for told in repaired.lost]
+    lines += [f"left: {told}" for told in repaired.left]
+    if repaired.aside is not None:
+        lines.append(f"what was damaged is in {repaired.aside}; delete it when you need it no more")
+    return "\n".join(lines)
+
+
+def repaired_members(repaired: Repaired) -> dict[str, object]:
+    """The same as JSON."""
+    aside = None if repaired.aside is None else str(repaired.aside)
+    return {**dataclasses.asdict(repaired), "aside": aside}
 
 
 def _short_path(path: str) -> str:

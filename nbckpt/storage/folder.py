@@ -9,10 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from blake3 import blake3
+
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
     create_beside,
+    delete,
     exists,
     files_in,
     make_folder,
@@ -36,8 +39,11 @@ FORMAT = 4
 MARK = "format.json"
 ENCRYPTION = "encryption"
 """Of the mark: the envelope, in a store that is encrypted."""
+COPY = "format.copy.json"
+"""Of the mark of an encrypted store: without what it says nobody opens it, ever."""
+SUM = "sum"
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
-OWN = frozenset({MARK, ".gitignore", "config.json", *ROOMS})
+OWN = frozenset({MARK, COPY, ".gitignore", ".damaged", "config.json", *ROOMS})
 
 
 def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[str, object]) -> Mark:
@@ -113,18 +119,20 @@ def _known_mark(path: Path) -> Mark | None:
     return mark
 
 
-def read_mark(path: Path) -> Mark | None:
+def read_mark(path: Path, name: str = MARK) -> Mark | None:
     """What the mark says, its `format` a number; None if there is none."""
     try:
-        mark = json.loads(read_whole(path / MARK))
+        mark = json.loads(read_whole(path / name))
+        if (own := mark.pop(SUM, None)) not in (None, _sum_of(mark)):
+            raise ValueError(own)
         return {**mark, "format": int(mark["format"])}
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         message = f"{path / MARK} cannot be read: {error.strerror}"
         raise StoreError(message) from error
-    except (ValueError, KeyError, TypeError) as error:
-        message = f"{path / MARK} is damaged; a whole one reads {json.dumps({'format': FORMAT})}"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = f"{path / name} is damaged: `nbckpt check --repair` writes it anew"
         raise FormatError(message) from error
 
 
@@ -144,7 +152,7 @@ def _refuse_strangers(path: Path) -> None:
         message = f"{path} is no store, it holds {others[0]!r}: name a new or empty folder"
         raise StoreError(message)
     if files_in(path / "journal", ".jsonl") and not exists(path / MARK):
-        message = f"{path / MARK} is gone; a whole one reads {json.dumps({'format': FORMAT})}"
+        message = f"{path / MARK} is gone: `nbckpt check --repair` writes it anew"
         raise FormatError(message)
 
 
@@ -175,5 +183,13 @@ def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
 
 def write_mark(path: Path, mark: Mark) -> None:
     """Replace the mark, durably: it is the old one or the new one at any instant."""
-    with create_beside(path / MARK) as file:
-        file.write(json.dumps(mark).encode() + b"\n")
+    text = json.dumps({**mark, SUM: _sum_of(mark)}).encode() + b"\n"
+    for name in (MARK, COPY) if mark.keys() - {"format"} else (MARK,):
+        with create_beside(path / name) as file:
+            file.write(text)
+    if not mark.keys() - {"format"}:
+        delete(path / COPY)
+
+
+def _sum_of(mark: Mark) -> str:
+    return blake3(json.dumps(mark, sort_keys=True).encode()).hexdigest(8)

@@ -15,8 +15,9 @@ from nbckpt.errors import StoreError
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
+from nbckpt.storage.claims import Claims, seen
 from nbckpt.storage.disk import files_in, reread
-from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
+from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower, is_live
 from nbckpt.storage.naming import is_name
 from nbckpt.storage.signing import Signers
 
@@ -55,6 +56,7 @@ class Journals:
             signers = Signers(cipher=cipher_of(folder.parent))
             signers.look()
         self._signers = signers
+        self._claims = Claims()
         self._misnamed: list[str] = []
         self._named_replaced: tuple[int, frozenset[str], frozenset[str]] = (0, _NONE, _NONE)
         self._followers: dict[str, Follower] = {}
@@ -130,13 +132,34 @@ class Journals:
             if name not in gone
         )
         lines = (d for name, f in self._followers.items() if name not in gone for d in f.damages)
-        return [*self._misnamed, *refused, *lines]
+        ends = (
+            f"journal {name}{SUFFIX}: {count} records at its end are gone"
+            if name in self._followers
+            else f"journal {name}{SUFFIX}: is gone, with {count} records"
+            for name, count in self._short().items()
+        )
+        return [*self._misnamed, *refused, *lines, *ends]
 
     @property
     def damaged(self) -> set[str]:
-        """Names of the journals with lines that cannot be read."""
+        """Names of the journals that are gone, or have lines that cannot be read."""
         torn = {name for name, follower in self._followers.items() if follower.damages}
-        return torn | self.unreadable.keys()
+        return torn | self.unreadable.keys() | self._short().keys()
+
+    def _short(self) -> dict[str, int]:
+        """Name of each journal that lost its end → how many records."""
+        over = self.replaced | self.unreadable.keys()
+        return self._claims.short(self.serial, self._has_own, over)
+
+    def live(self) -> list[str]:
+        """Names of the journals that a process still writes."""
+        return [name for name, path in self._paths().items() if is_live(path)]
+
+    def unclaimed(self) -> dict[str, int]:
+        """What a session that begins is to say of others: see `claims`."""
+        over = self.replaced
+        counts = {n: f.serial for n, f in self._followers.items() if n not in over}
+        return seen(self._folder, counts, self._claims)
 
     def read(self, limits: Mapping[str, int]) -> list[Entry]:
         """What was added since, oldest first; of one journal, as it was written.
@@ -185,6 +208,8 @@ class Journals:
         if entries[0].serial:
             return entries
         first = entries[0].record
+        if first["kind"] in (PRUNE, WRITER):
+            self._claims.take(name, first)
         if first["kind"] == PRUNE:
             self.prunes.append(first)
             self.pruning.add(name)

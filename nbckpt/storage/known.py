@@ -61,6 +61,7 @@ class Known:
         """Follow the session that `writer` is of; anew in a forked child."""
         self._lock = threading.RLock()
         self._writer = writer
+        writer.speaks_for = self._unclaimed
 
     @property
     def damages(self) -> list[str]:
@@ -111,6 +112,10 @@ class Known:
     def of_kind(self, kind: str) -> Sequence[Record]:
         """Those of a kind that were seen so far."""
         return self._by_kind.get(kind, ())
+
+    def _unclaimed(self) -> dict[str, int]:
+        with self._lock:
+            return self._journals.unclaimed() if self.has_looked else {}
 
     def _read(self) -> list[Entry]:
         own = self._writer.journal

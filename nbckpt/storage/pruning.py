@@ -19,6 +19,7 @@ from nbckpt.figures import bytes_text, count_text
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
 from nbckpt.storage import system
+from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import values_of
 from nbckpt.storage.disk import (
     FULL,
@@ -258,6 +259,7 @@ class _Work:
         if plan.calls.bereft:
             event["steps"] = plan.calls.bereft
         records = [first, *batches, *plan.records, event]
+        records[0] = {**first, RECORDS: len(records)}  # a cut journal is told by it
         data = whole_journal(records, self._store.signers.of(self._name))
         fd = create(self._unnamed)
         try:

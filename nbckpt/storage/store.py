@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from nbckpt.storage.check import Report
+    from nbckpt.storage.repairing import Repaired
 
 Job: TypeAlias = Callable[[], None]
 BACKGROUND_NICENESS = 10
@@ -438,6 +439,18 @@ class Store:
         from nbckpt.storage.check import check
 
         return check(self.path)
+
+    def repair(self) -> Repaired:
+        """Rebuild what can be rebuilt, and say what is lost; what was damaged is kept aside.
+
+        Raises
+        ------
+        StoreError
+            If a prune or another repair is at work, or the disk refuses.
+        """
+        from nbckpt.storage.repairing import repair
+
+        return repair(self)
 
     @whole
     def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
+from nbckpt.storage.claims import SEEN
 from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, mark_format
 from nbckpt.storage.index import Index
@@ -53,6 +54,8 @@ class Writer:
     ----------
     name
         Of the journal, and the beginning of the packs' names.
+    speaks_for
+        Gives the journals of ended sessions, and how many records they have: see `claims`.
     """
 
     def __init__(self, path: Path, index: Index, verified: set[Name], signers: Signers) -> None:
@@ -66,6 +69,7 @@ class Writer:
         self._bodies: list[str] = []  # records that wait for their bytes
         self._has_begun = False
         self._is_marked = False
+        self.speaks_for: Callable[[], Mapping[str, int]] = dict
 
     def put_blob(self, parts: Sequence[Buffer], room: int | None = None) -> Digest:
         """The digest of a blob whose bytes are in the kernel's hands, not durable yet.
@@ -137,7 +141,10 @@ class Writer:
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         if not self._has_begun:
             self._has_begun = True
-            self.journal.add([lines.encode({"kind": WRITER, "format": FORMAT})])
+            first: dict[str, object] = {"kind": WRITER, "format": FORMAT}
+            if found := self.speaks_for():
+                first[SEEN] = found
+            self.journal.add([lines.encode(first)])
         with refused(self.journal.path, size):
             if not self._is_marked:
                 mark_format(self._folder.parent, self._batches.cipher)

@@ -106,10 +106,8 @@ def test_a_store_of_format_1_goes_on_in_this_format(tmp_path: Path) -> None:
     store.close()
     later = Store.open(path, create=False)
 
-    assert (opened, json.loads((path / "format.json").read_text())) == (
-        {"format": 1},
-        {"format": FORMAT},
-    )
+    assert opened == {"format": 1}
+    assert json.loads((path / "format.json").read_text())["format"] == FORMAT
     assert [len(part) for part in later.get_blob(new)] == [45_000, 500_000]
     assert bytes(later.get_blob(old["changed"][0]["blob"])[0]) == b"a pickle stream"
     assert later.check().problems == ()

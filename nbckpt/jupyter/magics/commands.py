@@ -144,11 +144,14 @@ class Commands:
         return self._session.sql(query)
 
     def _check(self, line: str) -> None:
-        _, given = lines.parted(line, "%nbckpt check [--memory]", 0, 0, ("--memory",))
-        if given:
+        usage = "%nbckpt check [--memory] [--repair]"
+        _, given = lines.parted(line, usage, 0, 0, ("--memory", "--repair"))
+        if "--memory" in given:
             self._check_memory()
             return
         self._session.wait()
+        if given:
+            print(report.repaired_text(self._session.store.repair()))
         print(report.check_text(self._session.store.check()))
 
     def _check_memory(self) -> None:

@@ -1,0 +1,65 @@
+"""The mark of a store, `format.json`, written anew where it is lost: nothing opens without it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from nbckpt.errors import FormatError, StoreError
+from nbckpt.storage import system
+from nbckpt.storage.disk import exists, files_in, make_folder, read_whole, refused
+from nbckpt.storage.folder import COPY, FORMAT, MARK, Mark, read_mark, write_mark
+from nbckpt.storage.journal import SUFFIX as JOURNAL
+from nbckpt.storage.packs import SUFFIX as PACK
+from nbckpt.storage.writer import new_name
+
+ASIDE = ".damaged"
+_SEALED = b'{"sealed":'
+
+
+def mend_mark(path: Path) -> str:
+    """Write the mark of a store anew if it is gone or damaged; what was done, for people.
+
+    Raises
+    ------
+    FormatError
+        If the store is encrypted and its wrapped key is in no copy any more.
+    StoreError
+        If the disk refuses.
+    """
+    try:
+        if read_mark(path) is not None or not _is_store(path):
+            return ""
+    except FormatError:
+        pass
+    mark = _copied(path)
+    if mark is None and _is_sealed(path):
+        message = (
+            f"{path / MARK} is lost, and with it the wrapped key of an encrypted store: put a copy"
+            " of that file back"
+        )
+        raise FormatError(message)
+    with refused(path / MARK):
+        if exists(path / MARK):
+            aside = path / ASIDE / new_name(time.time())
+            make_folder(aside)
+            system.files.rename(path / MARK, aside / MARK)
+        write_mark(path, mark or {"format": FORMAT})
+    return f"{MARK}: written anew"
+
+
+def _is_store(path: Path) -> bool:
+    """Whether a folder without a mark holds what only stores do."""
+    return bool(files_in(path / "journal", JOURNAL) or files_in(path / "packs", PACK))
+
+
+def _copied(path: Path) -> Mark | None:
+    try:
+        return read_mark(path, COPY)
+    except (FormatError, StoreError):
+        return None
+
+
+def _is_sealed(path: Path) -> bool:
+    journals = files_in(path / "journal", JOURNAL)
+    return any(read_whole(journal).startswith(_SEALED) for journal in journals)

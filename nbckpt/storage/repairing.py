@@ -1,0 +1,246 @@
+"""Mend a store: what can be rebuilt is written anew, what is lost is named, nothing is deleted.
+
+All is written beside what is there and takes its place by one rename, as in a prune, with the same
+locks. What was damaged moves into ``.damaged/``, where its user looks at it, or deletes it. Killed
+at any instant, a repair leaves a store that is as it was, or mended; the next one goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbckpt.errors import StoreError
+from nbckpt.figures import count_text
+from nbckpt.model import Record
+from nbckpt.storage import system
+from nbckpt.storage.bridging import UNKNOWN
+from nbckpt.storage.claims import RECORDS
+from nbckpt.storage.counting import CHECKPOINT
+from nbckpt.storage.disk import create, delete, exists, make_folder, refused, sync_folder, write_at
+from nbckpt.storage.folder import mark_format
+from nbckpt.storage.following import Journals
+from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_journal
+from nbckpt.storage.locks import one_at_a_time
+from nbckpt.storage.marking import ASIDE
+from nbckpt.storage.moving import Mover, is_open
+from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
+from nbckpt.storage.pruning import TRIES, WAIT_S, hidden
+from nbckpt.storage.rewriting import NAMING
+from nbckpt.storage.sizes import size_of_file
+from nbckpt.storage.store import Store
+from nbckpt.storage.surveying import Survey
+from nbckpt.storage.writer import batch_record, new_name
+
+OLDEST_LOCKING = 3
+"""Sessions of earlier formats do not heed locks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair did.
+
+    Attributes
+    ----------
+    mended
+        What was rebuilt, one sentence each; empty if nothing was to be done.
+    lost
+        What nobody can rebuild.
+    left
+        What could not be touched, and the next move.
+    aside
+        The folder that what was damaged was moved to; None if nothing was.
+    """
+
+    mended: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    aside: Path | None = None
+
+
+def repair(store: Store, *, now: float | None = None) -> Repaired:
+    """Rebuild what can be rebuilt.
+
+    Raises
+    ------
+    StoreError
+        If a prune or another repair is at work, a session of an older nbckpt writes, or the disk
+        refuses.
+    """
+    now = time.time() if now is None else now
+    with refused(store.path), one_at_a_time(store.path):
+        store.settle()
+        store.signers.prepare()
+        for _ in range(TRIES):
+            survey = Survey(store.path, now)
+            if survey.is_sound:
+                return Repaired(left=tuple(survey.left))
+            done = _Work(store, survey, now).run()
+            if done is not None:
+                with store.writing():  # which notices what was replaced
+                    return done
+    return Repaired(left=("other sessions wrote all the time; repair again when they rest",))
+
+
+class _Work:
+    """One try to mend what was found."""
+
+    def __init__(self, store: Store, survey: Survey, now: float) -> None:
+        self._store = store
+        self._path = store.path
+        self._survey = survey
+        self._now = now
+        self._name = new_name(time.time())
+        self._mover = Mover(self._path / "packs", self._name)
+        self._journal = self._path / "journal" / f"{self._name}{SUFFIX}"
+        self._unnamed = hidden(self._journal)
+        self._aside = self._path / ASIDE / self._name
+        self._mended: list[str] = []
+        self._lost: list[str] = []
+
+    def run(self) -> Repaired | None:
+        """What was done; None if others wrote meanwhile what was taken for lost."""
+        self._require_known_writers(self._survey.journals)
+        mark_format(self._path, self._store.cipher)
+        try:
+            for shape in self._survey.packs:
+                self._mover.move(shape.pack)
+            self._tell()
+            self._write()
+            with self._store.holds.alone(WAIT_S) as is_alone:
+                took_place = is_alone and self._take_place()
+        finally:
+            if not exists(self._journal):
+                self._mover.discard()
+                delete(self._unnamed)
+        if not is_alone:
+            left = "nothing was changed: other sessions write all the time; repair when they rest"
+            return Repaired(left=(*self._survey.left, left))
+        if not took_place:
+            return None
+        aside = self._aside if exists(self._aside) else None
+        return Repaired(tuple(self._mended), tuple(self._lost), tuple(self._survey.left), aside)
+
+    # -- beside what is there
+
+    def _write(self) -> None:
+        """The new journal, whole and durable, without its name."""
+        first, *rest = map(dict, self._records())
+        records = [{**first, RECORDS: 1 + len(rest)}, *rest]
+        data = whole_journal(records, self._store.signers.of(self._name))
+        fd = create(self._unnamed)
+        try:
+            write_at(fd, data, 0)
+            system.files.fsync(fd)
+        finally:
+            system.files.close(fd)
+
+    def _records(self) -> Iterator[Record]:
+        survey, journals = self._survey, self._survey.journals
+        going = {shape.name for shape in survey.packs}
+        yield {
+            "kind": PRUNE,
+            "at": self._now,
+            "replaces": sorted({*survey.lame, *journals.replaced}),
+            "condemned": sorted({*going, *survey.gone, *journals.gone("condemned")}),
+            "tables": sorted({*survey.tables, *journals.gone("tables")}),
+            "pruned": sorted(journals.gone("pruned")),
+        }
+        yield from survey.batches()
+        yield from map(batch_record, [*survey.found_again, *self._mover.finish()])
+        known = {r["id"] for r in survey.records if r["kind"] == CHECKPOINT}
+        counted = set(map(id, survey.records))
+        for _, journal, _, record in survey.entries:
+            kind = record["kind"]
+            if kind == CHECKPOINT and id(record) in counted and record["id"] in survey.bridges:
+                yield self._bridged(record)
+            elif journal not in survey.lame or kind in (BATCH, PRUNE):
+                continue
+            elif kind not in NAMING or record.get("checkpoint") in known:
+                yield record
+        told = {"mended": self._mended, "lost": self._lost}
+        yield {"kind": "event", "event": "repaired", "at": self._now, **told}
+
+    def _bridged(self, record: Record) -> Record:
+        new, lost = self._survey.bridges[record["id"]]
+        if not lost:
+            return new
+        reason = "was lost with the damaged record of a checkpoint before it"
+        names = ("what came before",) if UNKNOWN in lost else lost
+        told = [{"variable": n, "path": n, "type_name": "value", "reason": reason} for n in names]
+        return {**new, "refused": [*new.get("refused", ()), *told]}
+
+    def _tell(self) -> None:
+        survey = self._survey
+        self._lost += (d for d in survey.journals.damages if _journal_of(d) in survey.lame)
+        self._lost += (
+            f"pack {pack}: is gone, with all that is in it alone" for pack in survey.gone
+        )
+        for name in sorted(survey.lame):
+            kept = sum(entry.journal == name for entry in survey.entries)
+            self._mended.append(f"journal {name}: {count_text(kept, 'record')} written anew")
+        for shape in survey.packs:
+            told = f"pack {shape.name}: {'; '.join(shape.wrongs)}"
+            sound = count_text(len(shape.sound), "sound chunk")
+            self._mended.append(f"{told}: {sound} written anew")
+        found = sorted({batch.pack for batch in survey.found_again})
+        self._mended += (f"pack {pack}: its batches are known again" for pack in found)
+        self._mended += (f"table {t}: is made anew when it is asked for" for t in survey.tables)
+        by_id = {r["id"]: r for r in survey.records if r["kind"] == CHECKPOINT}
+        for i, (_, lost) in survey.bridges.items():
+            name = f"checkpoint {by_id[i].get('name') or i!r} ({i})"
+            self._mended.append(f"{name}: stands without the lost ones before it")
+            if lost:
+                what = "what came before and it did not change" if UNKNOWN in lost else None
+                self._lost.append(f"{name}: {what or ', '.join(map(repr, lost))}")
+
+    # -- alone
+
+    def _take_place(self) -> bool:
+        """Give the new journal its name, and move aside what is damaged."""
+        survey = self._survey
+        more = survey.journals.read({})
+        self._require_known_writers(survey.journals)
+        if survey.bridges and any(entry.record["kind"] == CHECKPOINT for entry in more):
+            return False
+        make_folder(self._aside)
+        self._store.holds.stamp()
+        system.files.rename(self._unnamed, self._journal)
+        sync_folder(self._journal.parent)  # before anything moves that it does without
+        for shape in survey.packs:
+            path = self._path / "packs" / f"{shape.name}{PACK_SUFFIX}"
+            if size_of_file(path) == shape.size and not is_open(path):
+                self._set_aside(path)
+        for name in survey.lame:
+            self._set_aside(self._path / "journal" / f"{name}{SUFFIX}")
+        for table in survey.tables:
+            self._set_aside(self._path / "tables" / table)
+        return True
+
+    def _set_aside(self, path: Path) -> None:
+        if exists(path):
+            make_folder(self._aside / path.parent.name)
+            system.files.rename(path, self._aside / path.parent.name / path.name)
+
+    def _require_known_writers(self, journals: Journals) -> None:
+        """Raise if somebody writes who does not heed the locks.
+
+        Raises
+        ------
+        StoreError
+            If a session of an older nbckpt is alive.
+        """
+        for name in journals.live():
+            if journals.serial(name) and journals.formats.get(name, 0) < OLDEST_LOCKING:
+                message = (
+                    f"a session of an older nbckpt writes to {self._path} (journal {name}):"
+                    " restart its kernel, then repair"
+                )
+                raise StoreError(message)
+
+
+def _journal_of(damage: str) -> str:
+    """The name of the journal that a sentence about damage begins with."""
+    return damage.removeprefix("journal ").split(SUFFIX)[0]
