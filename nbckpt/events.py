@@ -16,6 +16,8 @@ from nbckpt import telemetry
 Outcome: TypeAlias = Literal["done", "partial", "failed"]
 ROOT = "nbckpt"
 logging.getLogger(ROOT).addHandler(logging.NullHandler())
+_AREAS = ("checkpoint", "cell", "restore", "calls", "store", "session")
+_LOGGERS = {area: logging.getLogger(f"{ROOT}.{area}") for area in _AREAS}
 
 
 class Kind(NamedTuple):
@@ -124,7 +126,7 @@ def tell(event: Mapping[str, object], context: object = None) -> None:
 
 
 def _log(name: str, kind: Kind, outcome: str, event: Mapping[str, object]) -> None:
-    logger = logging.getLogger(f"{ROOT}.{kind.area}")
+    logger = _LOGGERS[kind.area]
     left_out = event.get("left_out")
     if not logger.isEnabledFor(_WARNING if left_out else kind.level):
         return

@@ -29,7 +29,7 @@ _BATCH = re.compile(
     rb'\{"kind":"batch","pack":"([0-9a-z-]{1,64})","frame":([0-9]{1,15}),"sum":"([0-9a-f]{32})",'
     rb'"n":[0-9]+\Z'
 )
-_EVENT = re.compile(rb'\{"kind":"event","event":"[^"\\]*","at":([0-9]+\.[0-9]+),')
+_EVENT = re.compile(rb'\{"kind":"event","event":"([^"\\]*)","at":([0-9]+\.[0-9]+),')
 _FILES = ("batch", "table", "prune")
 _SETTLED = frozenset((*PLACING, UNTRUSTED))
 # It has no `at`, by which other records are ordered.
@@ -101,7 +101,8 @@ def read_text(
             placing = _marked(_placing(*recording.groups()), trusted)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
         elif event := _EVENT.match(text):
-            placing = _marked({"kind": "event", "at": float(event[1])}, trusted)
+            placing = {"kind": "event", "event": event[1].decode(), "at": float(event[2])}
+            placing = _marked(placing, trusted)
             return Unread(text, placing, _SETTLED_OF_EVENT)
         record = members_of(text, trusted=trusted)
     except (ValueError, RecursionError):

@@ -94,7 +94,7 @@ def test_an_event_is_read_when_somebody_asks_what_it_was() -> None:
     record = read_text(written(event))
 
     assert isinstance(record, Unread)
-    assert (record["kind"], record["at"]) == ("event", 12.5)
+    assert (record["kind"], record["event"], record["at"]) == ("event", "ran", 12.5)
     assert not record.is_read
     assert record == event
 
