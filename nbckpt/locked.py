@@ -12,14 +12,24 @@ if TYPE_CHECKING:
     from nbckpt.storage.store import Store
 
 CODE = "is made again by its statement, which is code"
+LOOKED_INTO_BYTES = 32 << 20
+_LARGE = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "polars.DataFrame",
+          "polars.Series", "pyarrow.Table", "torch.Tensor")  # fmt: skip
+"""What is large and plain, as a rule; no one waits until a gigabyte is read to be told so."""
 
 
 def why_locked(store: Store, variable: Variable) -> str | None:
-    """Why a variable cannot be restored without trust; None if it can."""
+    """Why a variable cannot be restored without trust; None if it can.
+
+    What is large is told by its type: to look into it takes as long as to restore it.
+    """
     if variable.recipe:
         return CODE
     if variable.needs:
         return f"needs {variable.needs[0]!r}, which is code"
+    if variable.size_bytes > LOOKED_INTO_BYTES:
+        is_plain = variable.type_name in _LARGE
+        return None if is_plain else "is large, and was not looked into"
     try:
         return why_not_plain(store, variable.blob)
     except NbckptError as problem:

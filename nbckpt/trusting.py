@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import events
-from nbckpt.errors import NbckptError, UntrustedError
+from nbckpt.errors import UntrustedError
 from nbckpt.figures import count_text
 from nbckpt.legible import legible
-from nbckpt.locked import why_not_plain
+from nbckpt.locked import why_locked
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
 from nbckpt.report.words import user_names
 from nbckpt.tabular import facts_text
@@ -60,8 +60,6 @@ class Strange:
         `pickled` with their types.
     plain
         Variables that come back without trust.
-    unreadable
-        Variables whose bytes are missing or damaged.
     others
         Kind of record → how many: kept calls, model calls, answers.
     """
@@ -78,7 +76,6 @@ class Strange:
     recipes: tuple[str, ...] = ()
     pickled: tuple[tuple[str, str], ...] = ()
     plain: tuple[str, ...] = ()
-    unreadable: tuple[str, ...] = ()
     others: tuple[tuple[str, int], ...] = ()
 
     def __bool__(self) -> bool:
@@ -101,7 +98,6 @@ class Strange:
             ("pickles of", _few(pickled)),
             ("kept", ", ".join(_counted(kind, number) for kind, number in self.others)),
             ("plain", f"{_few(self.plain)}: restored without trust" if self.plain else ""),
-            ("unreadable", _few(self.unreadable)),
         ]
         return facts_text([(label, legible(text)) for label, text in facts])
 
@@ -120,7 +116,6 @@ class Strange:
             "recipes": list(self.recipes),
             "pickled": [{"name": name, "type_name": kind} for name, kind in self.pickled],
             "plain": list(self.plain),
-            "unreadable": list(self.unreadable),
             "others": dict(self.others),
         }
 
@@ -238,15 +233,9 @@ class _Kinds:
         if defined := _DEFINITIONS.get(variable.type_name):
             return "functions" if defined == "function" else "classes"
         if variable.blob not in self._seen:
-            self._seen[variable.blob] = self._kind_of_blob(variable)
+            is_plain = why_locked(self._store, variable) is None
+            self._seen[variable.blob] = "plain" if is_plain else "pickled"
         return self._seen[variable.blob]
-
-    def _kind_of_blob(self, variable: Variable) -> str:
-        try:
-            reason = why_not_plain(self._store, variable.blob)
-        except NbckptError:
-            return "unreadable"
-        return "plain" if reason is None else "pickled"
 
 
 def _is_strange(record: Record) -> bool:

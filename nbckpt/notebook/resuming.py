@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.errors import BranchNotFoundError
-from nbckpt.model import AUTOMATIC, Checkpoint, Manifest
+from nbckpt.locked import why_locked
+from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
 from nbckpt.notebook.documents import Written, known_as
 from nbckpt.notebook.marks import stopped_text
 from nbckpt.notebook.runs import Run, last_of_cells, runs_of
@@ -120,8 +121,8 @@ def resume_plan(
 
 
 _NOTHING: Mapping[str, Any] = {
-    "checkpoint": None, "variables": 0, "size_bytes": 0, "age_s": None, "saves_s": None,
-    "saves_usd": None, "refused": [], "omitted": [],
+    "checkpoint": None, "variables": 0, "locked": 0, "size_bytes": 0, "age_s": None,
+    "saves_s": None, "saves_usd": None, "refused": [], "omitted": [],
 }  # fmt: skip
 
 
@@ -159,16 +160,31 @@ def _offer(
     if unfinished is not None and unfinished.goes_on:
         spared.append(unfinished.checkpoint)
     paid = [usd for c in spared if (usd := book.of(c.id).paid_usd) is not None]
-    kept = {manifest[n].blob: manifest[n].size_bytes for n in user_names(manifest)}
+    locked = _locked(session, manifest)
+    names = [name for name in user_names(manifest) if name not in locked]
+    kept = {manifest[n].blob: manifest[n].size_bytes for n in names}
+    refused = [*target.refused, *locked.values()]
     return {
         "checkpoint": row_of(target, heads, book.of(target.id)),
-        "variables": len(user_names(manifest)),
+        "variables": len(names),
+        "locked": len(locked),
         "size_bytes": sum(kept.values()),
         "age_s": max(0.0, now - target.created_at),
         "saves_s": sum(c.duration_s for c in spared),
         "saves_usd": sum(paid) if paid else None,
-        "refused": [refusal._asdict() for refusal in target.refused],
+        "refused": [refusal._asdict() for refusal in refused],
         "omitted": list(target.omitted),
+    }
+
+
+def _locked(session: Session, manifest: Manifest) -> dict[str, Refusal]:
+    """The variables that come back only if who made them is trusted, each with its reason."""
+    strange = [manifest[n] for n in user_names(manifest) if not manifest[n].trusted]
+    why = {v.name: why_locked(session.store, v) for v in strange}
+    return {
+        v.name: Refusal(v.name, v.name, v.type_name, f"needs trust: {reason}")
+        for v in strange
+        if (reason := why[v.name])
     }
 
 

@@ -352,6 +352,8 @@ def test_a_timeline_and_a_sidebar_show_it_and_nothing_runs(
     assert locked["connection"]
     assert difference["ok"]
     assert plan["ok"]
+    assert {"built", "twice"} <= {r["variable"] for r in plan["result"]["refused"]}
+    assert plan["result"]["locked"] == len(plan["result"]["refused"])
     assert "twice" in strangers["result"]["text"]
     outputs = answers["details", "shown"]["result"]["outputs"]
     assert all(output["image"] is None for output in outputs)
