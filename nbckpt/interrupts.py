@@ -175,9 +175,9 @@ class _Gate:
         """Let nothing through; whether something might pass until now."""
         was_open = self.is_open or not self.depth
         self.is_open = False  # first: once a handler is ours, nothing is to be raised by it
-        if not self.depth:
+        self.depth += 1  # and this: a finalizer that runs meanwhile may hold, too
+        if self.depth == 1:
             self._take()
-        self.depth += 1
         return was_open
 
     def open(self) -> bool:
@@ -188,16 +188,18 @@ class _Gate:
 
     def leave(self, error: BaseException | None, *, was_open: bool) -> None:
         """Be as before a block; what waits is raised here, if it may be."""
-        self.depth -= 1
-        if self.depth:
+        if self.depth > 1:
+            self.depth -= 1
             self.is_open = was_open
             if was_open:
                 self._deliver(error)
             return
         try:
             self._give_back()
+            self.depth = 0
             self._deliver(error)
         except BaseException as raised:  # one that came just now, too: the others go with it
+            self.depth = 0
             self._deliver(raised)
             raise
 
@@ -231,12 +233,12 @@ class _Gate:
             self.waiting = [n for n in self.waiting if n != number]
             if number == signal.SIGINT and isinstance(error, KeyboardInterrupt):
                 continue
-            handler = self._handlers.get(number) if self.depth else signal.getsignal(number)
+            handler = self._handlers.get(number) or signal.getsignal(number)
             self._call(handler, number, sys._getframe())  # noqa: SLF001  # as handlers get one
 
     def _take(self) -> None:
-        self._owner = threading.get_ident()
         try:
+            self._owner = threading.get_ident()
             for number in _SIGNALS:
                 handler = signal.getsignal(number)
                 if callable(handler) and handler is not self._own:
@@ -246,7 +248,7 @@ class _Gate:
             return
         except BaseException:
             self._give_back()
-            self.is_open = True
+            self.depth = 0
             raise
 
     def _give_back(self) -> None:

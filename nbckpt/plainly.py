@@ -27,7 +27,7 @@ class Plainly:
 
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with."""
-        session = self._session
+        session, step = self._session, None
         try:
             tree, code = _compiled(recorded)
             if request is None:
@@ -43,6 +43,8 @@ class Plainly:
             if step.todo:
                 self._execute_step(step, code)
         except (Exception, KeyboardInterrupt) as error:  # the recorded code's own, or of its step
+            if step is not None and step.is_running:  # it came before the code began
+                step.left()
             return error
         return None
 

@@ -14,6 +14,7 @@ from nbckpt import forks, moves
 from nbckpt.building import Values
 from nbckpt.effects import holds, reproduce
 from nbckpt.errors import StoreError
+from nbckpt.interrupts import wait_for
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded, made_between
@@ -58,8 +59,9 @@ class Line:
         members |= {"origin": self.plan.origin, "line": self.plan.line}
         written = session.append([event_record(kind, session.id, members)])
         # The next rerun looks for it in the store; what the disk refuses it takes up later.
-        with suppress(StoreError, TimeoutError):
-            written.result(session.settings.patience_s)
+        with suppress(StoreError):
+            if wait_for(written, session.settings.patience_s):
+                written.result()
 
     def stand(
         self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -62,27 +61,21 @@ class Rerunning:
 
     async def run(self) -> Rerun:
         """What became of it all."""
-        with self._watching():
+        session = self.session
+        reruns, policy = session.reruns, session.policy
+        try:
+            # What is joined is kept with its own checkpoint, as it was, whatever the policy says.
+            session.watch, session.reruns, session.policy = self, not self.restores, OFF
             for group in _groups(self.plan.cells):
                 await self._all(group)
-        session = self.session
+        finally:  # here nothing is called, so that no interrupt comes between
+            session.watch, session.reruns, session.policy = None, reruns, policy
         session.moved = True
         if self.line.is_begun:
             self.line.note("reran", state="failed" if self.error else "done")
         session.tell("moved")
         cells = tuple(self.cells)
         return Rerun(session.branch, self.plan.start, cells, self.error, self.line.is_new)
-
-    @contextmanager
-    def _watching(self) -> Iterator[None]:
-        session = self.session
-        reruns, policy = session.reruns, session.policy
-        # What is joined is kept with its own checkpoint, as it was, whatever the policy says.
-        session.watch, session.reruns, session.policy = self, not self.restores, OFF
-        try:
-            yield
-        finally:
-            session.watch, session.reruns, session.policy = None, reruns, policy
 
     async def _all(self, group: list[Recorded]) -> None:
         """What one checkpoint stands for: the cells that were joined to it, and its own."""

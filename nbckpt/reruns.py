@@ -84,8 +84,9 @@ async def rerun_with(
         raise UsageError(message)
     todo = plan(session, ref)
     session.go_to(todo.start)
-    pays_anew, session.pays_anew = session.pays_anew, fresh
+    pays_anew = session.pays_anew
     try:
+        session.pays_anew = fresh
         return await Rerunning(session, todo, runner, restores=not (fresh or everything)).run()
     finally:
         session.pays_anew = pays_anew

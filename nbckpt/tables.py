@@ -21,6 +21,7 @@ from pathlib import Path
 from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
+from nbckpt.interrupts import result_of
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
 from nbckpt.storage.whole_tables import is_whole
@@ -139,7 +140,7 @@ class TableKeeper:
     def _kept(self, variable: Variable, table: object) -> Record:
         info = self._store.put_table(variable.value, variable.name, table)
         record = _record(variable, info)
-        self._store.append([record]).result()
+        result_of(self._store.append([record]))
         return record
 
     def _kept_aside(self, variable: Variable, table: object) -> Record:

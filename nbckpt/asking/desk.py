@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from weakref import WeakKeyDictionary, ref
 
 from nbckpt.asking.answers import answer_record, meant, require_open, require_verdict
+from nbckpt.interrupts import result_of
 from nbckpt.model import Record
 from nbckpt.questions import APPROVAL, Place, Question, Questions, again_record, asked_record
 from nbckpt.session import Session
@@ -102,7 +103,7 @@ class Desk:
         StoreError
             If the disk refuses.
         """
-        self._append(asked_record(question)).result()
+        result_of(self._append(asked_record(question)))
         return question
 
     def ask_again(self, question: Question) -> None:
@@ -135,7 +136,7 @@ class Desk:
         """Note that an answer has served where it serves once."""
         used = {"kind": APPROVAL, "id": question.id, "used": True, "at": time.time()}
         # Forgotten, it would let code run twice that was allowed to run once.
-        self._append({**used, "session": self.session.id}).result()
+        result_of(self._append({**used, "session": self.session.id}))
 
     # -- answering ----------------------------------------------------------------------------
 
@@ -179,7 +180,7 @@ class Desk:
             require_open(question, verdict)
             record = answer_record(question, verdict, text, through, self.session.id)
             # Others wait for it: what one of them was told must not be gone after a power cut.
-            self.session.append([record]).result()
+            result_of(self.session.append([record]))
             self._questions.take(record)
             self._wake()
         self.session.tell("approvals")

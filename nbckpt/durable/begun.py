@@ -20,6 +20,7 @@ from nbckpt.durable.occurrences import Occurrences, Place
 from nbckpt.durable.results import decoded, encoded
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, NbckptError, StoreError
+from nbckpt.interrupts import result_of
 from nbckpt.llm import scope
 from nbckpt.model import Record, is_trusted
 from nbckpt.session import Session
@@ -127,7 +128,7 @@ class Begun:
             If the disk refuses: the function has not run.
         """
         if (future := self.intention()) is not None:
-            future.result()
+            result_of(future)
 
     def intention(self) -> Future[None] | None:
         """The same, for who waits otherwise."""
@@ -167,7 +168,7 @@ class Begun:
         if written is None:
             return
         try:
-            written.result()
+            result_of(written)
         except StoreError as problem:
             self.keep_nothing(str(problem))
 

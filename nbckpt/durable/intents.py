@@ -13,6 +13,7 @@ from nbckpt.durable.code import Code
 from nbckpt.durable.kept import KIND, CallId, Index, index_of, is_open
 from nbckpt.durable.results import encoded
 from nbckpt.errors import TRUST_IT, UncertainError, UsageError
+from nbckpt.interrupts import result_of
 from nbckpt.model import Record
 from nbckpt.names import DECORATED
 from nbckpt.session import Session
@@ -151,7 +152,7 @@ def resolve(
             blob = session.store.put_blob(parts)
             record = {**record, "blob": blob, "size_bytes": size}
         written = session.append([record])
-    written.result()
+    result_of(written)
     index.note(record)
     index.asked.pop(which, None)
 

@@ -17,6 +17,7 @@ from nbckpt.durable.outcomes import Outcome, Task
 from nbckpt.durable.running import durable
 from nbckpt.durable.telling import tell
 from nbckpt.errors import CaptureError, NbckptError
+from nbckpt.interrupts import result_of
 from nbckpt.keys.difference import difference
 from nbckpt.llm import scope
 from nbckpt.loops.clock import Clock
@@ -193,7 +194,7 @@ class Memory:
 
     def _wait(self, written: Future[None]) -> None:
         try:
-            written.result()
+            result_of(written)
         except NbckptError as problem:
             self._tell(str(problem))
 

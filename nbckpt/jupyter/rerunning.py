@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
+from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import nested, notices, telling
 from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Asked, Cells
@@ -50,7 +51,8 @@ class InShell:
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with, shown as the shell shows errors."""
         source, cell_id = recorded.cell.source, recorded.cell.cell_id
-        with ExitStack() as stack:
+        hold = nullcontext() if self._waits else held()  # no `held` while others run in the loop
+        with hold, ExitStack() as stack:
             stack.enter_context(self._cells.apart(Asked(request, recorded.cell)))
             if self._quiet:
                 stack.enter_context(nested.muted(self._shell))
@@ -62,7 +64,8 @@ class InShell:
                     "put `%rerun` on a line of its own in a cell"
                 )
                 return UsageError(message)
-            return nested.run(self._shell, source, cell_id)
+            with allowed():
+                return nested.run(self._shell, source, cell_id)
 
 
 def _is_in_loop() -> bool:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.interrupts import breathe
 from nbckpt.storage import system
 from nbckpt.storage.disk import open_lock
 
@@ -165,6 +166,7 @@ class Holds:
                     return
             if time.monotonic() > deadline:
                 break
+            breathe()
             time.sleep(PAUSE_S)
         yield False
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from nbckpt import events
 from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text, count_text
+from nbckpt.interrupts import allowed, whole
 from nbckpt.model import Record
 from nbckpt.retention import Retention, kept
 from nbckpt.storage import system
@@ -123,6 +124,7 @@ def prune(
     return done
 
 
+@whole
 def _prune(store: Store, retention: Retention, now: float) -> Pruned:
     with refused(store.path), one_at_a_time(store.path):
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
@@ -130,7 +132,8 @@ def _prune(store: Store, retention: Retention, now: float) -> Pruned:
         store.signers.prepare()
         store.settle()
         for _ in range(TRIES):
-            plan = Plan(store.path, retention, now, store.unwritten(), store.signers)
+            with allowed():
+                plan = Plan(store.path, retention, now, store.unwritten(), store.signers)
             done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
@@ -197,7 +200,8 @@ class _Work:
             return Pruned((), len(plan.kept), self._freed, self._told())
         mark_format(self._path, self._store.cipher)
         try:
-            packs = self._move()
+            with allowed():
+                packs = self._move()
             self._write(packs)
             with self._store.holds.alone(WAIT_S) as is_alone:
                 took_place = is_alone and self._take_place(packs)

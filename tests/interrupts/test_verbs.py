@@ -1,0 +1,90 @@
+"""An interrupt at any instant of a verb leaves all as before it or as after it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nbckpt.storage.store import Store
+from tests.interrupts.instants import Instants
+from tests.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
+
+QUICK = 6
+
+
+def interrupted(
+    folder: Path, verb: str, at: int, again: int | None = None
+) -> tuple[list[str], str]:
+    """What is wrong after an interrupt at an instant of a verb; and where that was."""
+    session = world(folder)
+    instants = Instants(at, again)
+    before = picture(session)
+    try:
+        instants.run(lambda: VERBS[verb](session))
+        was_raised = False
+    except KeyboardInterrupt:
+        was_raised = True
+    wrong = problems(session)
+    now = picture(session)
+    after = expected(folder.parent, verb)
+    if instants.hit is not None and not was_raised:
+        wrong.append("the interrupt was lost")
+    if not is_same(now, before) and not is_same(now, after):
+        wrong.append(f"between: {now}\nbefore: {before}\nafter: {after}")
+    wrong += disagreements(session)
+    session.store.close()
+    wrong += [] if instants.hit is None else [str(p) for p in report(folder)]
+    shutil.rmtree(folder)
+    return wrong, instants.told()
+
+
+def report(folder: Path) -> list[object]:
+    """What a check of the store says."""
+    store = Store.open(folder)
+    try:
+        return [problem for problem in store.check().problems if problem.kind != "unreachable"]
+    finally:
+        store.close()
+
+
+_expected: dict[str, Picture] = {}
+
+
+def expected(folder: Path, verb: str) -> Picture:
+    """What is there after the verb."""
+    if verb not in _expected:
+        session = world(folder / "expected")
+        VERBS[verb](session)
+        _expected[verb] = picture(session)
+        session.store.close()
+        shutil.rmtree(folder / "expected")
+    return _expected[verb]
+
+
+def is_same(one: Picture, other: Picture) -> bool:
+    """Whether two pictures are; where the head is what was kept of the unsaved, it is its own."""
+    return one == other
+
+
+def instants_of(folder: Path, verb: str) -> Instants:
+    """All instants of a verb."""
+    session = world(folder)
+    instants = Instants()
+    instants.run(lambda: VERBS[verb](session))
+    session.store.close()
+    shutil.rmtree(folder)
+    return instants
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_interrupt_leaves_all_as_before_or_as_after(tmp_path: Path, verb: str) -> None:
+    instants_of(tmp_path / "warm", verb)
+    places = sorted(instants_of(tmp_path / "counted", verb).places.values())
+    chosen = random.Random(verb).sample(places, QUICK)
+
+    found = [interrupted(tmp_path / str(at), verb, at) for at in chosen]
+
+    assert [(where, wrong) for wrong, where in found if wrong] == []
