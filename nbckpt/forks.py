@@ -55,7 +55,7 @@ def fork(
             made = _keep(session, target.name, lines, (*values, *trees), "fork")
             moved = moved._replace(checkpoint=made)
         else:
-            session.move_head(target)
+            session.move_head(target, told=f"branch {name!r}")
     moves.note(session, "forked", moved, branch=name)
     return moved
 
@@ -72,7 +72,8 @@ def branch_off(session: Session) -> str:
         message = "nothing has been checkpointed here yet: there is nothing to branch from"
         raise UsageError(message)
     session.branch = new_branch(session, None)
-    session.move_head(session.timeline.checkpoints[session.position])
+    here = session.timeline.checkpoints[session.position]
+    session.move_head(here, told=f"branch {session.branch!r}")
     return session.branch
 
 
@@ -88,7 +89,7 @@ def switch(session: Session, branch: str) -> Moved:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
     moved = moves.move(session, head)
     session.branch = branch
-    session.move_head(head)
+    session.move_head(head, told=f"the switch to {branch!r}")
     moves.note(session, "switched", moved, branch=branch)
     return moved
 

@@ -351,7 +351,7 @@ class Store:
 
     @whole
     def wait(self, timeout_s: float | None = None) -> None:
-        """Return when everything queued so far, commits and jobs, is done.
+        """Return when everything queued so far, commits and jobs, is done and durable.
 
         Raises
         ------
@@ -360,8 +360,14 @@ class Store:
         NbckptError
             The first failure since the last call that raised one, or since the store was opened.
         """
-        queued = list(self._open)
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._wait_for(list(self._open), timeout_s, deadline)
+        if self._writer.journal.waiting_bytes and not self._closed:  # written, and not synced
+            self._wait_for([self.append([])], timeout_s, deadline)
+
+    def _wait_for(
+        self, queued: list[Future[None]], timeout_s: float | None, deadline: float | None
+    ) -> None:
         for done in queued:
             left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
