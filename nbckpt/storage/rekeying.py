@@ -178,6 +178,11 @@ def _require_unused(path: Path) -> None:
         )
         raise StoreError(message)
     strange = [name for name in list_folder(path) if name not in OWN and not name.endswith(".tmp")]
+    if list_folder(path / ".damaged"):
+        message = (
+            f"{path / '.damaged'} holds what a repair took out: look at it, delete it, then rekey"
+        )
+        raise StoreError(message)
     if strange:
         message = f"{path} holds {strange[0]!r}, which is none of nbckpt's: take it out, then rekey"
         raise StoreError(message)

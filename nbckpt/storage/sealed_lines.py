@@ -19,7 +19,8 @@ from blake3 import blake3
 from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.signing import SUM_BYTES, Opened, Signer, digest_of_line, has_signature
 
-_LINE = re.compile(rb'\{"sealed":"([0-9A-Za-z+/=]+)","n":([0-9]{1,18}),"sum":"[0-9a-f]{16}"\}\Z')
+_BEGIN = b'{"sealed":"'
+_REST = re.compile(rb'","n":([0-9]{1,18}),"sum":"[0-9a-f]{16}"\}\Z')
 
 
 class SealedSigner(Signer):
@@ -59,14 +60,15 @@ class SealedSigner(Signer):
 
     def plain(self, line: bytes) -> bytes | None:
         """The plain line that was sealed, without its newline."""
-        found = _LINE.match(line)
-        if found is None:
+        end = line.find(b'"', len(_BEGIN))
+        found = _REST.match(line, end)
+        if found is None or not line.startswith(_BEGIN):
             return None
         try:
-            sealed = binascii.a2b_base64(found[1], strict_mode=True)
+            sealed = binascii.a2b_base64(line[len(_BEGIN) : end], strict_mode=True)
         except binascii.Error:
             return None
-        return self._cipher.lines.open(sealed, self._bound(int(found[2])))
+        return self._cipher.lines.open(sealed, self._bound(int(found[1])))
 
     def is_signed(self, line: bytes) -> bool:
         """Whether a line carries a signature, whosever it is."""
