@@ -13,6 +13,9 @@ from nbckpt.report.words import ID_LENGTH
 if TYPE_CHECKING:
     from nbckpt.moves import Moved
 
+IN_A_NOTEBOOK = TRUST_IT.replace("`nbckpt", "`%nbckpt")
+"""The next move, as it is typed where values are restored."""
+
 
 def moved_lines(moved: Moved, did: str) -> list[str]:
     """What is said of a move: the first line tells what came back, the others what did not.
@@ -32,7 +35,7 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     lines += [f"not restored: {refusal}" for refusal in moved.failed]
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
-        lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")
+        lines.append(f"not restored, because this store is not trusted: {names}: {IN_A_NOTEBOOK}")
     if moved.left:
         refused = {r.variable: r for r in moved.checkpoint.refused}
         left_out = [name for name in moved.left if name not in refused]
