@@ -15,12 +15,15 @@ from typing import NamedTuple, Protocol
 
 from nbckpt import policy
 from nbckpt.amounts import bytes_of, count_of, seconds_of
+from nbckpt.digests import digest_of_json
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.hosts import fields_of, hosts_of
 from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
 FILE = "config.json"
+SUM = "sum"
+SUM_DIGITS = 16
 BACKGROUND_BYTES = 192 * 1024 * 1024
 _DAY_S = 86400
 _KEY_SOURCE = re.compile(r"(off|file:.+|env:[A-Za-z_]\w*|keyring(:.+)?)\Z")
@@ -375,7 +378,7 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
     if text.strip():
         _with(Settings(), name, text, name)
         members[name] = _number_or_text(text.strip())
-    store.write_config(json.dumps(members, indent=2) + "\n")
+    store.write_config(json.dumps({**members, SUM: _sum_of(members)}, indent=2) + "\n")
 
 
 def table(settings: Settings) -> list[Row]:
@@ -412,8 +415,13 @@ def _with(settings: Settings, name: str, text: str, origin: str) -> Settings:
     return replace(settings, **{name: value}, origins={**settings.origins, name: origin})  # type: ignore[arg-type]
 
 
+def _sum_of(members: dict[str, object]) -> str:
+    return digest_of_json(members)[:SUM_DIGITS]  # type: ignore[arg-type]  # it came from JSON
+
+
 def _members(stored: str | None) -> dict[str, object]:
-    if stored is None or not stored.strip():
+    """The members of the file; one with a sum is as it was written, or it does not count."""
+    if stored is None:
         return {}
     try:
         members = json.loads(stored)
@@ -422,6 +430,12 @@ def _members(stored: str | None) -> dict[str, object]:
         raise UsageError(message) from error
     if not isinstance(members, dict):
         message = f'{FILE} cannot be read, and nothing of it counts: write {{"auto": "on"}}'
+        raise UsageError(message)
+    if (own := members.pop(SUM, None)) is not None and own != _sum_of(members):
+        message = (
+            f"{FILE} is damaged, or was edited by hand, and nothing of it counts: take its"
+            f" {SUM!r} away if all in it is as it should be"
+        )
         raise UsageError(message)
     return members
 

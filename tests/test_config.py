@@ -103,7 +103,21 @@ def test_what_is_written_holds_for_all_who_open_the_store(store: Store) -> None:
 
     assert (again.max_size, again.idle_s, again.auto) == (2_000_000_000, 7.0, "every 5")
     written = json.loads((store.path / "config.json").read_text())
+    del written["sum"]
     assert written == {"max_size": "2GB", "idle_s": 7, "auto": "every 5"}
+
+
+def test_settings_that_a_damaged_disk_changed_do_not_count(store: Store) -> None:
+    write_setting(store, "retention_count", "50")
+    path = store.path / "config.json"
+    path.write_text(path.read_text().replace("50", "10"))
+
+    settings = settings_of(store, Settings())
+
+    assert settings.retention_count is None
+    assert "config.json is damaged, or was edited by hand" in settings.problems[0]
+    path.write_text('{"retention_count": 10}')
+    assert settings_of(store, Settings()).retention_count == 10
 
 
 def test_an_empty_text_forgets_a_setting(store: Store) -> None:

@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blake3 import blake3
-
+from nbckpt.digests import digest_of_json
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
@@ -42,6 +41,7 @@ ENCRYPTION = "encryption"
 COPY = "format.copy.json"
 """Of the mark of an encrypted store: without what it says nobody opens it, ever."""
 SUM = "sum"
+SUM_DIGITS = 16
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 OWN = frozenset({MARK, COPY, ".gitignore", ".damaged", "config.json", *ROOMS})
 
@@ -192,4 +192,4 @@ def write_mark(path: Path, mark: Mark) -> None:
 
 
 def _sum_of(mark: Mark) -> str:
-    return blake3(json.dumps(mark, sort_keys=True).encode()).hexdigest(8)
+    return digest_of_json(mark)[:SUM_DIGITS]

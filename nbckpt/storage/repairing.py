@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.events import tell
 from nbckpt.figures import count_text
-from nbckpt.model import Record
+from nbckpt.model import MICROSECONDS, Record
 from nbckpt.storage import system
 from nbckpt.storage.bridging import UNKNOWN
 from nbckpt.storage.claims import RECORDS
@@ -92,6 +93,7 @@ class _Work:
         self._path = store.path
         self._survey = survey
         self._now = now
+        self._began = time.time()
         self._name = new_name(time.time())
         self._mover = Mover(self._path / "packs", self._name)
         self._journal = self._path / "journal" / f"{self._name}{SUFFIX}"
@@ -99,6 +101,7 @@ class _Work:
         self._aside = self._path / ASIDE / self._name
         self._mended: list[str] = []
         self._lost: list[str] = []
+        self._event: dict[str, object] = {}
 
     def run(self) -> Repaired | None:
         """What was done; None if others wrote meanwhile what was taken for lost."""
@@ -120,6 +123,7 @@ class _Work:
             return Repaired(left=(*self._survey.left, left))
         if not took_place:
             return None
+        tell(self._event)
         aside = self._aside if exists(self._aside) else None
         return Repaired(tuple(self._mended), tuple(self._lost), tuple(self._survey.left), aside)
 
@@ -160,8 +164,7 @@ class _Work:
                 continue
             elif kind not in NAMING or record.get("checkpoint") in known:
                 yield record
-        told = {"mended": self._mended, "lost": self._lost}
-        yield {"kind": "event", "event": "repaired", "at": self._now, **told}
+        yield self._event
 
     def _bridged(self, record: Record) -> Record:
         new, lost = self._survey.bridges[record["id"]]
@@ -195,6 +198,17 @@ class _Work:
             if lost:
                 what = "what came before and it did not change" if UNKNOWN in lost else None
                 self._lost.append(f"{name}: {what or ', '.join(map(repr, lost))}")
+
+        self._event = {
+            "kind": "event",
+            "event": "repaired",
+            "at": time.time(),
+            "took_s": round(time.time() - self._began, MICROSECONDS),
+            "size_bytes": sum(map(size_of_file, self._mover.paths)),
+            "outcome": "partial" if self._lost else "done",
+            "mended": self._mended,
+            "lost": self._lost,
+        }
 
     # -- alone
 
