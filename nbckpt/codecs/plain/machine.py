@@ -9,41 +9,19 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from nbckpt.codecs.plain.limits import Limits
 from nbckpt.codecs.plain.names import Known, Pending, find, told
+from nbckpt.codecs.plain.stack import F8, I4, U2, U4, U8, Stack, require_value
 from nbckpt.errors import FormatError, NbckptError, UntrustedError
 
-_HIGHEST_PROTOCOL = 5
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
 _LISTS = (list, deque)
-_MAX_MEMO = 1 << 31
-
-_U2, _I4, _U4, _U8, _F8 = (struct.Struct(form) for form in ("<H", "<i", "<I", "<Q", ">d"))
 
 
-class Machine:
-    """Builds the value of one stream.
-
-    Parameters
-    ----------
-    stream
-        The whole of it.
-    buffers
-        What it takes from beside it, in their order.
-    """
-
-    def __init__(self, stream: bytes, buffers: Sequence[memoryview]) -> None:
-        self._stream = stream
-        self._at = 0
-        self._buffers = iter(buffers)
-        self._stack: list[Any] = []
-        self._marked: list[list[Any]] = []
-        self._memo: list[Any] = []
-        self._called: dict[int, Known] = {}  # by the id of the class that stands in the stream
-        self._limits = Limits(len(stream) + sum(b.nbytes for b in buffers))
+class Machine(Stack):
+    """Builds the value of one stream."""
 
     def load(self) -> object:
         """The value.
@@ -82,64 +60,14 @@ class Machine:
         (value,) = self._stack
         if self._marked:
             raise IndexError
-        _require_value(value)
+        require_value(value)
         return value
-
-    # -- reading ----------------------------------------------------------------------------
-
-    def _take(self, size: int) -> bytes:
-        start, self._at = self._at, self._at + size
-        if self._at > len(self._stream):
-            raise IndexError
-        return self._stream[start : self._at]
-
-    def _number(self, form: struct.Struct) -> Any:
-        return form.unpack(self._take(form.size))[0]
-
-    def _byte(self) -> int:
-        self._at += 1
-        return self._stream[self._at - 1]
-
-    def _protocol(self) -> None:
-        if self._byte() > _HIGHEST_PROTOCOL:
-            message = "its stream is of a newer kind"
-            raise FormatError(message)
-
-    def _frame(self) -> None:
-        self._take(_U8.size)
-
-    # -- the stack --------------------------------------------------------------------------
-
-    def _mark(self) -> None:
-        self._marked.append(self._stack)
-        self._stack = []
-
-    def _to_mark(self) -> list[Any]:
-        items, self._stack = self._stack, self._marked.pop()
-        for item in items:
-            _require_value(item)
-        return items
-
-    def _pop(self) -> None:
-        self._stack.pop()
-
-    def _pop_to_mark(self) -> None:
-        self._stack = self._marked.pop()
-
-    def _memoize(self) -> None:
-        value = self._stack[-1]
-        if type(value) is Pending:
-            value.slots.append(len(self._memo))
-        self._memo.append(value)
-
-    def _get(self, index: int) -> None:
-        self._stack.append(self._memo[index])
 
     # -- containers -------------------------------------------------------------------------
 
     def _append(self) -> None:
         item = self._stack.pop()
-        _require_value(item)
+        require_value(item)
         _of(_LISTS, self._stack[-1]).append(item)
 
     def _appends(self) -> None:
@@ -148,8 +76,8 @@ class Machine:
 
     def _set_item(self) -> None:
         value, key = self._stack.pop(), self._stack.pop()
-        _require_value(value)
-        _require_value(key)
+        require_value(value)
+        require_value(key)
         self._fill([key], [value])
 
     def _set_items(self) -> None:
@@ -195,7 +123,7 @@ class Machine:
             del self._stack[-size:]
             if not self._is_setting(items):
                 for item in items:
-                    _require_value(item)
+                    require_value(item)
         group = tuple(items)
         self._limits.weigh(group)
         self._stack.append(group)
@@ -215,7 +143,7 @@ class Machine:
         """Whether these are a value that is not complete, and the state that a call gives it."""
         if len(items) != 2 or type(items[0]) is not Pending or type(items[1]) is Pending:
             return False
-        _require_value(items[1])
+        require_value(items[1])
         setter = self._stack[-1]
         return type(setter) is Known and setter.settles
 
@@ -260,7 +188,7 @@ class Machine:
 
     def _build(self) -> None:
         state, pending = self._stack.pop(), self._stack.pop()
-        _require_value(state)
+        require_value(state)
         if type(pending) is not Pending:
             message = f"it changes the state of a {type(pending).__name__}"
             raise UntrustedError(message)
@@ -280,16 +208,6 @@ class Machine:
 
 _BATCH = 1024
 _LONGEST = 500
-
-
-def _require_value(value: object) -> None:
-    """Refuse what must not be held: what can only be called, and what is not complete."""
-    kind = type(value)
-    if kind is Known:
-        raise UntrustedError(told("", value.name))  # type: ignore[attr-defined]
-    if kind is Pending:
-        message = "it holds itself inside something that is not a plain container"
-        raise UntrustedError(message)
 
 
 def _of(kinds: tuple[type, ...], target: Any) -> Any:
@@ -329,19 +247,19 @@ _STEPS: dict[int, Callable[[Machine], None]] = {
     ord("N"): _push(lambda _: None),
     0x88: _push(lambda _: True),
     0x89: _push(lambda _: False),
-    ord("J"): _push(lambda m: m._number(_I4)),
+    ord("J"): _push(lambda m: m._number(I4)),
     ord("K"): _push(Machine._byte),
-    ord("M"): _push(lambda m: m._number(_U2)),
+    ord("M"): _push(lambda m: m._number(U2)),
     0x8A: _long(Machine._byte),
-    0x8B: _long(lambda m: m._number(_U4)),
-    ord("G"): _push(lambda m: m._number(_F8)),
-    ord("X"): _text(lambda m: m._number(_U4)),
+    0x8B: _long(lambda m: m._number(U4)),
+    ord("G"): _push(lambda m: m._number(F8)),
+    ord("X"): _text(lambda m: m._number(U4)),
     0x8C: _text(Machine._byte),
-    0x8D: _text(lambda m: m._number(_U8)),
-    ord("B"): _bytes(lambda m: m._number(_U4)),
+    0x8D: _text(lambda m: m._number(U8)),
+    ord("B"): _bytes(lambda m: m._number(U4)),
     ord("C"): _bytes(Machine._byte),
-    0x8E: _bytes(lambda m: m._number(_U8)),
-    0x96: _push(lambda m: bytearray(m._take(m._number(_U8)))),
+    0x8E: _bytes(lambda m: m._number(U8)),
+    0x96: _push(lambda m: bytearray(m._take(m._number(U8)))),
     ord("]"): _push(lambda _: []),
     ord(")"): _push(lambda _: ()),
     ord("}"): _push(lambda _: {}),
@@ -358,7 +276,7 @@ _STEPS: dict[int, Callable[[Machine], None]] = {
     0x87: lambda m: m._tuple(3),
     0x94: Machine._memoize,
     ord("h"): lambda m: m._get(m._byte()),
-    ord("j"): lambda m: m._get(m._number(_U4)),
+    ord("j"): lambda m: m._get(m._number(U4)),
     0x93: Machine._global,
     ord("R"): Machine._call,
     0x81: Machine._new,
