@@ -51,7 +51,7 @@ def offered(shell: Any, text: str) -> list[str]:
         ("%nbckpt update use xs=[] --as lo", ["%nbckpt update use xs=[] --as load"]),
         ("%nbckpt prune --drop w", ["%nbckpt prune --drop wide"]),
         ("%nbckpt prune --dr", ["%nbckpt prune --drop", "%nbckpt prune --dry-run"]),
-        ("%nbckpt config max", ["%nbckpt config max_size"]),
+        ("%nbckpt config max_s", ["%nbckpt config max_size", "%nbckpt config max_store_size"]),
         ("%nbckpt trust --", ["%nbckpt trust --show"]),
         ("%nbckpt export u", ["%nbckpt export use"]),
         ("%nbckpt auto sk", ["%nbckpt auto skip"]),

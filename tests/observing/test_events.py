@@ -242,3 +242,25 @@ def test_a_prune_is_told_with_what_it_freed(
     assert event["checkpoints"] == 2
     assert event["took_s"] > 0
     assert "pruned 2 checkpoints" in told.text
+
+
+def test_a_repair_is_told_with_what_is_lost(
+    session: Session, told: pytest.LogCaptureFixture
+) -> None:
+    session.namespace["x"] = bytes(range(256)) * 400
+    session.checkpoint("a")
+    session.store.close()
+    (pack,) = (session.store.path / "packs").glob("*.pack")
+    damaged = bytearray(pack.read_bytes())
+    damaged[200:1_000] = bytes(800)
+    pack.write_bytes(damaged)
+    store = Store.open(session.store.path)
+
+    repaired = store.repair()
+
+    again = Session(store, {}, notebook="again")
+    (event,) = [e for e in records_of(again, "event") if e["event"] == "repaired"]
+    assert outcome_of(event) == ("partial" if repaired.lost else "done")
+    assert event["mended"] == list(repaired.mended)
+    assert "repaired the store in" in told.text
+    store.close()
