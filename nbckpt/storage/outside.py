@@ -18,8 +18,15 @@ from nbckpt.storage.disk import files_in, read_at, read_whole, reading
 from nbckpt.storage.envelope import envelope_of
 from nbckpt.storage.folder import ENCRYPTION, MARK, read_mark
 from nbckpt.storage.journal import SUFFIX, whole_lines
+from nbckpt.storage.packs import (
+    HEADER,
+    WholeFrame,
+    frame_offsets,
+    header_problem,
+    open_pack,
+    whole_frame,
+)
 from nbckpt.storage.packs import SUFFIX as PACK
-from nbckpt.storage.packs import WholeFrame, frame_offsets, header_problem, open_pack, whole_frame
 from nbckpt.storage.sealed_tables import SUFFIX as TABLE
 from nbckpt.storage.sealed_tables import is_whole
 from nbckpt.storage.sealing import check_of, pieces_in
@@ -89,7 +96,7 @@ class _Check:
                 expected = int(found[1]) + 1
 
     def _read_pack(self, path: Path) -> None:
-        fd, end = open_pack(path.parent, path.stem), 0
+        fd, end = open_pack(path.parent, path.stem), HEADER.size
         try:
             if problem := header_problem(fd):
                 self._tell("damaged", f"pack {path.stem}", problem)
@@ -104,7 +111,7 @@ class _Check:
         finally:
             system.files.close(fd)
         self._size += size
-        if end and size > end:
+        if size > end:
             told = f"{size - end:,} bytes, of a crash or a damaged index; the key tells which"
             self._tell("unreachable", f"pack {path.stem} at offset {end}", told)
 
