@@ -52,6 +52,9 @@ KINDS: Mapping[str, Kind] = {
     "ran": Kind("cell", _DEBUG, "%(name)r ran in %(took_s).3f s"),
     "failed": Kind("cell", _INFO, "%(name)r raised after %(took_s).3f s", "failed"),
     "event": Kind("cell", _DEBUG, "event %(name)r"),
+    "recovered": Kind("cell", _INFO, "recovered from %(name)r in attempt %(attempt)d"),
+    "gave_up": Kind("cell", _WARNING, "gave up after %(attempt)d attempts", "failed"),
+    "reran": Kind("cell", _INFO, "reran from %(name)r"),
     # restores
     "restored": Kind(
         "restore",

@@ -161,7 +161,7 @@ def _keep(
     session: Session, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""
-    with session.holding():
+    with session.holding(name):
         captured = session.capture(moves.EVERYTHING)
         draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
         draft = replace(draft, bound=tuple(sorted(bound)), made_by=made_by)

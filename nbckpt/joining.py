@@ -172,7 +172,7 @@ class Joining:
         if not self._ran:
             return None
         began = time.perf_counter()
-        with self._session.holding():
+        with self._session.holding(self._ran[-1].name):
             draft = self._as_last(self._ran[-1])
             self._session.commit(draft, sync=sync, patience_s=0.0)
         if not sync:
@@ -237,7 +237,7 @@ class Joining:
             return None
         session.ran(session.running)
         began = time.perf_counter()
-        with session.holding():
+        with session.holding(name):
             captured = session.capture(Selection())
             took_s = time.perf_counter() - began
             draft = session.draft(name, captured, cell=Cell(""), duration_s=took_s)

@@ -163,7 +163,7 @@ class Keeping(Standing):
         self.require_names(selection)
         self.ran(self.running)
         began = time.time()
-        with self.holding():
+        with self.holding(name):
             captured = self.capture(selection)
             draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
             bound = tuple(sorted(captured.changed))

@@ -150,7 +150,7 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     """
     if session.position is None and not session.capturer.user_names():
         return None  # a new process: there is nothing, and nothing need be imported to look at it
-    with session.holding():
+    with session.holding(name):
         head = session.head
         captured = session.capturer.capture()
         draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)

@@ -117,11 +117,16 @@ class Standing:
             setattr(self, place, next((i for i in line if i in kept), None))
 
     @contextmanager
-    def holding(self: _Own) -> Iterator[_Own]:
+    def holding(self: _Own, name: str = "") -> Iterator[_Own]:
         """Keep every prune away from what stands between a look and its record.
 
         What a draft relies on, its parent and the blobs that were there already, must not go
         before the record is written. No code of the user's may run meanwhile.
+
+        Parameters
+        ----------
+        name
+            Of the checkpoint that is being made, for what is told if the disk refuses.
         """
         with self.store.writing():
             if self._generation != self.store.generation:
@@ -134,7 +139,8 @@ class Standing:
                 yield self
             except StoreError as problem:
                 if problem is not self.refusal:  # else the write itself has told
-                    self.owe_event("not_kept", what="a checkpoint", error=str(problem))
+                    what = f"checkpoint {name!r}" if name else "a checkpoint"
+                    self.owe_event("not_kept", name=name, what=what, error=str(problem))
                 raise
             finally:
                 self.held = outer

@@ -287,7 +287,7 @@ class Step(ThroughItems):
         self.left()
         duration = time.perf_counter() - self._began
         self._ran()
-        with self.session.holding():
+        with self.session.holding(self.request.name):
             try:
                 draft = self._draft(self._spent_s + duration, "done")
                 if outputs:
@@ -440,7 +440,7 @@ class Step(ThroughItems):
         """Keep what the step's loops have made so far."""
         self._ran()
         duration = time.perf_counter() - self._began
-        with self.session.holding():
+        with self.session.holding(self.request.name):
             draft = self._draft(self._spent_s + duration, "partial")
             if begun := self._repeated_calls():
                 self.session.append([begun_record(draft.id, begun, time.time())], durable=False)

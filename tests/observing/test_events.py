@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nbckpt import events, trusting
+from nbckpt.config import Settings
 from nbckpt.errors import StoreError
 from nbckpt.events import KINDS, outcome_of
 from nbckpt.pruning import prune
@@ -264,3 +265,39 @@ def test_a_repair_is_told_with_what_is_lost(
     assert event["mended"] == list(repaired.mended)
     assert "repaired the store in" in told.text
     store.close()
+
+
+def test_a_defect_of_a_hook_is_an_event_without_its_text(
+    shell: Any, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nbckpt import current
+    from nbckpt.steps import Step
+
+    def finish(self: Step, *_: object, **__: object) -> None:
+        raise RuntimeError(SECRET)
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(Step, "finish", finish)
+        result = shell.run_cell("%%checkpoint a\nx = 1")
+    shell.run_cell("%%checkpoint b\ny = 1")
+
+    assert result.success
+    (found,) = [
+        row for row in rows(current.session(), "event, outcome, detail") if row[0] == "hook_failed"
+    ]
+    assert found[1] == "failed"
+    assert "RuntimeError" in found[2]
+    assert SECRET not in found[2] + told.text
+
+
+def test_what_has_no_room_is_told_with_its_name(
+    session: Session, told: pytest.LogCaptureFixture
+) -> None:
+    session.settings = Settings(max_store_size=1_000)
+    session.namespace["x"] = bytes(range(256)) * 400
+
+    with pytest.raises(StoreError, match="max_store_size"):
+        session.checkpoint("large")
+
+    (error,) = [r.getMessage() for r in told.records if r.levelno == logging.ERROR]
+    assert error.startswith("checkpoint 'large' NOT kept: the store has")
