@@ -10,11 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
+from nbckpt.storage.disk import reread
 from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.packs import (
     NO_FRAME,
@@ -41,14 +43,19 @@ class Index:
     ----------
     damages
         A sentence for each pack or index frame that cannot be read.
+    unreadable
+        Name of each pack that the disk did not give → what of that is told; it is asked again
+        when there is news.
     """
 
     def __init__(self, folder: Path) -> None:
         self.damages: list[str] = []
+        self.unreadable: dict[str, str] = {}
         self._folder = folder
         self._cipher = cipher_of(folder.parent)
         self._lock = threading.RLock()
         self._unread: list[Batch] = []
+        self._refused: dict[str, list[Batch]] = {}
         self._known: dict[Name, Place | Entries] = {}
         self._offered: dict[Name, Entries] = {}
         self._bad: set[Place] = set()
@@ -61,6 +68,10 @@ class Index:
         """Note batches that journals name."""
         with self._lock:
             self._unread += batches
+            for pack, told in self.unreadable.items():  # perhaps the disk gives them now
+                self._unread += self._refused.pop(pack)
+                self.damages.remove(told)
+            self.unreadable = {}
 
     def add(self, pack: str, frame: Frame) -> None:
         """Note a frame of this session's own, durable now."""
@@ -138,7 +149,7 @@ class Index:
     def begin_anew(self) -> None:
         """Forget all places: packs are gone, and their chunks lie elsewhere."""
         with self._lock:
-            self.damages = []
+            self.damages, self.unreadable, self._refused = [], {}, {}
             self._unread, self._known, self._frames = [], {}, {}
             self._offered, self._offers = {}, {}
             self._bad = set()
@@ -164,11 +175,27 @@ class Index:
 
     def _read_pack(self, pack: str, batches: list[Batch]) -> None:
         try:
-            fd = open_pack(self._folder, pack)
-        except OSError as error:
-            if not (isinstance(error, FileNotFoundError) and pack in self._pruned):
+            reread(partial(self._read_whole, pack, batches))
+        except FileNotFoundError as error:
+            if pack not in self._pruned:
                 self.damages.append(f"pack {pack}: {error}")
-            return
+        except OSError as error:
+            told = f"pack {pack}: cannot be read: {(error.strerror or str(error)).lower()}"
+            self.damages.append(told)
+            self.unreadable[pack] = told
+            self._refused[pack] = batches
+
+    def _read_whole(self, pack: str, batches: list[Batch]) -> None:
+        """Take in all of these or, where the disk refuses, none as if it had been."""
+        before = self._frames.get(pack, set()).copy(), self._offers.get(pack, set()).copy()
+        try:
+            self._read_indexes(pack, batches)
+        except OSError:
+            self._frames[pack], self._offers[pack] = before
+            raise
+
+    def _read_indexes(self, pack: str, batches: list[Batch]) -> None:
+        fd = open_pack(self._folder, pack)
         try:
             if problem := header_problem(fd):
                 self.damages.append(f"pack {pack}: {problem}")

@@ -88,12 +88,12 @@ class Plan:
         self._max_size = retention.max_size
         self.journals = Journals(path / "journal", signers)
         entries = [*self.journals.read({}), *unwritten]
+        self._index = Index(path / "packs")
         self._require_all()
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
         self._live |= self._names(unwritten)
         not_ours = self.journals.damaged | self.journals.foreign
         self.dead = self._names(entries) - self._live - not_ours
-        self._index = Index(path / "packs")
         self._expect(entries)
         self.reach = Reach(path / "packs", self._find)
         records = counting([entry.record for entry in entries])
@@ -148,6 +148,7 @@ class Plan:
     def packs(self) -> list[Pack]:
         """Packs that are worth writing anew, or deleting."""
         needed = self.needed
+        self._require_all()
         if self.reach.damaged:
             return []
         return [p for p in packs_in(self._path / "packs", needed) if p.is_wasteful]
@@ -259,7 +260,9 @@ class Plan:
     def needed_by(self, more: list[Entry]) -> dict[str, dict[Name, Place]]:
         """Pack → the chunks in it that records need which were written since."""
         self._expect(more)
-        return self.reach.needed(d for e in more for d, _ in blobs_named(e.record))
+        needed = self.reach.needed(d for e in more for d, _ in blobs_named(e.record))
+        self._require_all()
+        return needed
 
     def require_known_writers(self) -> None:
         """Raise if somebody writes who does not heed prunes.
@@ -281,12 +284,12 @@ class Plan:
     # -- within
 
     def _require_all(self) -> None:
-        """Raise if the disk did not give a journal: what it needs would be taken for unneeded."""
-        for name, said in self.journals.unreadable.items():
-            message = (
-                f"{self.journal(name)} cannot be read: {said}; nothing was removed: prune again"
-                " when it can"
-            )
+        """Raise if the disk did not give all: what that needs would be taken for unneeded."""
+        told = [
+            f"{self.journal(n)} cannot be read: {s}" for n, s in self.journals.unreadable.items()
+        ]
+        for problem in (*told, *self._index.unreadable.values()):
+            message = f"{problem}; nothing of {self._path} was removed: prune again when it can"
             raise StoreError(message)
 
     def _forgotten_of_the_living(self) -> set[str]:
