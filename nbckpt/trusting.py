@@ -6,10 +6,7 @@ types and names stand in the records, and values are only looked through.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +17,7 @@ from nbckpt.legible import legible
 from nbckpt.locked import why_locked
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
 from nbckpt.report.words import user_names
-from nbckpt.tabular import facts_text
+from nbckpt.strange import Strange, few
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -28,8 +25,8 @@ if TYPE_CHECKING:
     from nbckpt.timeline import Timeline
 
 NAME = ".nbckpt"
-FEW = 6
-"""Names that are told; the others are counted."""
+MOST_BLOBS = 2000
+"""Values that are looked into, the newest ones: a second's worth."""
 MEANING = (
     "Trusting it lets what is kept in it run as your own code, when a value is restored, a cell is"
     " run again or a recipe is repeated. Without it tables, arrays, text and plain containers of"
@@ -38,91 +35,6 @@ MEANING = (
 _DEFINITIONS = {"function": "function", "type": "class"}
 _RUNS = ("step", "items", "recording", "approval")
 """Kinds of records, beside checkpoints, that stand for something which need not be done again."""
-_SPOKEN = {"step": "kept call", "items": "result of a map", "recording": "model call"}
-
-
-@dataclass(frozen=True, slots=True)
-class Strange:
-    """What of a store is not known to be this user's.
-
-    Attributes
-    ----------
-    path
-        Of the store.
-    records, journals, checkpoints
-        How many there are.
-    writers
-        Who says to have written it, each as `user@host`; anybody can claim that.
-    since, until
-        Times of the first and the last of these checkpoints; None where there is none.
-    code
-        What would be run: `functions`, `classes`, `recipes` and `pickled` name variables,
-        `pickled` with their types.
-    plain
-        Variables that come back without trust.
-    others
-        Kind of record → how many: kept calls, model calls, answers.
-    """
-
-    path: Path
-    records: int
-    journals: int
-    checkpoints: int
-    writers: tuple[str, ...] = ()
-    since: float | None = None
-    until: float | None = None
-    functions: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    recipes: tuple[str, ...] = ()
-    pickled: tuple[tuple[str, str], ...] = ()
-    plain: tuple[str, ...] = ()
-    others: tuple[tuple[str, int], ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.records > 0
-
-    def text(self) -> str:
-        """The lines for people."""
-        if not self:
-            return f"all in {legible(str(self.path))} is yours: there is nothing to trust"
-        types = Counter(kind for _, kind in self.pickled)
-        pickled = [f"{name} ({count})" for name, count in types.most_common()]
-        facts = [
-            ("store", str(self.path)),
-            ("not yours", f"{self._amount()}, or of an earlier nbckpt"),
-            ("says it is", f"by {_few(self.writers)}" if self.writers else ""),
-            ("made", _between(self.since, self.until)),
-            ("functions", _few(self.functions)),
-            ("classes", _few(self.classes)),
-            ("recipes", _few(self.recipes)),
-            ("pickles of", _few(pickled)),
-            ("kept", ", ".join(_counted(kind, number) for kind, number in self.others)),
-            ("plain", f"{_few(self.plain)}: restored without trust" if self.plain else ""),
-        ]
-        return facts_text([(label, legible(text)) for label, text in facts])
-
-    def as_record(self) -> dict[str, Any]:
-        """The same for programs; times in UTC."""
-        return {
-            "store": str(self.path),
-            "records": self.records,
-            "journals": self.journals,
-            "checkpoints": self.checkpoints,
-            "writers": list(self.writers),
-            "since": _utc(self.since),
-            "until": _utc(self.until),
-            "functions": list(self.functions),
-            "classes": list(self.classes),
-            "recipes": list(self.recipes),
-            "pickled": [{"name": name, "type_name": kind} for name, kind in self.pickled],
-            "plain": list(self.plain),
-            "others": dict(self.others),
-        }
-
-    def _amount(self) -> str:
-        made = [count_text(self.checkpoints, "checkpoint")] * bool(self.checkpoints)
-        made.append(count_text(self.records, "record"))
-        return f"{' and '.join(made)} in {count_text(self.journals, 'journal')}"
 
 
 def strange(store: Store, timeline: Timeline) -> Strange:
@@ -133,25 +45,39 @@ def strange(store: Store, timeline: Timeline) -> Strange:
     timeline
         Of all that the store holds.
     """
-    found = store.untrusted()
-    made = [c for c in list(timeline.checkpoints.values()) if not c.trusted]
-    times = sorted(c.created_at for c in made)
+    told = amount(store, timeline)
+    if not told.checkpoints:
+        return told
     kinds = _Kinds(store)
-    for checkpoint in made:
+    for checkpoint in reversed(_made(timeline)):  # what is looked into is the newest
         kinds.take(checkpoint)
+    return replace(told, **kinds.told())
+
+
+def amount(store: Store, timeline: Timeline) -> Strange:
+    """The same without a look at the variables: how much there is, by whom and of when."""
+    found = store.untrusted()
+    if not found:
+        return Strange(store.path, 0, 0, 0)
+    times = [checkpoint.created_at for checkpoint in _made(timeline)]
     others = ((kind, sum(map(_is_strange, store.records(kind)))) for kind in _RUNS)
     sessions = filter(_is_strange, store.records("session"))
     return Strange(
         path=store.path,
         records=found.records,
         journals=found.journals,
-        checkpoints=len(made),
+        checkpoints=len(times),
         writers=tuple(dict.fromkeys(map(_writer, sessions))),
         since=times[0] if times else None,
         until=times[-1] if times else None,
         others=tuple((kind, number) for kind, number in others if number),
-        **kinds.told(),
     )
+
+
+def _made(timeline: Timeline) -> list[Checkpoint]:
+    """The checkpoints that are somebody else's, oldest first."""
+    made = (c for c in list(timeline.checkpoints.values()) if not c.trusted)
+    return sorted(made, key=lambda checkpoint: checkpoint.created_at)
 
 
 def store_at(path: Path) -> Path:
@@ -160,15 +86,31 @@ def store_at(path: Path) -> Path:
     return inside if path.name != NAME and inside.is_dir() else path
 
 
-def trust(
-    store: Store, timeline: Timeline, *, seen: int | None = None, session: Session | None = None
-) -> Strange:
+def trust(store: Store, timeline: Timeline, *, session: Session | None = None) -> Strange:
     """Take all that is in the store now for one's own; what that was.
 
     Parameters
     ----------
-    seen
-        How many records there were when somebody looked at what they are about to trust.
+    session
+        Whose journal is to have it, if it has one; else nothing is written into the store.
+
+    Raises
+    ------
+    StoreError
+        If this user's own folder cannot be written.
+    """
+    told = strange(store, timeline)
+    take_over(store, told.records, session=session)
+    return told
+
+
+def take_over(store: Store, records: int, *, session: Session | None = None) -> None:
+    """Take all that is in the store for one's own, if it is what somebody has looked at.
+
+    Parameters
+    ----------
+    records
+        How many were not this user's then.
     session
         Whose journal is to have it, if it has one; else nothing is written into the store.
 
@@ -179,21 +121,21 @@ def trust(
     StoreError
         If this user's own folder cannot be written.
     """
-    told = strange(store, timeline)
-    if seen is not None and seen != told.records:
+    now = store.untrusted()
+    if now.records != records:
         message = (
             f"somebody wrote to {legible(str(store.path))} after you looked, so nothing was"
             " trusted: look again"
         )
         raise UntrustedError(message)
-    if told:
-        store.trust()
-        members = {"records": told.records, "checkpoints": told.checkpoints}
-        if session is not None and session.begun:
-            session.record_event("trusted", **members)
-        else:
-            events.tell({"event": "trusted", **members})
-    return told
+    if not now:
+        return
+    store.trust()
+    members = {"records": now.records, "checkpoints": now.checkpoints}
+    if session is not None and session.begun:
+        session.record_event("trusted", **members)
+    else:
+        events.tell({"event": "trusted", **members})
 
 
 def trusted_text(told: Strange) -> str:
@@ -201,7 +143,7 @@ def trusted_text(told: Strange) -> str:
     if not told:
         return told.text()
     what = count_text(told.checkpoints, "checkpoint")
-    by = f" by {_few(told.writers)}" if told.writers else ""
+    by = f" by {few(told.writers)}" if told.writers else ""
     path = told.path
     return legible(f"trusted: {what}{by} in {path}; what is added there later is not")
 
@@ -223,7 +165,7 @@ class _Kinds:
                 what: Any = (name, variable.type_name) if kind == "pickled" else name
                 self._found.setdefault(kind, {})[what] = None
 
-    def told(self) -> dict[str, tuple[Any, ...]]:
+    def told(self) -> dict[str, Any]:
         """By the members of `Strange`."""
         return {kind: tuple(names) for kind, names in self._found.items()}
 
@@ -233,6 +175,8 @@ class _Kinds:
         if defined := _DEFINITIONS.get(variable.type_name):
             return "functions" if defined == "function" else "classes"
         if variable.blob not in self._seen:
+            if len(self._seen) == MOST_BLOBS:
+                return "unseen"
             is_plain = why_locked(self._store, variable) is None
             self._seen[variable.blob] = "plain" if is_plain else "pickled"
         return self._seen[variable.blob]
@@ -244,28 +188,3 @@ def _is_strange(record: Record) -> bool:
 
 def _writer(session: Record) -> str:
     return f"{session.get('user') or 'somebody'}@{session.get('host') or 'somewhere'}"
-
-
-def _counted(kind: str, number: int) -> str:
-    return count_text(number, _SPOKEN.get(kind, "question or answer"), _PLURAL.get(kind, ""))
-
-
-_PLURAL = {"items": "results of maps", "approval": "questions and answers"}
-
-
-def _few(names: Sequence[str]) -> str:
-    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
-    return ", ".join([*names[:FEW], *more])
-
-
-def _between(since: float | None, until: float | None) -> str:
-    times = _days(t for t in (since, until) if t is not None)
-    return " to ".join(dict.fromkeys(times))
-
-
-def _days(times: Iterable[float]) -> list[str]:
-    return [f"{dt.datetime.fromtimestamp(t).astimezone():%Y-%m-%d %H:%M}" for t in times]
-
-
-def _utc(time: float | None) -> str | None:
-    return None if time is None else dt.datetime.fromtimestamp(time, dt.UTC).isoformat()

@@ -10,7 +10,7 @@ from nbckpt.looks import Look, ref_of
 
 if TYPE_CHECKING:
     from nbckpt.exported import Exported
-    from nbckpt.trusting import Strange
+    from nbckpt.strange import Strange
 
 
 def trust(path: str | Path | None = None) -> Strange:

@@ -13,7 +13,7 @@ from nbckpt.cli.showing import DAMAGED, DONE, as_typed, print_json, say
 from nbckpt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbckpt.trusting import Strange
+    from nbckpt.strange import Strange
 
 _TRUST = """\
 A store holds values, which may be code, and code. What you did not write yourself is shown, and
@@ -74,8 +74,7 @@ def _trust(arguments: argparse.Namespace) -> int:
             say("nothing was trusted", file=sys.stderr)
             return DAMAGED
         if told and not arguments.show:
-            session.refresh()
-            trusting.trust(session.store, session.timeline, seen=told.records)
+            trusting.take_over(session.store, told.records)
     finally:
         session.store.close()
     if arguments.json:

@@ -216,11 +216,11 @@ class Panel:
         if not isinstance(seen, int):
             message = "'records' is missing: the number that 'strangers' told"
             raise UsageError(message)
-        self._session.refresh()
         session = self._session
-        told = trusting.trust(session.store, session.timeline, seen=seen, session=session)
+        told = trusting.amount(session.store, session.timeline)
+        trusting.take_over(session.store, seen, session=session)
         session.refresh()
-        self._session.tell("trusted")
+        session.tell("trusted")
         return self._told(trusting.trusted_text(told))
 
     def _rerun(self, args: Args) -> Answer:

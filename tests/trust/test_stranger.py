@@ -191,7 +191,7 @@ def test_trust_is_shown_asked_for_and_given(
     again = said(capsys, "trust", "--show")
     log = said(capsys, "log", "--all")
 
-    for word in ("twice", "Shape", "connection", "Built", "text"):
+    for word in ("twice", "Shape", "connection", "Built", "agreed"):
         assert word in shown
     assert "--yes" in nobody
     assert set(told["classes"]) >= {"Shape", "Built"}
@@ -265,11 +265,11 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
         other.close()
 
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.trust(store, session.timeline, seen=told.records)
+        trusting.take_over(store, told.records)
 
-    again = trusting.strange(store, session.timeline)
+    again = trusting.amount(store, session.timeline)
     assert again.records > told.records
-    trusting.trust(store, session.timeline, seen=again.records)
+    trusting.take_over(store, again.records)
     assert store.untrusted().records == 0
     store.close()
 

@@ -1,0 +1,133 @@
+"""What of a store is not known to be its user's, as text and JSON."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbckpt.figures import count_text
+from nbckpt.legible import legible
+from nbckpt.tabular import facts_text
+
+FEW = 6
+"""Names that are told; the others are counted."""
+_SPOKEN = {"step": "kept call", "items": "result of a map", "recording": "model call"}
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """What of a store is not known to be this user's.
+
+    Attributes
+    ----------
+    path
+        Of the store.
+    records, journals, checkpoints
+        How many there are.
+    writers
+        Who says to have written it, each as `user@host`; anybody can claim that.
+    since, until
+        Times of the first and the last of these checkpoints; None where there is none.
+    code
+        What would be run: `functions`, `classes`, `recipes` and `pickled` name variables,
+        `pickled` with their types.
+    plain
+        Variables that come back without trust.
+    unseen
+        Variables of old checkpoints that were not looked into: there are too many.
+    others
+        Kind of record → how many: kept calls, model calls, answers.
+    """
+
+    path: Path
+    records: int
+    journals: int
+    checkpoints: int
+    writers: tuple[str, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    functions: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    recipes: tuple[str, ...] = ()
+    pickled: tuple[tuple[str, str], ...] = ()
+    plain: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    others: tuple[tuple[str, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.records > 0
+
+    def text(self) -> str:
+        """The lines for people."""
+        if not self:
+            return f"all in {legible(str(self.path))} is yours: there is nothing to trust"
+        types = Counter(kind for _, kind in self.pickled)
+        pickled = [f"{name} ({count})" for name, count in types.most_common()]
+        facts = [
+            ("store", str(self.path)),
+            ("not yours", f"{self._amount()}, or of an earlier nbckpt"),
+            ("says it is", f"by {few(self.writers)}" if self.writers else ""),
+            ("made", _between(self.since, self.until)),
+            ("functions", few(self.functions)),
+            ("classes", few(self.classes)),
+            ("recipes", few(self.recipes)),
+            ("pickles of", few(pickled)),
+            ("kept", ", ".join(_counted(kind, number) for kind, number in self.others)),
+            ("plain", f"{few(self.plain)}: restored without trust" if self.plain else ""),
+            ("not seen", f"{few(self.unseen)}, of old checkpoints" if self.unseen else ""),
+        ]
+        return facts_text([(label, legible(text)) for label, text in facts])
+
+    def as_record(self) -> dict[str, Any]:
+        """The same for programs; times in UTC."""
+        return {
+            "store": str(self.path),
+            "records": self.records,
+            "journals": self.journals,
+            "checkpoints": self.checkpoints,
+            "writers": list(self.writers),
+            "since": _utc(self.since),
+            "until": _utc(self.until),
+            "functions": list(self.functions),
+            "classes": list(self.classes),
+            "recipes": list(self.recipes),
+            "pickled": [{"name": name, "type_name": kind} for name, kind in self.pickled],
+            "plain": list(self.plain),
+            "unseen": list(self.unseen),
+            "others": dict(self.others),
+        }
+
+    def _amount(self) -> str:
+        made = [count_text(self.checkpoints, "checkpoint")] * bool(self.checkpoints)
+        made.append(count_text(self.records, "record"))
+        return f"{' and '.join(made)} in {count_text(self.journals, 'journal')}"
+
+
+def _counted(kind: str, number: int) -> str:
+    return count_text(number, _SPOKEN.get(kind, "question or answer"), _PLURAL.get(kind, ""))
+
+
+_PLURAL = {"items": "results of maps", "approval": "questions and answers"}
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
+    return ", ".join([*names[:FEW], *more])
+
+
+def _between(since: float | None, until: float | None) -> str:
+    times = _days(t for t in (since, until) if t is not None)
+    return " to ".join(dict.fromkeys(times))
+
+
+def _days(times: Iterable[float]) -> list[str]:
+    return [f"{dt.datetime.fromtimestamp(t).astimezone():%Y-%m-%d %H:%M}" for t in times]
+
+
+def _utc(time: float | None) -> str | None:
+    return None if time is None else dt.datetime.fromtimestamp(time, dt.UTC).isoformat()
