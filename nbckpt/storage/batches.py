@@ -162,16 +162,20 @@ class Batches:
         if not self._pending:
             return []
         self.waiting.drain()  # without the lock: the next cell's bytes can be put meanwhile
-        with self.lock:
-            self.waiting.drain()
-            self._rewrite()
-            for pack in self._packs:
-                if pack.open_chunks:
-                    self._frames.append((pack, pack.seal()))
+        try:
+            with self.lock:
+                self.waiting.drain()
+                self._rewrite()
+                for pack in self._packs:
+                    if pack.open_chunks:
+                        self._frames.append((pack, pack.seal()))
+        except MemoryError:  # the frame of a pack may be lost
+            self._distrust()
+            raise
         try:
             for pack in {id(pack): pack for pack, _ in self._frames}.values():
                 pack.sync()
-        except OSError:
+        except (OSError, MemoryError):
             self._distrust()
             raise
         return self._accept()

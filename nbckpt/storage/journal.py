@@ -86,9 +86,11 @@ class Journal:
 
     def add(self, bodies: Sequence[str]) -> None:
         """Take encoded records; `write` puts them on disk."""
-        for body in bodies:
-            self._tail += self._signer.line(body, self._serial)
-            self._serial += 1
+        # All or none, and what needs memory first: a line that was taken twice stands there twice.
+        lines = [self._signer.line(body, n) for n, body in enumerate(bodies, self._serial)]
+        more, serial = b"".join(lines), self._serial + len(lines)
+        self._tail += more
+        self._serial = serial
 
     def write(self, *, durable: bool = True) -> None:
         """Write what is waiting; when `durable`, return when it survives a power cut.
@@ -99,8 +101,9 @@ class Journal:
             If the disk refuses. What was waiting still is.
         """
         fd = self._open()
+        written = len(self._tail)
         write_at(fd, bytes(self._tail[self._written :]), self._synced + self._written)
-        self._written = len(self._tail)
+        self._written = written
         if durable or len(self._tail) > KEPT_UNSYNCED:
             self._sync(fd)
         self.readable_bytes = self._synced + self._written
@@ -127,15 +130,14 @@ class Journal:
         return self._fd
 
     def _sync(self, fd: int) -> None:
+        synced, tail = self._synced + len(self._tail), bytearray()  # before there is no going back
         try:
             sync_data(fd)
         except OSError:
             # The kernel may have dropped the pages and called them clean: write them again.
             self._written = 0
             raise
-        self._synced += len(self._tail)
-        self._written = 0
-        self._tail = bytearray()
+        self._synced, self._written, self._tail = synced, 0, tail
 
 
 def whole_journal(records: Iterable[Record], signer: Signer) -> bytes:
@@ -250,11 +252,12 @@ class Follower:
                 text, trusted = opened
                 try:
                     record = read_text(text, again, offset, trusted=trusted)
-                    lost = LOST
                 except ValueError as error:
-                    record, lost = None, f"names {error}, which no store has; it does not count"
+                    record, wrong = None, f"names {error}, which no store has; it does not count"
+                else:
+                    wrong = LOST
                 if record is None:
-                    damages.append(f"line {number}: {lost}")
+                    damages.append(f"line {number}: {wrong}")
                     serial += 1
                     continue
                 if not text.endswith(b',"n":%d' % serial):
@@ -268,15 +271,18 @@ class Follower:
                         damages.append(f"line {number}: {gone}")
                 if trusted:
                     own = serial + 1
-                    untrusted += is_half(text)
                 else:
                     untrusted += 1
                     is_foreign = is_foreign or self._signer.is_signed(line)
                 if isinstance(record, Unread):
-                    record.near = batch if trusted else None
+                    if trusted:
+                        record.near = batch
+                        untrusted += is_half(text)
+                    at = when(record)
                 elif record["kind"] == BATCH:
-                    batch = (record["pack"], record["frame"])
-                at = when(record)
+                    batch, at = (record["pack"], record["frame"]), latest
+                else:
+                    at = when(record)
                 if at > latest:  # a clock set back must not reorder a journal
                     latest = at
                 entries.append(Entry(latest, name, serial, record))

@@ -72,18 +72,21 @@ class Holds:
                 self._share_if_writable()
             self._count += 1
 
-    def exit(self) -> None:
-        """Hold once less."""
+    def exit(self, times: int = 1) -> None:
+        """Hold once less, or so many times."""
         with self._mutex:
-            self._count -= 1
-            self._let_go()
+            self._count -= times
+            try:
+                self._let_go()
+            except MemoryError:  # the next that holds no more lets go
+                return
 
     def hold_on(self) -> None:
         """Hold once more, until somebody takes that over."""
         with self._mutex:
             if not self._is_held_on:
-                self._is_held_on = True
                 self.enter()
+                self._is_held_on = True
 
     def take_over(self) -> int:
         """How often the caller is to exit for what was held on to."""

@@ -47,12 +47,14 @@ if TYPE_CHECKING:
 
 Job: TypeAlias = Callable[[], None]
 BACKGROUND_NICENESS = 10
+PAUSE_S = 0.01
 
 
 class _Commit(NamedTuple):
     bodies: list[str]
     durable: bool
     done: Future[None]
+    holds: int  # to let go of
 
 
 class _Queued(NamedTuple):
@@ -252,16 +254,17 @@ class Store:
             Unless this thread is in another such block, go on until the next durable `append`.
         """
         holds, depth = self.holds, getattr(self._within, "depth", 0)
+        let_go = holds.exit
         with held():
             holds.enter()
-            self._within.depth = depth + 1
             try:
+                self._within.depth = depth + 1
                 yield
                 if until_committed and depth == 0:
                     holds.hold_on()
             finally:
+                _insist(let_go)
                 self._within.depth = depth
-                holds.exit()
 
     # -- tables
 
@@ -329,11 +332,17 @@ class Store:
         bodies = [lines.encode(record) for record in records]
         self._is_to_write()
         holds = self.holds
+        done: Future[None] = Future()
+        let_go = holds.exit
         holds.enter()
-        done = self._promise()
-        for _ in range(1 + (holds.take_over() if durable else 0)):
-            done.add_done_callback(lambda _: holds.exit())
-        self._commits.submit(_Commit(bodies, durable, done))
+        try:
+            self._promise(done)
+            count = 1 + (holds.take_over() if durable else 0)
+            self._commits.submit(_Commit(bodies, durable, done, count))
+        except BaseException:
+            _insist(let_go)
+            self._open.pop(done, None)
+            raise
         return done
 
     @whole
@@ -344,9 +353,13 @@ class Store:
         dropped.
         """
         self._refuse_if_closed()
-        after = list(self._open)
-        done = self._promise()
-        self._jobs.submit(_Queued(job, after, done))
+        after, done = list(self._open), Future[None]()
+        try:
+            self._promise(done)
+            self._jobs.submit(_Queued(job, after, done))
+        except BaseException:
+            self._open.pop(done, None)
+            raise
         return done
 
     @whole
@@ -521,13 +534,11 @@ class Store:
         """The place of a chunk that new records may rely upon."""
         return self._writer.find(name) or self._index.find(name)
 
-    def _promise(self) -> Future[None]:
-        done: Future[None] = Future()
+    def _promise(self, done: Future[None]) -> None:
         # Running from the start: what is queued cannot be taken back.
         done.set_running_or_notify_cancel()
         self._open[done] = None
         done.add_done_callback(self._kept)
-        return done
 
     def _kept(self, done: Future[None]) -> None:
         if done.exception() is None:
@@ -558,30 +569,55 @@ def _committing(writer: Writer, holds: Holds) -> Callable[[list[_Commit]], None]
     """Work that makes all commits that wait durable with one sync."""
 
     def commit_all(commits: list[_Commit]) -> None:
-        bodies = [body for commit in commits for body in commit.bodies]
+        problem: Exception | None = None
+        bodies: list[str] = []
+        _insist(lambda: bodies.extend([body for commit in commits for body in commit.bodies]))
         try:
-            writer.commit(bodies, durable=any(commit.durable for commit in commits))
+            _insist(lambda: writer.take(bodies))
+            writer.commit([], durable=any(commit.durable for commit in commits))
+        except MemoryError as error:
+            problem = StoreError(f"memory ran out while {writer.journal.path} was written")
+            problem.__cause__ = error
         except Exception as error:  # whoever holds the future gets it
-            holds.owe(owes=True)
-            for commit in commits:
-                commit.done.set_exception(error)
-        else:
-            holds.owe(owes=False)
-            for commit in commits:
-                commit.done.set_result(None)
+            problem = error
+        owes = problem is not None
+        _insist(lambda: holds.owe(owes=owes))
+        for commit in commits:
+            _insist(lambda n=commit.holds: holds.exit(n))  # type: ignore[misc]
+            _insist(lambda done=commit.done: _end_promise(done, problem))  # type: ignore[misc]
 
     return commit_all
+
+
+def _end_promise(done: Future[None], problem: Exception | None) -> None:
+    if done.done():  # a try before had the memory for this, and not for what follows
+        return
+    if problem is None:
+        done.set_result(None)
+    else:
+        done.set_exception(problem)
+
+
+def _insist(act: Callable[[], object]) -> None:
+    """Do what somebody waits for, as soon as there is memory for it."""
+    while True:
+        try:
+            act()
+        except MemoryError:
+            time.sleep(PAUSE_S)
+        else:
+            return
 
 
 def _run_jobs(queued: list[_Queued]) -> None:
     for job, after, done in queued:
         concurrent.futures.wait(after)
+        problem: Exception | None = None
         try:
             job()
         except Exception as error:  # whoever holds the future gets it
-            done.set_exception(error)
-        else:
-            done.set_result(None)
+            problem = error
+        _insist(lambda ended=done, why=problem: _end_promise(ended, why))  # type: ignore[misc]
 
 
 def _end(commits: Worker[_Commit], jobs: Worker[_Queued], writer: Writer, holds: Holds) -> None:

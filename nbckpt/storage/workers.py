@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
@@ -12,6 +13,7 @@ from typing import Generic, TypeVar
 from nbckpt.interrupts import allowed, whole
 
 T = TypeVar("T")
+PAUSE_S = 0.01
 
 
 class Worker(Generic[T]):
@@ -61,9 +63,14 @@ class Worker(Generic[T]):
                 message = "closed"
                 raise RuntimeError(message)
             self._queue.append(item)
-            if self._thread is None:
-                self._start()
-            self._ready.notify()
+            try:
+                if self._thread is None:
+                    self._start()
+                self._ready.notify()
+            except MemoryError:
+                if self._queue and self._queue[-1] is item:
+                    self._queue.pop()
+                raise
 
     @whole
     def close(self) -> None:
@@ -96,13 +103,24 @@ class Worker(Generic[T]):
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._niceness)
         while items := self._take():
-            self._work(items)
+            self._do(items)
             del items
 
+    def _do(self, items: list[T]) -> None:
+        while True:
+            try:
+                return self._work(items)
+            except MemoryError:  # it had none to begin with: what is at work raises nothing
+                time.sleep(PAUSE_S)
+
     def _take(self) -> list[T]:
-        with self._ready:
-            while not self._queue and not self._closing:
-                self._ready.wait()
-            items = self._queue[: self._at_most]
-            del self._queue[: self._at_most]
-        return items
+        while True:
+            try:
+                with self._ready:
+                    while not self._queue and not self._closing:
+                        self._ready.wait()
+                    items = self._queue[: self._at_most]
+                    del self._queue[: self._at_most]
+                    return items
+            except MemoryError:  # nothing was taken; nobody else would take it
+                time.sleep(PAUSE_S)

@@ -43,7 +43,8 @@ def batch_record(batch: Batch) -> Record:
 
 def batch_of(record: Record) -> Batch:
     """The batch to which a record leads."""
-    own, before = (bytes.fromhex(record.get(name, "")) for name in ("sum", "before"))
+    before = bytes.fromhex(record["before"]) if "before" in record else b""
+    own = bytes.fromhex(record.get("sum", ""))
     return Batch(record["pack"], record["frame"], own, before, is_trusted(record))
 
 
@@ -67,6 +68,7 @@ class Writer:
         self._batches = Batches(self._folder, self.name, index, verified)
         self._putter = Putter(self._batches)
         self._bodies: list[str] = []  # records that wait for their bytes
+        self._lacks_bytes = False  # whether some of them were refused
         self._has_begun = False
         self._is_marked = False
         self.speaks_for: Callable[[], Mapping[str, int]] = dict
@@ -118,6 +120,11 @@ class Writer:
         """The place of a chunk that was put here and is not durable yet."""
         return self._batches.find(name)
 
+    def take(self, bodies: Sequence[str]) -> None:
+        """Have these records written by the next commit."""
+        self._lacks_bytes |= bool(self._bodies)
+        self._bodies += bodies
+
     def commit(self, bodies: Sequence[str], *, durable: bool) -> None:
         """Return when everything put so far, and these records, survive a power cut.
 
@@ -136,8 +143,9 @@ class Writer:
         StoreError
             If the disk refuses.
         """
-        durable = durable or bool(self._bodies)  # those lack their bytes still
-        self._bodies += bodies
+        if bodies:
+            self.take(bodies)
+        durable = durable or self._lacks_bytes
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         if not self._has_begun:
             self._has_begun = True
@@ -152,7 +160,7 @@ class Writer:
             batches = self._batches.seal() if durable else []
             self.journal.add([lines.encode(batch_record(batch)) for batch in batches])
             self.journal.add(self._bodies)
-            self._bodies = []
+            self._bodies, self._lacks_bytes = [], False
             self.journal.write(durable=durable)
 
     @property
