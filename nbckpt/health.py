@@ -32,11 +32,12 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.figures import age_text, bytes_text, count_text
-from nbckpt.model import Checkpoint, Record
+from nbckpt.model import Record
 from nbckpt.questions import APPROVAL, Questions
 from nbckpt.storage.census import census
 from nbckpt.tabular import facts_text
@@ -64,7 +65,7 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
     found = census(store.path)
     size = sum(found.sizes.values())
     most = settings.max_store_size
-    problems = list(store.damages)
+    problems, placed = list(store.damages), _placed(session)
     return {
         "ok": not problems,
         "problems": problems,
@@ -74,9 +75,9 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
         "encrypted": found.is_encrypted,
         "size_bytes": size,
         "sizes": found.sizes,
-        "checkpoints": _counted(session),
+        "checkpoints": _counted(placed),
         "branches": len(session.timeline.branches),
-        "newest": _newest(session, now),
+        "newest": _newest(placed, now),
         "sessions": {"alive": found.alive, "dead": found.dead},
         "failures": _failures(store.records("event"), now - DAY_S),
         "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
@@ -107,24 +108,29 @@ def text_of(health: Health) -> str:
     )
 
 
-def _counted(session: Session) -> dict[str, int]:
-    counts = {"done": 0, "failed": 0, "partial": 0}
-    for checkpoint in session.timeline.checkpoints.values():
-        counts[checkpoint.state] += 1
-    return counts
+def _placed(session: Session) -> list[Record]:
+    """The records of all checkpoints that count; what is asked of them is known undecoded."""
+    known = session.timeline.checkpoints.keys()
+    found = {r["id"]: r for r in session.store.records("checkpoint") if r["id"] in known}
+    return list(found.values())
 
 
-def _newest(session: Session, now: float) -> dict[str, object] | None:
-    done = (c for c in session.timeline.checkpoints.values() if c.state == "done")
-    newest: Checkpoint | None = max(done, key=lambda c: c.created_at, default=None)
+def _counted(placed: Sequence[Record]) -> dict[str, int]:
+    counts = Counter(record["state"] for record in placed)
+    return {state: counts[state] for state in ("done", "failed", "partial")}
+
+
+def _newest(placed: Sequence[Record], now: float) -> dict[str, object] | None:
+    done = (record for record in placed if record["state"] == "done")
+    newest = max(done, key=lambda record: float(record["created_at"]), default=None)
     if newest is None:
         return None
     return {
-        "id": newest.id,
-        "name": newest.name,
-        "branch": newest.branch,
-        "created_at": _utc(newest.created_at),
-        "age_s": round(max(0.0, now - newest.created_at), 3),
+        "id": newest["id"],
+        "name": newest["name"],
+        "branch": newest["branch"],
+        "created_at": _utc(newest["created_at"]),
+        "age_s": round(max(0.0, now - newest["created_at"]), 3),
     }
 
 
