@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbckpt.config import encryption_from
 from nbckpt.errors import StoreError, UsageError
+from nbckpt.records import event_record
 from nbckpt.storage import system
 from nbckpt.storage.check import check
 from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
@@ -98,16 +100,28 @@ def rekey(
     StoreError
         If somebody uses the store, it is damaged, or the disk refuses.
     """
-    path = path.resolve()
+    path, begun = path.resolve(), time.perf_counter()
     store = Store.open(path, create=False, key=key)
     try:
         with refused(path), one_at_a_time(path):
             _delete_leftovers(path)
             source = _source(store, key, new, everything=everything)
             if source and store.cipher and not everything:
-                return _wrap(path, store.cipher, source)
-            return _rewrite(store, source)
+                done = _wrap(path, store.cipher, source)
+            else:
+                done = _rewrite(store, source)
     finally:
+        store.close()
+    _record(path, done, time.perf_counter() - begun)
+    return done
+
+
+def _record(path: Path, done: Rekeyed, took_s: float) -> None:
+    """Have the store tell of it; that is not worth an error, now that it is done."""
+    with suppress(StoreError):
+        store = Store.open(path, create=False, key=done.source or OFF)
+        members = {"took_s": took_s, "what": done.what}
+        store.append([event_record("rekeyed", "", members)], durable=False)
         store.close()
 
 

@@ -100,6 +100,8 @@ def test_a_plain_store_is_encrypted_anew_and_plain_again(
     assert rekey(path, new=keys[0]).what == "encrypted"
     holds(path, keys[0])
     assert plain_bytes(tmp_path) == []
+    records = Store.open(path, key=keys[0]).refresh()
+    assert [r["what"] for r in records if r.get("event") == "rekeyed"] == ["encrypted"]
     data_key = Store.open(path, key=keys[0]).cipher.id  # type: ignore[union-attr]
 
     assert rekey(path, key=keys[0], new=keys[0], everything=True).what == "anew"
