@@ -26,7 +26,15 @@ from nbckpt.keeping import new_id
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
-from nbckpt.model import Cell, Checkpoint, Key, Manifest, State, checkpoint_record
+from nbckpt.model import (
+    Cell,
+    Checkpoint,
+    Key,
+    Manifest,
+    State,
+    checkpoint_record,
+    is_trusted,
+)
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -431,7 +439,7 @@ class Step(ThroughItems):
         saved = partial.duration_s
         if self._calls is not None and self._calls.scope is not None:
             for record in self.session.store.records(BEGUN):
-                if record["checkpoint"] == partial.id:
+                if record["checkpoint"] == partial.id and is_trusted(record):
                     self._calls.scope.go_on(record["begun"])
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 

@@ -53,7 +53,9 @@ def outputs_of(
         return []
     try:
         recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
-    except NbckptError:
+    except (NbckptError, ValueError):
+        return None
+    if not isinstance(recorded, list) or not all(isinstance(one, dict) for one in recorded):
         return None
     shown = recorded if checkpoint.trusted else map(_harmless, recorded)
     return [_as_nbformat(output, count) for output in shown]
@@ -64,14 +66,15 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
 
 def _harmless(recorded: dict[str, Any]) -> dict[str, Any]:
     """An output without what runs when it is shown: text and pictures stay, HTML does not."""
-    harmless = {**recorded, "metadata": {}}
-    for kind in ("display", "result"):
-        data = recorded.get(kind)
-        if isinstance(data, dict):
-            kept = {m: v for m, v in data.items() if m in _PICTURES and isinstance(v, str)}
-            plain = data.get("text/plain", "(not shown: this store is not trusted)")
-            harmless[kind] = {**kept, "text/plain": str(plain)}
-    return harmless
+    if "stream" in recorded:
+        name = "stderr" if recorded["stream"] == "stderr" else "stdout"
+        return {"stream": name, "text": str(recorded.get("text", ""))}
+    kind = "display" if "display" in recorded else "result"
+    data = recorded.get(kind)
+    held = data if isinstance(data, dict) else {}
+    kept = {m: v for m, v in held.items() if m in _PICTURES and isinstance(v, str)}
+    plain = held.get("text/plain", "(not shown: this store is not trusted)")
+    return {kind: {**kept, "text/plain": str(plain)}}
 
 
 def _as_nbformat(recorded: dict[str, Any], count: int | None) -> dict[str, Any]:

@@ -47,12 +47,16 @@ def load(parts: Sequence[memoryview]) -> dict[str, object]:
     FormatError
         If the parts are no blob.
     """
+    return _loaded(parts, is_look=False)
+
+
+def _loaded(parts: Sequence[memoryview], *, is_look: bool) -> dict[str, object]:
     try:
         segments, buffers = segments_of(parts)
     except (struct.error, IndexError) as error:
         message = "its stream is damaged at the beginning"
         raise FormatError(message) from error
-    values = Machine(b"".join(segments), buffers).load()
+    values = Machine(b"".join(segments), buffers, is_look=is_look).load()
     if type(values) is not dict or not all(type(name) is str for name in values):
         message = "its stream holds no variables"
         raise FormatError(message)
@@ -63,9 +67,14 @@ def can_be_restored(parts: Sequence[memoryview]) -> str | None:
     """Why the values of a blob cannot be brought back without trust; None if they can.
 
     They are built, on the memory of `parts`, and let go of: so the answer is that of `load`.
+
+    Raises
+    ------
+    FormatError
+        If the parts are no blob.
     """
     try:
-        load(parts)
+        _loaded(parts, is_look=True)
     except UntrustedError as error:
         return str(error)
     return None

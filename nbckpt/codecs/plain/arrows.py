@@ -149,7 +149,7 @@ def _buffer(limits: Limits, given: tuple[Any, ...]) -> object:
 
     require(len(given) == 1 and are((bytes, bytearray, memoryview), *given))
     data = given[0]
-    if type(data) is bytes:
+    if type(data) is bytes or limits.is_look:
         return pa.py_buffer(data)
     # A copy: what is looked through must not change any more, and who wrote a file may write again.
     limits.spend(memoryview(data).nbytes)

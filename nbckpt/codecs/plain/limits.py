@@ -44,10 +44,13 @@ class Limits:
     ----------
     n_bytes
         Of all parts of the blob.
+    is_look
+        Whether what is built is let go of at once: then buffers need not be copied.
     """
 
-    def __init__(self, n_bytes: int) -> None:
+    def __init__(self, n_bytes: int, *, is_look: bool = False) -> None:
         self.n_bytes = n_bytes
+        self.is_look = is_look
         self._to_copy = COPIES * n_bytes + FREE_BYTES
         self._to_hash = HASHED * n_bytes + FREE_PARTS
         self._weights: dict[int, tuple[int, int]] = {}  # id of a tuple → parts, levels

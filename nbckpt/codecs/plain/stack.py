@@ -23,9 +23,13 @@ class Stack:
         The whole of it.
     buffers
         What it takes from beside it, in their order.
+    is_look
+        Whether what is built is let go of at once.
     """
 
-    def __init__(self, stream: bytes, buffers: Sequence[memoryview]) -> None:
+    def __init__(
+        self, stream: bytes, buffers: Sequence[memoryview], *, is_look: bool = False
+    ) -> None:
         self._stream = stream
         self._at = 0
         self._buffers = iter(buffers)
@@ -33,7 +37,8 @@ class Stack:
         self._marked: list[list[Any]] = []
         self._memo: list[Any] = []
         self._called: dict[int, Known] = {}  # by the id of the class that stands in the stream
-        self._limits = Limits(len(stream) + sum(b.nbytes for b in buffers))
+        n_bytes = len(stream) + sum(buffer.nbytes for buffer in buffers)
+        self._limits = Limits(n_bytes, is_look=is_look)
 
     # -- reading ----------------------------------------------------------------------------
 
