@@ -132,6 +132,10 @@ class _Kind(NamedTuple):
 class KeepsConfig(Protocol):
     """A store, which alone touches its `config.json`."""
 
+    @property
+    def cipher(self) -> object | None:
+        """What it is encrypted with; None if it is plain."""
+
     def config_text(self) -> str | None:
         """What the file holds; None if there is none."""
 
@@ -348,6 +352,12 @@ def with_stored(settings: Settings, stored: str | None) -> Settings:
 def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Settings:
     """The settings that hold for a store: the environment's, then the store's own."""
     settings = settings or settings_from()
+    if settings.encryption and store.cipher is None:
+        message = (
+            f"{variable_of('encryption')} is set, and this store is not encrypted: `nbckpt rekey`,"
+            " with no kernel on it, encrypts it"
+        )
+        settings = replace(settings, problems=(*settings.problems, message))
     try:
         return with_stored(settings, store.config_text())
     except StoreError as problem:  # the store itself may be well

@@ -120,3 +120,16 @@ def test_the_environment_alone_says_where_the_key_is(store: Store) -> None:
     assert encryption_from({"NBCKPT_ENCRYPTION": "off"}) == ""
     with pytest.raises(UsageError, match="set NBCKPT_ENCRYPTION"):
         write_setting(store, "encryption", "keyring")
+
+
+def test_a_plain_store_is_told_where_new_ones_are_encrypted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Store.open(tmp_path / "plain", key="off")
+    monkeypatch.setenv("NBCKPT_ENCRYPTION", make_key(str(tmp_path / "key")))
+
+    told = settings_of(plain).problems
+    sealed = Store.open(tmp_path / "sealed")
+
+    assert any("this store is not encrypted: `nbckpt rekey`" in problem for problem in told)
+    assert settings_of(sealed).problems == ()
