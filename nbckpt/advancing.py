@@ -104,8 +104,8 @@ def _asked(twin: Generator, deadline: float) -> bool:
         return trace
 
     before = sys.gettrace()
-    sys.settrace(trace)
     try:
+        sys.settrace(trace)
         next(twin)
     except TimeoutError:
         raise

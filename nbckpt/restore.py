@@ -137,7 +137,7 @@ class _Builder:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
         except UntrustedError as error:
             self._refuse(self.untrusted, variable, str(error))
-        except Exception as error:  # a value's own code may raise anything
+        except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
             self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             reason = (

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from nbckpt.interrupts import allowed, held
+
 STACK_BYTES = 512 << 20
 """Of a thread that encodes what is nested deeply; memory only as far as it is used."""
 
@@ -45,13 +47,14 @@ def with_room(work: Callable[[], T]) -> T:
             done.set_exception(error)
 
     context = contextvars.copy_context()
-    with _ONE_AT_A_TIME:
+    with held(), _ONE_AT_A_TIME:  # the limits are those of the process
         limit, stack = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
         try:
             thread = threading.Thread(target=run, name="nbckpt-deep", daemon=True)
             sys.setrecursionlimit(max(limit, LEVELS))
             thread.start()
-            thread.join()
+            with allowed():
+                thread.join()
         finally:
             sys.setrecursionlimit(limit)
             threading.stack_size(stack)

@@ -123,11 +123,11 @@ def encode(
     buffers: list[Buffer] = []
     pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         try:
             pickler.dump({_apart(name): value for name, value in values.items()})
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:  # a value ends no process
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())
         plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()

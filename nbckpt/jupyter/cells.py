@@ -183,7 +183,8 @@ class Cells:
         except KeyboardInterrupt:
             notices.warn(f"{self._name_of(step)} was NOT kept: it was interrupted meanwhile")
             raise
-        except Exception as defect:  # a hook's error never breaks the user's cell
+        except (Exception, SystemExit, GeneratorExit) as defect:
+            # A hook's error never breaks the user's cell, and no value of theirs ends the kernel.
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
@@ -207,7 +208,7 @@ class Cells:
         except Exception as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what made the variables of this cell is not known", defect)
 
-    def _tell_defect(self, what: str, defect: Exception) -> None:
+    def _tell_defect(self, what: str, defect: BaseException) -> None:
         notices.warn(f"{what}, by a defect in nbckpt:")
         traceback.print_exception(defect)
         self.session.owe_event("hook_failed", where=what, error=type(defect).__name__)

@@ -249,8 +249,8 @@ class Journals:
 def uncollected() -> Iterator[None]:
     """Look for no garbage: many records come at once, and none of them is any."""
     enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if enabled:
