@@ -62,6 +62,8 @@ class ModelCall(NamedTuple):
     ----------
     endpoint
         What was asked for: ``chat``, ``messages``, ``embeddings``, …
+    model, answered_by
+        What was asked, and what it says that answered.
     took_s
         Until its answer was complete, or known to be none.
     error
@@ -73,6 +75,7 @@ class ModelCall(NamedTuple):
     model: str
     host: str
     took_s: float
+    answered_by: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     error: str = ""
@@ -171,6 +174,8 @@ class Watch:
             "gen_ai.request.model": call.model,
             "server.address": call.host,
         }
+        if call.answered_by:
+            labels["gen_ai.response.model"] = call.answered_by
         if call.error:
             labels["error.type"] = call.error
         self._calls.record(call.took_s, labels)

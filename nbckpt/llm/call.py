@@ -100,6 +100,8 @@ class Call:
         Its own, for which equal calls may wait.
     is_over
         Whether nothing more has to be told.
+    is_cut
+        Whether it failed when some of its stream was there.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Call:
         self.is_streamed = False
         self.first_byte_s: float | None = None
         self.usage = Usage()
+        self.is_cut = False
         self._recorder = recorder
         self._began = time.perf_counter()
         self._is_framed = True
@@ -206,6 +209,7 @@ class Call:
         if self._written:  # what is missing is nothing of the answer
             return
         if self.chunks and self.is_streamed:
+            self.is_cut = True
             self._keep("partial")
         self._recorder.failed(self, error)
 

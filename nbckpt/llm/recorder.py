@@ -339,7 +339,8 @@ class Recorder:
                 recording = recording_of(call, kept, blob, state, self._session)
                 recording = self.purse.ended(call, recording._replace(shared=shared))
                 written = self._append(recording)
-            _observe(call, recording.model, (recording.tokens_in, recording.tokens_out))
+            if not call.is_cut:  # else its failure is told
+                _observe(call, recording)
             if state == "done":
                 self._land(call, recording, written)
             return written
@@ -385,9 +386,8 @@ class Recorder:
             call.flight.land()
         self._count(scope_, "failed", endpoint.provider)
         text = error if isinstance(error, str) else line_of(error)
-        model = providers.model_of(endpoint, question.body.members)
         kind = str(call.status or "no_answer") if isinstance(error, str) else type(error).__name__
-        _observe(call, model, error=kind)
+        _observe(call, error=kind)
         values = values_of(question.asked, question.body, self._fields())
         try:
             self._session.record_event(
@@ -395,7 +395,7 @@ class Recorder:
                 name=scope_.step,
                 provider=endpoint.provider,
                 endpoint=endpoint.kind.name,
-                model=model,
+                model=providers.model_of(endpoint, question.body.members),
                 request=question.request,
                 error=redacted_text(text, secrets_of(question.asked, values))[:500],
                 took_s=call.duration_s,
@@ -440,25 +440,27 @@ def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | Non
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)
 
 
-def _observe(
-    call: Call, model: str, tokens: tuple[int | None, int | None] = (None, None), error: str = ""
-) -> None:
+def _observe(call: Call, recording: Recording | None = None, error: str = "") -> None:
     """Have OpenTelemetry know of a call that was made, where it is in use."""
     if (watch := telemetry.watching()) is None:
         return
     endpoint = call.question.endpoint
     with telemetry.harmless():
-        watch.take_call(
-            telemetry.ModelCall(
-                endpoint.provider,
-                endpoint.kind.name,
-                model,
-                endpoint.host,
-                call.duration_s,
-                *tokens,
-                error=error,
-            )
+        told = telemetry.ModelCall(
+            endpoint.provider,
+            endpoint.kind.name,
+            providers.model_of(endpoint, call.question.body.members),
+            endpoint.host,
+            call.duration_s,
+            error=error,
         )
+        if recording is not None:
+            told = told._replace(
+                answered_by=recording.model,
+                tokens_in=recording.tokens_in,
+                tokens_out=recording.tokens_out,
+            )
+        watch.take_call(told)
 
 
 def _cut(body: bytes, sizes: Any) -> list[bytes]:

@@ -66,9 +66,9 @@ import nbckpt, openai
 session = nbckpt.open(sys.argv[1], globals())
 client = openai.OpenAI(base_url=sys.argv[2] + "/v1", api_key="sk-5b1e0a2f77d94c", max_retries=0)
 
-def ask(text):
+def ask(text, **more):
     said = [{"role": "user", "content": text}]
-    return client.chat.completions.create(model="m", messages=said)
+    return client.chat.completions.create(model="m", messages=said, **more)
 
 for _ in range(2):
     with nbckpt.checkpoint("ask", vars=[]) as step:
@@ -78,6 +78,10 @@ with nbckpt.checkpoint("refused", vars=[]) as step:
     try:
         ask("[status=429]")
     except openai.OpenAIError:
+        pass
+    try:
+        list(ask("[cut=2] one two three four", stream=True))
+    except Exception:
         pass
 session.wait()
 """
@@ -123,12 +127,15 @@ def test_a_model_call_is_told_under_the_names_of_the_conventions(tmp_path: Path)
     with Provider() as provider:
         found = collected(CALLS, tmp_path, provider.url)
 
-    first, second, failed = [span for span in found["spans"] if span["name"] == "chat m"]
+    first, second, failed, cut = [span for span in found["spans"] if span["name"] == "chat m"]
     assert second["status"] == "UNSET"
     assert (failed["status"], failed["error.type"]) == ("ERROR", "429")
     assert (first["kind"], first["gen_ai.operation.name"]) == ("CLIENT", "chat")
     assert (first["gen_ai.provider.name"], first["gen_ai.request.model"]) == ("openai", "m")
+    assert first["gen_ai.response.model"] == "m"
+    assert first["server.address"] == "127.0.0.1"
     assert first["gen_ai.usage.input_tokens"] > 0
+    assert (cut["status"], cut["error.type"]) == ("ERROR", "RemoteProtocolError")
     tokens = found["metrics"]["gen_ai.client.token.usage"]
     assert {point["gen_ai.token.type"] for point in tokens} == {"input", "output"}
     assert found["metrics"]["gen_ai.client.operation.duration"][0]["unit"] == "s"
