@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.digests import Digest
-from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError
+from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError, UsageError
 from nbckpt.exported import Exported
 from nbckpt.interrupts import result_of
 from nbckpt.locked import CODE, why_not_plain
@@ -16,7 +16,7 @@ from nbckpt.model import Checkpoint, Record, Refusal, Variable, checkpoint_recor
 from nbckpt.randomness import NAMES as RANDOM
 from nbckpt.records import head_record
 from nbckpt.spending import book_of, replays_in
-from nbckpt.standing import Standing
+from nbckpt.standing import MAIN, Standing
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -50,6 +50,8 @@ def export(
     ------
     CheckpointNotFoundError
         If `ref` names none.
+    UsageError
+        If it failed, or is of a loop that did not finish.
     UntrustedError
         If somebody else made it: under this user's name it would be trusted.
     StoreError
@@ -68,6 +70,9 @@ def export(
             f" then `nbckpt trust {session.store.path}`, then export it"
         )
         raise UntrustedError(message)
+    if checkpoint.state != "done":
+        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
+        raise UsageError(message)
     chosen = _Choice(session, checkpoint, portable=portable)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
@@ -130,11 +135,11 @@ class _Choice:
         self.left.sort()
 
     def blobs(self) -> list[Digest]:
-        """Of the variables, the outputs and the finished items."""
+        """Of the variables, and the outputs."""
         outputs = self._checkpoint.outputs
         found = [variable.blob for variable in self.kept.values()]
         found += [outputs] if outputs else []
-        return list(dict.fromkeys([*found, *self._checkpoint.finished]))
+        return list(dict.fromkeys(found))
 
     def records(self) -> list[Record]:
         """The model calls of its step, those that were replayed too, and its kept calls."""
@@ -157,6 +162,9 @@ class _Choice:
         gone = {refusal.variable for refusal in self.left}
         return replace(
             old,
+            # So that whoever opens it is there, whatever their notebook's name is.
+            branch=MAIN,
+            notebook="",
             parent=None,
             changed=changed,
             carried=carried,

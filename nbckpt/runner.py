@@ -21,6 +21,7 @@ from nbckpt.execution import Execution, Watcher
 from nbckpt.ipynb import Out
 from nbckpt.kernel import Kernel
 from nbckpt.outcomes import Ending, Outcome
+from nbckpt.report.standing import strangers_text
 from nbckpt.storage.store import Store
 from nbckpt.watchers import SILENT
 
@@ -110,6 +111,8 @@ def run(
     place = _store_of(notebook, store)
     begun = Run(notebook, out, place, unknown=unknown)
     with _opened(place) as opened:
+        if strangers := strangers_text(opened):
+            watcher.warn(f"{strangers}; none of it stands for a cell of this run")
         kernel = Kernel(document, notebook.parent, _environment(notebook, place, approvals))
         execution = Execution(kernel, Out(document, out), opened, watcher)
         began = time.perf_counter()

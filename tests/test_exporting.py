@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import nbckpt
+from nbckpt import current
 from nbckpt.cli import main
-from nbckpt.errors import CheckpointNotFoundError, StoreError
+from nbckpt.errors import CheckpointNotFoundError, StoreError, UsageError
 from nbckpt.exporting import Exported, export
 from nbckpt.session import Session
 from nbckpt.storage import system
@@ -168,6 +169,32 @@ def test_what_is_not_there_leaves_nothing(kept: Session, tmp_path: Path) -> None
         export(kept, "nothing", tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
+
+
+def test_whatever_a_notebook_is_called_it_stands_where_the_export_does(
+    kept: Session, tmp_path: Path
+) -> None:
+    kept.fork("load", "side")
+    kept.namespace["more"] = 2
+    kept.checkpoint("aside")
+    export(kept, "aside", tmp_path / "out")
+    store = Store.open(tmp_path / "out")
+
+    other = Session(store, {"__name__": "__main__"}, notebook="another")
+    other.resume()
+
+    assert (other.branch, other.namespace["more"]) == ("main", 2)
+    store.close()
+
+
+def test_what_did_not_end_well_is_not_exported(
+    shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("%%checkpoint fails\nx = 1\nraise ValueError", store_history=True)
+    (failed,) = current.session().timeline.checkpoints
+
+    with pytest.raises(UsageError, match="did not end well"):
+        nbckpt.export(failed, tmp_path / "out")
 
 
 def test_a_disk_that_refuses_leaves_nothing(

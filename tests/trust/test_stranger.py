@@ -375,6 +375,7 @@ def test_an_unattended_run_repeats_nothing_of_it(
 
     ran = said(capsys, "run", str(notebook), "--json")
 
+    assert "none of it stands for a cell of this run" in ran
     cells = json.loads(ran[ran.index("{") : ran.rindex("}") + 1])["cells"]
     assert [(cell["ending"], cell["way"]) for cell in cells] == [("done", "ran")] * 3
     assert strange.ran == []
