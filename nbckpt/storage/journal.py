@@ -278,7 +278,7 @@ class Follower:
                     if trusted:
                         record.near = batch
                         untrusted += is_half(text)
-                    at = when(record)
+                    at = record.time or when(record)
                 elif record["kind"] == BATCH:
                     batch, at = (record["pack"], record["frame"]), latest
                 else:

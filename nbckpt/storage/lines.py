@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import lru_cache
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from nbckpt.storage.naming import wrong_name
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
 _RECORDING = re.compile(
-    rb'\{"kind":"recording","created_at":([0-9.e+]+),"id":"([0-9a-f]+)","step":"((?:[^"\\]|\\.)*)",'
+    rb'\{"kind":"recording","created_at":([0-9.e+]+),"id":"([0-9a-f]+)","step":"([^"\\]*(?:\\.[^"\\]*)*)",'
     rb'"request":"([0-9a-f]+)","occurrence":([0-9]+),"state":"([a-z]+)",'
     rb'"position":(?:null|"([^"\\]+)"),"session":"([^"\\]*)",'
 )
@@ -92,17 +93,19 @@ def read_text(
             # Where the state stands before the cell, so does all that places a checkpoint; older
             # writers put it behind.
             if "state" in placing:
-                return Unread(text, _marked(placing, trusted), _SETTLED)
+                return Unread(text, placing if trusted else _marked(placing), _SETTLED)
         elif batch := _BATCH.match(text):
-            members = {"kind": "batch", "pack": intern(batch[1].decode()), "frame": int(batch[2])}
-            members["sum"] = batch[3].decode()
-            return _marked(members, trusted)
+            pack, frame, own = batch.groups()
+            members = {"kind": "batch", "pack": _text(pack), "frame": int(frame)}
+            members["sum"] = own.decode()
+            return members if trusted else _marked(members)
         elif recording := _RECORDING.match(text):
-            placing = _marked(_placing(*recording.groups()), trusted)
+            placing = _placing(*recording.groups())
+            placing = placing if trusted else _marked(placing)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
         elif event := _EVENT.match(text):
             placing = {"kind": "event", "event": event[1].decode(), "at": float(event[2])}
-            placing = _marked(placing, trusted)
+            placing = placing if trusted else _marked(placing)
             return Unread(text, placing, _SETTLED_OF_EVENT)
         record = members_of(text, trusted=trusted)
     except (ValueError, RecursionError):
@@ -112,9 +115,8 @@ def read_text(
     return record
 
 
-def _marked(members: dict[str, Any], trusted: bool) -> dict[str, Any]:
-    if not trusted:
-        members[UNTRUSTED] = True
+def _marked(members: dict[str, Any]) -> dict[str, Any]:
+    members[UNTRUSTED] = True
     return members
 
 
@@ -129,18 +131,25 @@ def _placing(
     session: bytes,
 ) -> dict[str, Any]:
     """What of a recording says which call it answers, and in which session."""
-    name = step.decode() if b"\\" not in step else json.loads(b'"%b"' % step)
     return {
         "kind": calls.RECORDING,
         "created_at": float(created_at),
         "id": recording_id.decode(),
-        "step": intern(name),
+        "step": _text(step),
         "request": request.decode(),
         "occurrence": int(occurrence),
-        "state": intern(state.decode()),
-        "position": None if position is None else intern(position.decode()),
-        "session": intern(session.decode()),
+        "state": _text(state),
+        "position": None if position is None else _text(position),
+        "session": _text(session),
     }
+
+
+@lru_cache(512)
+def _text(json_text: bytes) -> str:
+    """A string of which there are many equal ones, without its quotes."""
+    if b"\\" not in json_text:
+        return intern(json_text.decode())
+    return intern(str(json.loads(b'"%b"' % json_text)))
 
 
 def serial_of(text: bytes) -> int | None:
@@ -184,6 +193,13 @@ class Unread(Mapping[str, Any]):
         self._settled = settled
         self._offset = offset
         self.near: tuple[str, int] | None = None
+
+    @property
+    def time(self) -> float:
+        """When it was made, in seconds since the epoch; 0.0 where that is not decoded."""
+        members = self._members
+        at = members.get("created_at") or members.get("at")
+        return at if type(at) is float else 0.0
 
     @property
     def is_read(self) -> bool:
@@ -233,4 +249,4 @@ def members_of(text: bytes, *, trusted: bool = True) -> dict[str, Any]:
         raise ValueError(message)
     record.pop("n", None)
     record.pop(UNTRUSTED, None)  # nobody says it of himself
-    return _marked(record, trusted)
+    return record if trusted else _marked(record)
