@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from nbckpt import calls
 from nbckpt.model import PLACING, UNTRUSTED, Record
 from nbckpt.storage.naming import wrong_name
+from nbckpt.storage.shapes import wrong_member
 
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
@@ -88,6 +89,8 @@ def read_text(
         None if it is none.
     """
     try:
+        if not trusted and wrong_member(members_of(text)):
+            return None
         if text.startswith(_CHECKPOINT) and (cut := text.find(_REST)) > 0:
             placing = members_of(text[:cut])
             # Where the state stands before the cell, so does all that places a checkpoint; older
