@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 
@@ -109,8 +108,6 @@ def test_who_opens_a_store_twice_has_one_cipher_until_both_let_go(tmp_path: Path
 
     assert first is second
     del second
-    gc.collect()
     assert cipher_of(tmp_path) is first
     del first
-    gc.collect()
     assert cipher_of(tmp_path) is None

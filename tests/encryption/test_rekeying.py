@@ -253,13 +253,13 @@ def survives_kills(tmp_path: Path, old: str, new: str, how: str, deaths: int) ->
 def test_killed_at_any_call_a_new_key_leaves_the_old_one_or_the_new_one(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
-    survives_kills(tmp_path, keys[0], keys[1], "wrap", deaths=4)
+    survives_kills(tmp_path, keys[0], keys[1], "wrap", deaths=2)
 
 
 def test_killed_at_any_call_a_rewrite_leaves_the_old_store_or_the_new_one(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
-    survives_kills(tmp_path, keys[0], keys[1], "all", deaths=6)
+    survives_kills(tmp_path, keys[0], keys[1], "all", deaths=3)
 
 
 @pytest.mark.long

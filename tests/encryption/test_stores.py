@@ -164,7 +164,7 @@ def test_a_store_whose_mark_lost_its_encryption_gives_nothing_and_takes_nothing_
     session.checkpoint("one")
     session.store.close()
     mark = json.loads((tmp_path / "s/format.json").read_text())
-    del mark["encryption"]
+    del mark["encryption"], mark["sum"]
     (tmp_path / "s/format.json").write_text(json.dumps(mark))
 
     store = Store.open(tmp_path / "s")
@@ -184,7 +184,7 @@ def test_two_who_make_one_store_at_once_have_one_data_key(key: str, tmp_path: Pa
             [sys.executable, "-c", code, str(tmp_path / "s")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
         )
-        for _ in range(3)
+        for _ in range(2)
     ]  # fmt: skip
     for maker in makers:
         assert maker.stdin
