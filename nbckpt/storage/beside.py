@@ -11,6 +11,7 @@ from pathlib import Path
 from nbckpt.errors import StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
+    delete_folder,
     exists,
     list_folder,
     make_folder,
@@ -75,16 +76,5 @@ def new_store(path: Path, key: str | None = None) -> Iterator[Store]:
             sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):  # what refused to be written may refuse to go
-            _remove(draft)
+            delete_folder(draft)
         raise
-
-
-def _remove(folder: Path) -> None:
-    """Take a folder away with all that is in it; what links lead to stays."""
-    for name in system.files.listdir(folder):
-        inner = folder / name
-        if stat.S_ISDIR(system.files.lstat(inner).st_mode):
-            _remove(inner)
-        else:
-            system.files.unlink(inner)
-    system.files.rmdir(folder)

@@ -98,13 +98,18 @@ def unfinished_in(folder: Path) -> list[Path]:
     ]
 
 
-def make_folder(path: Path) -> None:
-    """Have a folder there, and those that it is in."""
+def make_folder(path: Path, *, durable: bool = False) -> None:
+    """Have a folder there, and those that it is in, whose names survive a power cut.
+
+    Its own name does if `durable`; else whoever makes several syncs their folder once.
+    """
     try:
         system.files.mkdir(path)
+        if durable:
+            sync_folder(path.parent)
     except FileNotFoundError:
-        make_folder(path.parent)
-        make_folder(path)
+        make_folder(path.parent, durable=True)
+        make_folder(path, durable=durable)
     except FileExistsError:
         if not stat.S_ISDIR(system.files.stat(path).st_mode):
             raise
@@ -114,6 +119,18 @@ def delete(path: Path) -> None:
     """Take a file's name away, if it is there."""
     with suppress(FileNotFoundError):
         system.files.unlink(path)
+
+
+def delete_folder(path: Path) -> None:
+    """Take a folder away with all that is in it, if it is there; what links lead to stays."""
+    for name in list_folder(path):
+        inner = path / name
+        if stat.S_ISDIR(system.files.lstat(inner).st_mode):
+            delete_folder(inner)
+        else:
+            delete(inner)
+    with suppress(FileNotFoundError):
+        system.files.rmdir(path)
 
 
 # -- files
@@ -128,7 +145,7 @@ def create(path: Path, *, mode: int = OWN) -> int:
     try:
         return _open(path, flags, mode)
     except FileNotFoundError:
-        make_folder(path.parent)
+        make_folder(path.parent, durable=True)
         return _open(path, flags, mode)
 
 
@@ -167,7 +184,7 @@ def open_lock(path: Path) -> int:
     try:
         return _open(path, flags)
     except FileNotFoundError:
-        make_folder(path.parent)
+        make_folder(path.parent, durable=True)
         return _open(path, flags)
 
 

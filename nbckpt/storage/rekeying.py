@@ -8,7 +8,6 @@ afterwards, the new one.
 from __future__ import annotations
 
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +23,7 @@ from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
 from nbckpt.storage.configuration import CONFIG
 from nbckpt.storage.disk import (
     create_beside,
+    delete_folder,
     files_in,
     list_folder,
     read_whole,
@@ -224,7 +224,8 @@ def _beside(path: Path) -> Iterator[Path]:
         yield draft
     finally:
         remember(draft, None)
-        shutil.rmtree(draft, ignore_errors=True)
+        with suppress(OSError):
+            delete_folder(draft)
 
 
 def _swap(path: Path, draft: Path) -> None:
@@ -243,4 +244,5 @@ def _delete_leftovers(path: Path) -> None:
     """Delete what a rekey left that was killed: a half-written store, or the one before."""
     for name in list_folder(path.parent):
         if name.startswith(f".{path.name}.") and name.endswith(_LEFT):
-            shutil.rmtree(path.parent / name, ignore_errors=True)
+            with suppress(OSError):
+                delete_folder(path.parent / name)

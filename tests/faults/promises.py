@@ -27,7 +27,7 @@ from tests.faults.verbs import (
 )
 from tests.notebooks import define
 
-STORE = "s"
+STORE = "new/folders/s"
 
 
 class Promise(NamedTuple):
@@ -120,7 +120,6 @@ def from_nothing(root: Path) -> Run:
 
 def all_verbs(root: Path, made: Template) -> Run:
     """Every verb, one after the other, in a store that held something."""
-    root.mkdir()
     shutil.copytree(made.folder, root / STORE)
 
     def run(folder: Path, promise: Callable[[World], None]) -> None:
@@ -151,7 +150,6 @@ def all_verbs(root: Path, made: Template) -> Run:
 
 def two_at_once(root: Path, made: Template) -> Run:
     """Two sessions that write, and prunes meanwhile."""
-    root.mkdir()
     shutil.copytree(made.folder, root / STORE)
 
     def run(folder: Path, promise: Callable[[World], None]) -> None:
@@ -188,7 +186,6 @@ def require_kept(run: Run, number: int, left: Left, folder: Path) -> None:
 
 
 def _require_kept(promise: Promise, known: dict[str, State], left: Left, folder: Path) -> None:
-    (folder.parent / STORE).mkdir(exist_ok=True)  # as whoever opens one does
     world = World(folder, notebook="another")
     try:
         loose = {path.rpartition("/")[2] for path in left.loose if "/journal/" in path}
