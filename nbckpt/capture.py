@@ -85,6 +85,7 @@ class Capturer:
 
     def __post_init__(self) -> None:
         self._limits = Limits()
+        self._looked_at: dict[str, object] | None = None
         self._too_large: set[str] = set()
         self._ties = Ties()
         self._generators = Generators(self.store)
@@ -100,7 +101,7 @@ class Capturer:
         """The user's variables, in the order in which they were made."""
         return [
             n
-            for n, value in list(self.namespace.items())
+            for n, value in list(self._now().items())
             if is_user_name(n)
             and n not in self.hidden
             and not getattr(type(value), "is_nbckpts_own", False)
@@ -183,8 +184,9 @@ class Capturer:
         StoreError
             If the disk refuses: it is as if nobody had looked. So it is after an interrupt.
         """
-        with self.store.writing():
+        with self.store.turn.taken(), self.store.writing():
             self.forget_lost()
+            self._looked_at = dict(self.namespace)  # threads bind names meanwhile
             tables = dict(self._kept), dict(self._ids), dict(self._refusals)
             pending = None if self._pending is None else set(self._pending)
             try:
@@ -194,7 +196,13 @@ class Capturer:
                 self._kept, self._ids, self._refusals = tables
                 self._pending = pending
                 raise
+            finally:
+                self._looked_at = None
             return captured
+
+    def _now(self) -> dict[str, object]:
+        """The variables; while they are looked at, as they were when that began."""
+        return self.namespace if self._looked_at is None else self._looked_at
 
     def forget_lost(self) -> None:
         """Know nothing of what was kept and is not in the store any more, since a prune.
@@ -255,9 +263,9 @@ class Capturer:
     def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
-        rebound = {n for n in names if self._ids.get(n) != identity_of(self.namespace[n])}
+        rebound = {n for n in names if self._ids.get(n) != identity_of(self._now()[n])}
         found = present if self._pending is None else present & (self._pending | affected)
-        found = {n for n in found if n not in self._kept or not is_fixed(self.namespace[n])}
+        found = {n for n in found if n not in self._kept or not is_fixed(self._now()[n])}
         found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now.
         if rebound:
@@ -266,7 +274,7 @@ class Capturer:
 
     def _is_as_kept(self, name: str) -> bool:
         """Whether a name holds the same object, and that cannot have changed."""
-        value = self.namespace[name]
+        value = self._now()[name]
         return name in self._kept and is_fixed(value) and self._ids.get(name) == identity_of(value)
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
@@ -291,8 +299,10 @@ class Capturer:
         from nbckpt.codecs.pickler import homes_of
         from nbckpt.grouping import Encoder
 
-        homes = homes_of(self.namespace, names)
-        encoder = Encoder(self.namespace, self.bindings, homes, self._limits.value_bytes)
+        homes = homes_of(self._now(), names)
+        encoder = Encoder(
+            self.namespace, self.bindings, homes, self._limits.value_bytes, self._now()
+        )
         with allowed():
             outcomes = encoder.encode_groups(looked_at)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
@@ -306,7 +316,7 @@ class Capturer:
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:
-            self._ids[name] = identity_of(self.namespace[name])
+            self._ids[name] = identity_of(self._now()[name])
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)
@@ -318,7 +328,7 @@ class Capturer:
             before = self._kept.get(name)
             if before is not None and before.blob == blob and before.group == outcome.names:
                 continue
-            value = self.namespace[name]
+            value = self._now()[name]
             changed.add(name)
             with allowed():  # its own code tells how it looks
                 type_name, shape, preview = type_name_of(value), shape_of(value), preview_of(value)

@@ -54,6 +54,8 @@ class Encoder:
     ----------
     max_bytes
         Bytes of a variable; one that is larger is refused as soon as that is known.
+    values
+        What the variables hold; by default what they hold when they are asked for.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Encoder:
         bindings: Bindings,
         homes: Mapping[int, str],
         max_bytes: int | None = None,
+        values: Mapping[str, object] | None = None,
     ) -> None:
         self._namespace = namespace
+        self._values = namespace if values is None else values
         self._bindings = bindings
         self._homes = homes
         self._substitutes: dict[int, Any] = {}
@@ -77,7 +81,7 @@ class Encoder:
     def encode_groups(self, names: list[str]) -> list[Group]:
         """All of `names`, each in the one group that it belongs to."""
         self._tuples = self._tuples_among(names)
-        n_shareable = sum(type(self._namespace[name]) not in ATOMS for name in names)
+        n_shareable = sum(type(self._values[name]) not in ATOMS for name in names)
         single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
@@ -88,7 +92,7 @@ class Encoder:
         return [*together, *(o for o in single if o.encoded is None)]
 
     def _tuples_among(self, names: Iterable[str]) -> frozenset[int]:
-        values = (self._namespace[name] for name in names)
+        values = (self._values[name] for name in names)
         return frozenset(id(value) for value in values if type(value) is tuple and value)
 
     def _note(self, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
@@ -102,7 +106,7 @@ class Encoder:
         """One variable as a blob of its own, unless it is too large."""
         if self._max_bytes is None:
             return self._encode((name,), with_shares=with_shares)
-        size = least_size(self._namespace[name])
+        size = least_size(self._values[name])
         if size <= self._max_bytes:
             group = self._encode((name,), with_shares=with_shares, max_bytes=self._max_bytes)
             if group.encoded is None:
@@ -115,13 +119,13 @@ class Encoder:
     def _refuse(self, name: str, size_bytes: int | None) -> Group:
         assert self._max_bytes is not None
         self.too_large.add(name)
-        refusal = too_large(name, self._namespace[name], self._max_bytes, size_bytes)
+        refusal = too_large(name, self._values[name], self._max_bytes, size_bytes)
         return Group((name,), None, (refusal,))
 
     def _encode(
         self, names: tuple[str, ...], *, with_shares: bool = True, max_bytes: int | None = None
     ) -> Group:
-        values = {name: self._namespace[name] for name in names}
+        values = {name: self._values[name] for name in names}
         if len(names) == 1 and (
             type(values[names[0]]) in ATOMS or is_by_reference(values[names[0]])
         ):

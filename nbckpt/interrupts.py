@@ -19,9 +19,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import wraps
 from types import FrameType, TracebackType
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -87,6 +87,28 @@ class allowed:  # noqa: N801  # as above
     ) -> None:
         if self._is_within:
             _gate.is_open = self._was_open
+
+
+class Turn:
+    """A lock that one thread has at once, and as often as it likes.
+
+    Where it is had no interrupt comes, as where one is `held`; one that comes in time ends the
+    wait for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Have it, for the block."""
+        with held():
+            while not self._lock.acquire(timeout=_PIECE_S):
+                breathe()
+            try:
+                yield
+            finally:
+                self._lock.release()
 
 
 def whole(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -22,7 +22,7 @@ from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
-from nbckpt.standing import Standing
+from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
 from nbckpt.values import ValueDigester
 
@@ -124,9 +124,10 @@ class Keeping(Standing):
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""
-        present = [n for n in sorted(names) if n in self.namespace]
+        now = dict(self.namespace)  # threads bind names meanwhile
+        present = [n for n in sorted(names) if n in now]
         with allowed():
-            return {n: ValueDigester(self.namespace).digest(self.namespace[n]) for n in present}
+            return {n: ValueDigester(self.namespace).digest(now[n]) for n in present}
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
@@ -136,7 +137,7 @@ class Keeping(Standing):
 
     # -- checkpoint -------------------------------------------------------------------------
 
-    @whole
+    @verb
     def checkpoint(
         self,
         name: str,

@@ -11,13 +11,13 @@ from nbckpt import moves
 from nbckpt.config import Settings, settings_from, settings_of
 from nbckpt.digests import Digest
 from nbckpt.endings import end_at_exit
-from nbckpt.interrupts import whole
 from nbckpt.joining import Joining
 from nbckpt.keeping import Keeping
 from nbckpt.model import Checkpoint, Key
 from nbckpt.moves import Moved
 from nbckpt.policy import OFF, Policy
 from nbckpt.reducers import Reducer
+from nbckpt.standing import verb
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Session(Keeping):
         self.joining = Joining(self)
         self.ended = False
 
-    @whole
+    @verb
     def event(self, name: str) -> Checkpoint | None:
         """Say that something happened: under ``%nbckpt auto event`` a checkpoint, else a note.
 
@@ -91,7 +91,7 @@ class Session(Keeping):
 
     # -- going back -------------------------------------------------------------------------
 
-    @whole
+    @verb
     def rewind(self, ref: str) -> Moved:
         """Make the namespace that of `ref`. What was there is checkpointed first.
 
@@ -105,7 +105,7 @@ class Session(Keeping):
         self._before_moving()
         return moves.rewind(self, ref)
 
-    @whole
+    @verb
     def resume(self, branch: str | None = None, *, fallback: bool = False) -> Moved:
         """Bring the head of `branch` into this namespace, as after a restart.
 
@@ -126,7 +126,7 @@ class Session(Keeping):
         self._before_moving()
         return moves.resume(self, branch, fallback=fallback)
 
-    @whole
+    @verb
     def fork(
         self,
         ref: str,
@@ -158,7 +158,7 @@ class Session(Keeping):
 
         return forks.fork(self, ref, branch, values or {}, expressions or {})
 
-    @whole
+    @verb
     def switch(self, branch: str) -> Moved:
         """Go to the head of a branch. What was there is checkpointed first.
 
@@ -172,7 +172,7 @@ class Session(Keeping):
 
         return forks.switch(self, branch)
 
-    @whole
+    @verb
     def update(
         self,
         ref: str,
@@ -204,7 +204,7 @@ class Session(Keeping):
 
         return forks.update(self, ref, values, as_step, expressions or {})
 
-    @whole
+    @verb
     def tag(self, ref: str, *tags: str, delete: bool = False) -> Checkpoint:
         """Give a checkpoint tags, or take them away; the checkpoint as it is then.
 
@@ -217,14 +217,14 @@ class Session(Keeping):
 
         return marks.tag(self, ref, tags, delete=delete)
 
-    @whole
+    @verb
     def note(self, ref: str, text: str) -> Checkpoint:
         """Give a checkpoint another note; the checkpoint as it is then."""
         from nbckpt import marks
 
         return marks.note(self, ref, text)
 
-    @whole
+    @verb
     def go_to(self, target: Checkpoint) -> None:
         """Make the namespace that of a checkpoint, and leave every branch where it is.
 
@@ -247,7 +247,7 @@ class Session(Keeping):
         self.look_around()
         self.joining.keep_aside()
 
-    @whole
+    @verb
     def look_around(self) -> None:
         """Take note of what may have changed: by the cell that asks, and by whatever else."""
         self.ran(self.running)

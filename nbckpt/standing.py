@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from nbckpt import events, telemetry
 from nbckpt.errors import StoreError
@@ -28,6 +28,21 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 _Own = TypeVar("_Own", bound="Standing")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def verb(
+    method: Callable[Concatenate[_Own, _P], _R],
+) -> Callable[Concatenate[_Own, _P], _R]:
+    """`method`, which one thread is in at once, and which no interrupt leaves half done."""
+
+    @wraps(method)
+    def alone(self: _Own, /, *args: _P.args, **named: _P.kwargs) -> _R:
+        with self.store.turn.taken():
+            return method(self, *args, **named)
+
+    return alone
 
 
 class Held(NamedTuple):
@@ -128,7 +143,7 @@ class Standing:
         name
             Of the checkpoint that is being made, for what is told if the disk refuses.
         """
-        with self.store.writing():
+        with self.store.turn.taken(), self.store.writing():
             if self._generation != self.store.generation:
                 self.refresh()
             outer, self.held = (

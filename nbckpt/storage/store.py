@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError
-from nbckpt.interrupts import error_of, held, result_of, whole
+from nbckpt.interrupts import Turn, error_of, held, result_of, whole
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
@@ -28,7 +28,7 @@ from nbckpt.storage.index import Index
 from nbckpt.storage.journal import SUFFIX, Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.packs import Batch, Name, Place, Verified
 from nbckpt.storage.private import keep_private
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.room import Room
@@ -81,6 +81,8 @@ class Store:
         What seals all that lies in it; None where it is not encrypted.
     holds
         Keeps prunes away while this process relies on what is there.
+    turn
+        Of the threads of this process that look at variables, or move.
     signers
         Tell which lines of journals are this user's.
     """
@@ -88,7 +90,7 @@ class Store:
     def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self.path = path
         self.cipher = remember(path, cipher)
-        self._verified: set[Name] = set()
+        self._verified: Verified = set()
         self._index = Index(path / "packs")
         self.signers = Signers(cipher=self.cipher)
         self._known = Known(path, self._index, self._verified, self.signers)
@@ -492,6 +494,7 @@ class Store:
     def _begin_writing(self) -> None:
         """Become a session of one's own: at the beginning, and in a forked child."""
         self.holds = Holds(self.path, self._known.look)
+        self.turn = Turn()
         self._within = threading.local()
         self._writes = False
         self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
