@@ -147,7 +147,7 @@ def dilled(obj: object) -> Any:
         try:
             data = dill.dumps(obj, protocol=5, recurse=True)
             dill.loads(data)
-        except Exception:  # whatever it raises: dill cannot keep this object
+        except (Exception, SystemExit, GeneratorExit):  # whatever it raises: dill cannot keep it
             return None
     return from_dill, (data,)
 

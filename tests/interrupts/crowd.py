@@ -91,9 +91,9 @@ class Crowd:
             self.counts["kernels"] += 1
             with Kernel(self.folder) as kernel:
                 killer = threading.Timer(rng.expovariate(1 / kill_s) + 1, kernel.kill)
-                killer.start()
                 try:
                     kernel.run("import nbckpt\n%load_ext nbckpt")
+                    killer.start()
                     while time.monotonic() < until:
                         n += 1
                         self._cell(kernel, rng, f"k{number}-{n}")
@@ -118,6 +118,9 @@ class Crowd:
 
     def _read(self, what: str, until: float) -> None:
         while time.monotonic() < until:
+            if not (self.folder / ".nbckpt" / "format.json").exists():
+                time.sleep(PAUSE_S)
+                continue
             done = self._nbckpt(*READS[what])
             if what == "status" and done.returncode and "no checkpoint" in done.stderr.lower():
                 continue
@@ -129,6 +132,8 @@ class Crowd:
         rng = random.Random(99)
         while time.monotonic() < until:
             time.sleep(kill_s / 10)
+            if not (self.folder / ".nbckpt" / "format.json").exists():
+                continue
             process = subprocess.Popen(
                 [sys.executable, "-m", "nbckpt", "prune", "--keep-last", "5"],
                 cwd=self.folder,

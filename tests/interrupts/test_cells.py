@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -27,7 +29,7 @@ CELLS = {
     "prune": "%nbckpt prune --keep-last 2",
     "tag": "%nbckpt tag begun best",
 }
-QUICK = 3
+QUICK, MANY = 2, 100
 SOON_S = 0.03
 
 
@@ -62,12 +64,25 @@ def interrupted(shell: Any, source: str, at: int | None) -> tuple[list[str], Ins
     return wrong + disagreements(session), instants
 
 
-@pytest.mark.parametrize("kind", CELLS)
-def test_the_next_cell_works_after_an_interrupt_of_one(shell: Any, kind: str) -> None:
-    interrupted(shell, CELLS[kind], None)
+def chosen(shell: Any, kind: str, seed: int) -> Iterator[int]:
+    """Instants of a cell: each place where there is one, in an order by chance."""
     _, instants = interrupted(shell, CELLS[kind], None)
-    chosen = random.Random(kind).sample(sorted(instants.places.values()), QUICK)
+    places = sorted(instants.places.values())
+    yield from random.Random(seed).sample(places, len(places))
 
-    found = [interrupted(shell, CELLS[kind], at) for at in chosen]
 
-    assert [(i.told(), wrong) for wrong, i in found if wrong] == []
+def wrong_in(shell: Any, kind: str, count: int, seed: int = 1) -> list[tuple[str, list[str]]]:
+    """What is wrong after interrupts of a cell, each at another place."""
+    found = [interrupted(shell, CELLS[kind], at) for at in islice(chosen(shell, kind, seed), count)]
+    return [(instants.told(), wrong) for wrong, instants in found if wrong]
+
+
+def test_the_next_cell_works_after_an_interrupt_of_one(shell: Any) -> None:
+    assert wrong_in(shell, "runs", QUICK) == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", CELLS)
+def test_the_next_cell_works_after_interrupts_at_many_places(shell: Any, kind: str) -> None:
+    assert wrong_in(shell, kind, MANY, seed=2) == []

@@ -60,7 +60,7 @@ def picture(session: Session) -> Picture:
     drawn = random.random()
     random.setstate(state)
     return Picture(
-        {n: repr(session.namespace[n]) for n in sorted(session.capturer.user_names())},
+        {n: _told(session.namespace[n]) for n in sorted(session.capturer.user_names())},
         drawn,
         session.branch,
         _shown(session, session.position),
@@ -128,8 +128,10 @@ def _of_values(session: Session, other: Session) -> list[str]:
 
 
 def _told(value: object) -> str:
-    name = getattr(value, "__qualname__", None)
-    return repr(value) if name is None else f"{type(value).__name__} {name}"
+    name = getattr(type(value), "__name__", "")
+    if name in ("function", "module", "type", "Bad"):
+        return f"{name} {getattr(value, '__qualname__', '')}"
+    return repr(value)
 
 
 def _values(session: Session, ref: str) -> dict[str, Any]:
