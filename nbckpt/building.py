@@ -10,6 +10,18 @@ from nbckpt.model import Manifest, Variable
 from nbckpt.storage.store import Store
 
 
+def mates_of(variable: Variable, manifest: Manifest) -> tuple[str, ...]:
+    """The names that are in a variable's blob, its own first.
+
+    Where somebody else has written which they are, those that the manifest has there as well.
+    """
+    if variable.trusted:
+        return variable.group or (variable.name,)
+    where = variable.blob, False
+    there = {n: (v.blob, v.trusted) for n in variable.group if (v := manifest.get(n))}
+    return variable.name, *(n for n in there if n != variable.name and there[n] == where)
+
+
 def own_values(
     values: Mapping[str, object], variable: Variable, manifest: Manifest
 ) -> dict[str, object]:
@@ -24,11 +36,11 @@ def own_values(
     """
     if variable.trusted:
         return dict(values)
-    mates = {n for n in variable.group if n in manifest and manifest[n].blob == variable.blob}
+    mates = mates_of(variable, manifest)
     if variable.name not in values:
         message = f"its bytes hold no variable {variable.name!r}"
         raise FormatError(message)
-    return {n: v for n, v in values.items() if n == variable.name or n in mates}
+    return {n: v for n, v in values.items() if n in mates}
 
 
 class Values:

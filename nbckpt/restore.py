@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nbckpt import randomness
-from nbckpt.building import own_values
+from nbckpt.building import mates_of, own_values
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import NbckptError, RestoreError, UntrustedError
 from nbckpt.interrupts import allowed
@@ -119,14 +119,16 @@ class _Builder:
     failed: dict[str, Refusal] = field(default_factory=dict)
     untrusted: dict[str, Refusal] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
-    _begun: set[str] = field(default_factory=set)
-    _failing: dict[str, Variable] = field(default_factory=dict)
+    _begun: set[tuple[str, bool]] = field(default_factory=set)
+    _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
 
     def build(self, variable: Variable) -> None:
-        if variable.blob in self._begun:
+        # A record of somebody else's may name the blob of one's own.
+        which = variable.blob, variable.trusted
+        if which in self._begun:
             return
-        self._begun.add(variable.blob)
+        self._begun.add(which)
         try:
             parts = self.store.get_blob(variable.blob)
             loading = Loading(self.namespace, self.resolve)
@@ -138,7 +140,7 @@ class _Builder:
         except UntrustedError as error:
             self._refuse(self.untrusted, variable, str(error))
         except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
-            self._failing[variable.blob] = variable
+            self._failing[which] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             reason = (
                 str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
@@ -146,7 +148,7 @@ class _Builder:
             self._refuse(self.failed, variable, f"did not come back: {reason}")
 
     def _refuse(self, refusals: dict[str, Refusal], variable: Variable, reason: str) -> None:
-        for name in variable.group or (variable.name,):
+        for name in mates_of(variable, self.manifest):
             type_name = self.manifest[name].type_name if name in self.manifest else "?"
             refusals[name] = Refusal(name, name, type_name, reason)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import nbformat
+import pytest
 
 from nbckpt.notebook.looks import outputs_of, page_at
 from nbckpt.session import Session
@@ -58,3 +60,35 @@ def test_outputs_that_are_lost_are_not_told_as_none(session: Session) -> None:
     checkpoint = replace(session.checkpoint("a"), outputs="0" * 64)
 
     assert outputs_of(session.store, checkpoint, 1) is None
+
+
+FORGED: list[tuple[object, object]] = [
+    ([{"display": {"text/html": "<script>", "text/plain": "t"}}], {"text/plain": "t"}),
+    ([{"display": {"image/png": "aGk=", "image/svg+xml": "<svg>"}}], {"image/png": "aGk="}),
+    ([{"result": {"application/javascript": "x()", "text/plain": ["a"]}}], {"text/plain": "['a']"}),
+    ([{"result": {"image/png": ["no text"]}, "metadata": {"image/png": {"unconfined": 1}}}], {}),
+    ([{"display": "no mapping"}], {}),
+]
+
+
+@pytest.mark.parametrize(("written", "shown"), FORGED)
+def test_of_outputs_that_are_not_trusted_text_and_pictures_are_shown(
+    session: Session, written: object, shown: dict[str, str]
+) -> None:
+    blob = session.store.put_blob([json.dumps(written).encode()])
+    strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
+
+    outputs = outputs_of(session.store, strange, 1)
+
+    assert outputs is not None
+    hidden = {"text/plain": "(not shown: this store is not trusted)"}
+    assert outputs[0]["data"] == {**hidden, **shown}
+    assert outputs[0]["metadata"] == {}
+
+
+@pytest.mark.parametrize("written", [b"no json", b"5", b'["text"]', b"{}"])
+def test_outputs_that_are_none_are_lost(session: Session, written: bytes) -> None:
+    blob = session.store.put_blob([written])
+    strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
+
+    assert outputs_of(session.store, strange, 1) is None

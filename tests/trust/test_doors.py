@@ -16,6 +16,8 @@ from nbckpt.errors import FormatError, UncertainError, UntrustedError
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import UNTRUSTED, Variable
 from nbckpt.questions import Questions
+from nbckpt.restore import load as load_values
+from nbckpt.session import Session
 from nbckpt.testing import Provider
 from tests.running import noted
 
@@ -304,3 +306,16 @@ def test_a_question_of_somebody_elses_stands_for_none_of_ones_own() -> None:
         known = Questions(records).all["q1"]
         assert (known.question, known.trusted, known.state) == ("really?", True, "approved")
     assert not Questions([forged]).all["q1"].trusted
+
+
+def test_a_record_that_names_ones_own_bytes_takes_nothing_from_them(session: Session) -> None:
+    session.namespace["own"] = [1, 2]
+    own = session.timeline.manifest(session.checkpoint("a").id)["own"]
+    strange = own._replace(name="alias", group=("alias", "own"), trusted=False)
+    manifest = {"alias": strange, "own": own}
+
+    loaded = load_values(manifest, store=session.store, namespace={}, live={}, manifest=manifest)
+
+    assert loaded.values["own"] == [1, 2]
+    assert "alias" not in loaded.values
+    assert [refusal.variable for refusal in loaded.failed] == ["alias"]
