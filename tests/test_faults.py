@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, Ran
 from tests.mounts import mounted
@@ -120,7 +121,7 @@ def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
 
     assert command.returncode == 3
     for said in (command.stderr, plain(loaded)):
-        assert "store format 99, newer than 3: upgrade nbckpt" in said
+        assert f"store format 99, newer than {FORMAT}: upgrade nbckpt" in said
     assert not loaded.ok
     assert cell.result == "1"
     assert is_whole(kept)
