@@ -27,6 +27,7 @@ from nbckpt.storage.packs import (
     Name,
     PackWriter,
     Place,
+    Verified,
     open_pack,
 )
 from nbckpt.storage.room import NoRoomError
@@ -55,7 +56,7 @@ class Batches:
         How many more may be added to them by the blob that is being put; None: any number.
     """
 
-    def __init__(self, folder: Path, name: str, index: Index, verified: set[Name]) -> None:
+    def __init__(self, folder: Path, name: str, index: Index, verified: Verified) -> None:
         self.lock = threading.Lock()
         self.waiting = Waiting()
         self._folder = folder
@@ -113,7 +114,7 @@ class Batches:
         pack = self._packs[-1]
         place = pack.reserve(name, length, size=size, codec=codec, unit=unit)
         self._pending[name] = place
-        self._verified.add(name)
+        self._verified.add((name, place))
         self.added_bytes += place.length
         return pack, place
 
@@ -145,7 +146,7 @@ class Batches:
             for name in pack.cut_back(ends.get(pack.name)):
                 if place := self._pending.pop(name, None):
                     self.added_bytes -= place.length
-                self._verified.discard(name)
+                    self._verified.discard((name, place))
 
     # -- batches: called by the one committing thread
 

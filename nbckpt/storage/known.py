@@ -13,7 +13,7 @@ from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
 from nbckpt.storage.following import Journals, uncollected
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
-from nbckpt.storage.packs import Name
+from nbckpt.storage.packs import Verified
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.writer import Writer, batch_of
 
@@ -43,7 +43,7 @@ class Known:
         Whether the journals were read.
     """
 
-    def __init__(self, path: Path, index: Index, verified: set[Name], signers: Signers) -> None:
+    def __init__(self, path: Path, index: Index, verified: Verified, signers: Signers) -> None:
         self.generation = 0
         self.tables: dict[Digest, Record] = {}
         self.has_looked = False

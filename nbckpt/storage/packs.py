@@ -81,6 +81,10 @@ class Place(NamedTuple):
     size: int
 
 
+Verified: TypeAlias = set[tuple[Name, Place]]
+"""Chunks whose bytes are known to be right where they lie."""
+
+
 class Frame(NamedTuple):
     """An index frame: the batch that it closes, and the frame before it.
 

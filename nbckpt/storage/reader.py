@@ -16,7 +16,7 @@ from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.ciphers import Cipher, cipher_of
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
-from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place
+from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place, Verified
 from nbckpt.storage.parallel import Pieces, each, threads_for
 from nbckpt.storage.spans import SPAN_BYTES, PackGoneError, Packs, Span, spans_of
 
@@ -45,7 +45,7 @@ class Reader:
         self,
         folder: Path,
         find: Callable[[Name], Place | None],
-        verified: set[Name],
+        verified: Verified,
         damaged: Callable[[Name, Place], None],
         look_again: Callable[[], None],
     ) -> None:
@@ -102,7 +102,14 @@ class Reader:
         FormatError
             If it is damaged.
         """
-        return self._of(digest, lambda blob: [blob.part(part) for part in blob.root()])
+
+        def parts(blob: _Blob) -> list[memoryview]:
+            root = blob.root()
+            # What is immutable and comes first is a stream, by custom: code, which is not mapped,
+            # since who can write to the pack could still change it.
+            return [blob.part(p, may_map=n > 0 or not p.readonly) for n, p in enumerate(root)]
+
+        return self._of(digest, parts)
 
     def _of(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
         """What `ask` finds in a blob; it asks again when a pack has gone meanwhile."""
@@ -150,7 +157,7 @@ class _Blob:
         digest: Digest,
         packs: Packs,
         find: Callable[[Name], Place | None],
-        verified: set[Name],
+        verified: Verified,
         damaged: Callable[[Name, Place], None],
         cipher: Cipher | None,
     ) -> None:
@@ -183,17 +190,17 @@ class _Blob:
             return part.names
         return names_in(self._filled(part.names, self._places(part.names)))
 
-    def part(self, part: Part) -> memoryview:
+    def part(self, part: Part, *, may_map: bool) -> memoryview:
         """The bytes of one of its parts."""
         names = self.names(part)
         places = self._places(names)
         if sum(place.size for place in places) != part.size:
             message = f"blob {self._digest[:12]}… is damaged: its parts and sizes do not agree"
             raise FormatError(message)
-        memory = self._mapped(names, places)
+        memory = self._mapped(names, places) if may_map else None
         if memory is None:
             memory = self._filled(names, places)
-        elif all(place.size == CHUNK_BYTES for place in places[:-1]):
+        if len(memory) >= MAPPED_BYTES and all(p.size == CHUNK_BYTES for p in places[:-1]):
             known = look(memory)  # so that the next put need not read it
             for index, name in enumerate(names):
                 known.learn(index, name)
@@ -245,7 +252,7 @@ class _Blob:
         unverified = {
             name: place
             for name, place in zip(names, places, strict=True)
-            if name not in self._verified
+            if (name, place) not in self._verified
         }
         spans = list(spans_of(list(unverified), list(unverified.values())))
 
@@ -291,12 +298,10 @@ class _Blob:
         for at, name, place in span.chunks:
             start = place.offset - span.offset
             data = expander.bytes_of(place, stored[start : start + place.length], name)
-            if data is None:
+            # Each time: what is read again may be other bytes by now.
+            if data is None or blake3(data).digest() != name:
                 self._give_up(name, place)
-            if name not in self._verified:
-                if blake3(data).digest() != name:
-                    self._give_up(name, place)
-                self._verified.add(name)
+            self._verified.add((name, place))
             yield at, data
 
     def _give_up(self, name: Name, place: Place, error: BaseException | None = None) -> NoReturn:

@@ -76,7 +76,7 @@ class Signer:
         if has_mac and self._key is not None:
             text = line[:-_TAIL]
             mac = blake3(text, key=self._key).hexdigest(MAC_BYTES).encode()
-            if line.startswith(mac, -_MAC_ENDS):
+            if line.startswith(b'%b"' % mac, -_MAC_ENDS):
                 if text.startswith(_CHECKPOINT) and _HALF in text and self._has_vouched(line):
                     text = text.replace(_HALF, b"")  # no string holds it: its quotes are escaped
                 return text, True

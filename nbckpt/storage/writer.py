@@ -21,7 +21,7 @@ from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, mark_format
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
-from nbckpt.storage.packs import Batch, Name, Place
+from nbckpt.storage.packs import Batch, Name, Place, Verified
 from nbckpt.storage.putting import Putter
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.waiting import Waiting
@@ -59,7 +59,7 @@ class Writer:
         Gives the journals of ended sessions, and how many records they have: see `claims`.
     """
 
-    def __init__(self, path: Path, index: Index, verified: set[Name], signers: Signers) -> None:
+    def __init__(self, path: Path, index: Index, verified: Verified, signers: Signers) -> None:
         self.name = new_name(time.time())
         self.journal = Journal(
             path / "journal" / f"{self.name}{journal.SUFFIX}", signers.of(self.name)

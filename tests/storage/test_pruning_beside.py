@@ -20,6 +20,7 @@ from nbckpt.errors import StoreError
 from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage import locks, pruning
+from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
@@ -35,10 +36,10 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     def do(what: Callable[[], object]) -> None:
         todo, mark = [what], pruning.mark_format
 
-        def marked(path: Path) -> None:
+        def marked(path: Path, cipher: Cipher | None = None) -> None:
             if todo:
                 todo.pop()()
-            mark(path)
+            mark(path, cipher)
 
         monkeypatch.setattr(pruning, "mark_format", marked)
 

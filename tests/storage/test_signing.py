@@ -12,6 +12,7 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbckpt.errors import FormatError
 from nbckpt.model import is_trusted
 from nbckpt.storage.journal import Follower
 from nbckpt.storage.lines import encode, read_text
@@ -153,11 +154,13 @@ def signer_of(journal: Path) -> Signer:
     return signers.of(journal.stem)
 
 
-def test_what_a_line_says_of_its_own_trust_is_not_heard() -> None:
-    text = b'{"kind":"checkpoint","id":"a","parent":null,"untrusted":%b,"state":"done","cell":{}'
+def test_what_a_line_says_of_its_own_trust_is_not_heard(store: Store) -> None:
+    (record, _) = checkpoint(store, 1, b"some")
+    body = encode(record).encode().replace(b'"state"', b'"untrusted":%b,"state"', 1)
 
     mine, strange = (
-        read_text(text % said, trusted=trusted) for said, trusted in ((b"true", 1), (b"false", 0))
+        read_text(body % said, trusted=trusted)
+        for said, trusted in ((b"true", True), (b"false", False))
     )
 
     assert mine is not None
@@ -212,4 +215,18 @@ def test_an_index_in_place_of_another_is_not_relied_upon(path: Path) -> None:
     assert not store.can_rely_on(own)
     assert [damage for damage in store.damages if "not the one named" in damage]
     assert [p.kind for p in store.check().problems if p.kind != "unreachable"] == ["damaged"]
+    store.close()
+
+
+def test_bytes_are_verified_wherever_they_are_read(path: Path) -> None:
+    store = Store.open(path)
+    digest = store.put_blob([b"a stream " * 9, bytearray(300)])
+    store.append([{"kind": "event", "at": 1.0, "blob": digest}]).result()
+    store.get_blob(digest)
+    for pack in (path / "packs").iterdir():
+        pack.write_bytes(pack.read_bytes().replace(b"a stream", b"evil now"))
+
+    with pytest.raises(FormatError, match="is damaged"):
+        store.get_blob(digest)
+
     store.close()
