@@ -79,6 +79,10 @@ class Kernel:
         """SIGKILL, as the out-of-memory killer does."""
         os.kill(self.pid, signal.SIGKILL)
 
+    def interrupt(self) -> None:
+        """SIGINT, as by a front end's stop button."""
+        os.kill(self.pid, signal.SIGINT)
+
     def send(self, source: str, cell_id: str | None = None) -> str:
         """Ask for a cell to be run; the id of the request."""
         content = {
@@ -99,8 +103,11 @@ class Kernel:
         """Run one cell to its end."""
         return self.collect(self.send(source, cell_id), timeout_s)
 
-    def collect(self, request: str, timeout_s: float = 120) -> Ran:
-        """The outcome of a request, when it is there."""
+    def collect(self, request: str, timeout_s: float = 120, *, has_reply: bool = True) -> Ran:
+        """The outcome of a request, when it is there.
+
+        Of a kernel that is interrupted between a cell and its answer there is no answer.
+        """
         ran = Ran(ok=True)
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -115,7 +122,8 @@ class Kernel:
             content = message["content"]
             match message["msg_type"]:
                 case "status" if content["execution_state"] == "idle":
-                    self._reply(request)
+                    if has_reply:
+                        self._reply(request)
                     return ran
                 case "stream":
                     setattr(ran, content["name"], getattr(ran, content["name"]) + content["text"])
