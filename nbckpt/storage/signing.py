@@ -63,7 +63,7 @@ class Signer:
             mac = blake3(text, key=self._key).hexdigest(MAC_BYTES)
             text = b'%b,"mac":"%b"' % (text, mac.encode())
         digest = blake3(text).digest(DIGEST_BYTES)
-        if is_own and self._key is None:
+        if is_own and self._key is None and not is_half(text):
             self._vouched.add(digest)
         return b'%b,"sum":"%b"}\n' % (text, digest[:SUM_BYTES].hex().encode())
 
@@ -83,7 +83,10 @@ class Signer:
         digest = digest_of_line(line)
         if digest is None:
             return None
-        return line[: -_TAIL if has_mac else -_SUM_TAIL], digest in self._vouched
+        text = line[: -_TAIL if has_mac else -_SUM_TAIL]
+        if digest not in self._vouched:
+            return text, False
+        return text.replace(_HALF, b"") if is_half(text) else text, True
 
     def _has_vouched(self, line: bytes) -> bool:
         return digest_of_line(line) in self._vouched

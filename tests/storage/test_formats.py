@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.model import Cell
+from nbckpt.model import Cell, is_trusted
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
@@ -122,6 +122,39 @@ def test_a_store_of_format_1_that_is_only_read_stays_one(tmp_path: Path) -> None
     store.close()
 
     assert json.loads((path / "format.json").read_text()) == {"format": 1}
+
+
+def test_format_4_is_read_and_trusted_when_that_is_said(tmp_path: Path) -> None:
+    store = Store.open(shutil.copytree(DATA / "format-4", tmp_path / "s"), create=False)
+    noise = random.Random(4).randbytes(70_000)
+
+    def read() -> tuple[bool, bool]:
+        """Of the third and the fourth step, whether they are trusted; all of them is there."""
+        timeline = Timeline()
+        timeline.apply_all(store.all_records())
+        third, fourth = timeline.checkpoints.values()
+        assert timeline.branches == {"main": fourth.id}
+        assert (third.parent, fourth.parent, third.tags) == (None, third.id, ("best",))
+        assert set(third.carried) == {"x0", "x1"}
+        for n, variable in enumerate(timeline.manifest(fourth.id).values()):
+            found = [bytes(part) for part in store.get_blob(variable.blob)]
+            assert found == [b"stream %d" % n, noise[n * 1000 :]]
+            assert store.can_rely_on(variable.blob) == variable.trusted == fourth.trusted
+        (call,) = store.records("recording")
+        assert [bytes(part) for part in store.get_blob(call["blob"], of=call)][
+            1
+        ] == b'{"answer": 42}'
+        assert is_trusted(call) == third.trusted
+        return third.trusted, fourth.trusted
+
+    assert read() == (False, False)
+    assert store.untrusted().journals == 3
+    store.trust()
+    assert read() == (True, True)
+    assert not store.untrusted()
+    assert store.check().problems == ()
+    assert store.damages == []
+    store.close()
 
 
 def test_format_3_is_read(tmp_path: Path) -> None:
