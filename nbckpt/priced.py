@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from nbckpt.model import Record
+from nbckpt.model import Record, is_trusted
 
 PRICE = "price"
 TOGETHER = 1000
@@ -40,11 +40,11 @@ def prices_in(records: Iterable[Record]) -> dict[str, Paid]:
     Parameters
     ----------
     records
-        Of kind `price`, oldest first.
+        Of kind `price`, oldest first. What is not trusted counts for nothing beside what is.
     """
     return {
         recording: Paid(cost, record["price"])
-        for record in records
+        for record in sorted(records, key=is_trusted)
         for recording, cost in record["costs"].items()
     }
 
