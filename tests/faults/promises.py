@@ -78,6 +78,8 @@ def facts_of(world: World) -> dict[str, str]:
         facts[f"note of {checkpoint.id}"] = checkpoint.note
     for record in store.records("step"):
         facts[f"step {record['name']} {record['arguments']}"] = record["state"]
+    for record in store.records("recording"):
+        facts[f"recording {record['id']}"] = record["state"]
     facts["config"] = store.config_text() or ""
     return facts
 

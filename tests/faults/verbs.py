@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import linecache
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pandas as pd
 from blake3 import blake3
 
@@ -23,6 +27,7 @@ from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
 from tests.notebooks import define
 
 State = Mapping[str, str]
@@ -194,6 +199,23 @@ def map_items(world: World) -> None:
     )
 
 
+@cache
+def provider() -> Provider:
+    """A provider of models on loopback, as long as the tests run."""
+    started = Provider().__enter__()
+    atexit.register(started.__exit__, None, None, None)
+    os.environ.update(started.environment())
+    return started
+
+
+def record(world: World) -> None:
+    url = f"{provider().url}/v1/chat/completions"
+    said = [{"role": "user", "content": "hi"}]
+    with scope.entered("asked"):
+        for _ in range(2):
+            assert httpx.post(url, json={"model": "m", "messages": said}).is_success
+
+
 def table(world: World) -> None:
     world.session.checkpoint("tabled", sync=True)
     world.session.sql("select count(*) from variable('frame')").fetchall()
@@ -251,6 +273,7 @@ VERBS: dict[str, Verb] = {
     "prune, old": (nothing, prune_old),
     "prune, branch": (nothing, prune_branch),
     "step": (nothing, keep_step),
+    "model calls": (nothing, record),
     "map": (nothing, map_items),
     "config": (nothing, configure),
     "event": (nothing, event),
