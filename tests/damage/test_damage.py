@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from nbckpt.storage.store import Store
 from tests.damage.everything import make_everything
 from tests.damage.harming import Harm, harmed, harms, wrongs
 from tests.damage.reading import Error, Found, find_all
+from tests.running import environment
 
 MANY = 10_000
 QUICK = 40
@@ -150,3 +153,17 @@ def test_a_thousand_repairs_take_nothing_and_leave_no_damage(
     made: Path, whole: Found, tmp_path: Path
 ) -> None:
     assert all_repaired(made, tmp_path, 5, 1000) == {}
+
+
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.long)])
+def test_a_repair_that_is_killed_anywhere_takes_nothing_and_is_made_up_for(
+    tmp_path: Path, every: int
+) -> None:
+    command = [sys.executable, "-m", "tests.damage.dying", str(tmp_path), str(every)]
+
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    *wrong, steps = done.stdout.splitlines()
+    assert wrong == []
+    assert int(steps.split()[0]) > 30
