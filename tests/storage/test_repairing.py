@@ -86,7 +86,11 @@ def in_frame(pack: bytes) -> int:
     return pack.rindex(FRAME_MAGIC) + 20
 
 
-@pytest.mark.parametrize("at", [in_header, in_frame])
+def in_entry(pack: bytes) -> int:
+    return pack.rindex(FRAME_MAGIC) + 64 + 5
+
+
+@pytest.mark.parametrize("at", [in_header, in_frame, in_entry])
 def test_a_pack_whose_description_is_damaged_is_written_anew_with_all_in_it(
     tmp_path: Path, at: Callable[[bytes], int]
 ) -> None:
