@@ -27,6 +27,9 @@ class Interrupted(KeyboardInterrupt):
         return [f"KeyboardInterrupt: {self}"]
 
 
+Interrupted.__name__ = KeyboardInterrupt.__name__  # front ends know it by that
+
+
 def callback(function: Callable[_P, object]) -> Callable[_P, None]:
     """`function`, for an event of IPython: an interrupt comes to what IPython does after it."""
 

@@ -110,7 +110,8 @@ def _of_timelines(session: Session, other: Session) -> list[str]:
     found = []
     mine, theirs = session.timeline, other.timeline
     if mine.branches != theirs.branches:
-        found.append(f"branches: {mine.branches} here, {theirs.branches} in the store")
+        here, there = mine.branches.items(), theirs.branches.items()
+        found.append(f"branches: {dict(here - there)} here, {dict(there - here)} in the store")
     if set(mine.checkpoints) != set(theirs.checkpoints):
         found.append(f"checkpoints: {len(mine.checkpoints)} here, {len(theirs.checkpoints)} there")
     if session.position is not None and session.position not in theirs.checkpoints:
