@@ -49,6 +49,7 @@ class Signer:
     def __init__(self, key: bytes | None = None, vouched: Iterable[bytes] = ()) -> None:
         self._key = key
         self._vouched = set(vouched)
+        self._has_doubted = False
 
     def line(self, body: str, serial: int, *, is_own: bool = True) -> bytes:
         """The line of an encoded record: text, serial number, signature, checksum, a newline.
@@ -83,6 +84,7 @@ class Signer:
         digest = digest_of_line(line)
         if digest is None:
             return None
+        self._has_doubted |= has_mac and self._key is None
         text = line[: -_TAIL if has_mac else -_SUM_TAIL]
         if digest not in self._vouched:
             return text, False
@@ -108,11 +110,12 @@ class Signer:
         return digest_of_line(line)
 
     def renew(self, key: bytes | None, vouched: Iterable[bytes]) -> bool:
-        """Take what was not there before; whether lines count otherwise now."""
-        before = (self._key, len(self._vouched))
+        """Take what was not there before; whether lines that were read count otherwise now."""
+        before = len(self._vouched)
+        has_changed = self._has_doubted and self._key is None and key is not None
         self._key = self._key or key
         self._vouched.update(vouched)
-        return before != (self._key, len(self._vouched))
+        return has_changed or before != len(self._vouched)
 
 
 def digest_of_line(line: bytes) -> bytes | None:

@@ -40,6 +40,35 @@ def test_the_first_write_makes_a_key_that_is_its_users_alone(home: Path, tmp_pat
     assert set(trusted_in(tmp_path / "s").values()) == {True}
 
 
+def test_a_key_that_comes_back_while_a_store_is_open_makes_its_lines_trusted(
+    home: Path, tmp_path: Path
+) -> None:
+    write(tmp_path / "s", 1)
+    (home / "key").rename(tmp_path / "away")
+    store = Store.open(tmp_path / "s")
+    assert {c.trusted for c in timeline_of(store).checkpoints.values()} == {False}
+
+    (tmp_path / "away").rename(home / "key")
+
+    assert {c.trusted for c in timeline_of(store).checkpoints.values()} == {True}
+    store.close()
+
+
+def test_a_key_that_is_made_by_the_first_write_has_nothing_read_anew(
+    home: Path, tmp_path: Path
+) -> None:
+    store = Store.open(tmp_path / "s")
+    store.all_records()
+    for n in (1, 2, 3):
+        store.append(checkpoint(store, n, b"value %d" % n)).result()
+        store.all_records()
+    generation = store.generation
+    store.close()
+
+    assert (home / "key").exists()
+    assert generation == 0
+
+
 def test_sessions_that_begin_at_once_make_one_key(home: Path) -> None:
     code = "from nbckpt.storage.user import User; print(User().key(make=True).hex())"
 
