@@ -26,10 +26,16 @@ class Lineage:
         return node in self._parents
 
     def add(self, node: str, parent: str | None) -> bool:
-        """Take in an id; whether it came after one of its children."""
+        """Take in an id; whether it came after one of its children.
+
+        Nobody descends from himself: a parent that does so from `node` is none.
+        """
+        late = node in self._children
+        if parent == node or (late and any(self._parents[i] == node for i in self.line(parent))):
+            parent = None
         self._parents[node] = parent
         self._children.setdefault(parent, []).append(node)
-        if late := node in self._children:
+        if late:
             self._depths.clear()
             self._jumps.clear()
         return late

@@ -76,3 +76,15 @@ def test_a_question_about_a_long_line_takes_few_steps() -> None:
 
     assert lineage.is_ancestor(ids[17], ids[-1])
     assert steps < 300
+
+
+def test_a_ring_of_parents_is_broken_where_it_closes() -> None:
+    for ring in (["a"], ["a", "b"], ["a", "b", "c"]):
+        lineage = Lineage()
+        for node, parent in zip(ring, [*ring[1:], ring[0]], strict=True):
+            lineage.add(node, parent)
+
+        lines = [list(lineage.line(node)) for node in ring]
+
+        assert lines == [ring[n:] for n in range(len(ring))]
+        assert lineage.depth(ring[0]) == len(ring) - 1
