@@ -103,10 +103,10 @@ def _parents_first(rows: Mapping[str, Row]) -> list[Row]:
     """The rows in their order, but none before its parent: two sessions have two clocks."""
     placed: dict[str, Row] = {}
     for i, row in rows.items():
-        above = []
+        above: dict[str, None] = {}  # in which a ring of parents is seen, which others may claim
         at: str | None = i
-        while at is not None and at in rows and at not in placed:
-            above.append(at)
+        while at is not None and at in rows and at not in placed and at not in above:
+            above[at] = None
             at = rows[at]["parent"]
         if len(above) == 1:
             placed[i] = row
