@@ -34,22 +34,36 @@ def price_records(costs: Mapping[str, Paid], at: float) -> Iterator[Record]:
             yield {"kind": PRICE, "price": source, "costs": costs_usd, "at": at}
 
 
-def prices_in(records: Iterable[Record]) -> dict[str, Paid]:
-    """Id of each recording that was priced anew → its newest price.
+class Prices(NamedTuple):
+    """The newest price of each recording that was priced anew, by its id.
 
-    Parameters
+    Attributes
     ----------
-    records
-        Of kind `price`, oldest first. What is not trusted counts for nothing beside what is.
+    trusted
+        As this user's own records say.
+    told
+        As any records say, one's own before all others.
     """
-    return {
-        recording: Paid(cost, record["price"])
-        for record in sorted(records, key=is_trusted)
-        for recording, cost in record["costs"].items()
-    }
+
+    trusted: Mapping[str, Paid] = {}
+    told: Mapping[str, Paid] = {}
+
+    def of(self, recording: Record) -> Paid | None:
+        """That of a recording, if it has one: nobody else's word counts for one's own."""
+        known = self.trusted if is_trusted(recording) else self.told
+        return known.get(recording["id"])
 
 
-def paid_for(recording: Record, prices: Mapping[str, Paid]) -> Paid:
+def prices_in(records: Iterable[Record]) -> Prices:
+    """What records of kind `price`, oldest first, say."""
+    by_whom: dict[bool, dict[str, Paid]] = {False: {}, True: {}}
+    for record in records:
+        for recording, cost in record["costs"].items():
+            by_whom[is_trusted(record)][recording] = Paid(cost, record["price"])
+    return Prices(by_whom[True], {**by_whom[False], **by_whom[True]})
+
+
+def paid_for(recording: Record, prices: Prices) -> Paid:
     """What a recording cost, by its newest price."""
     told = Paid(recording.get("cost_usd"), recording.get("price", ""))
-    return prices.get(recording["id"], told)
+    return prices.of(recording) or told

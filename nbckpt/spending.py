@@ -17,7 +17,7 @@ from nbckpt.figures import count_text, usd_text
 from nbckpt.forgetting import STEP
 from nbckpt.kept_calls import Kept, was_tried
 from nbckpt.model import Record
-from nbckpt.priced import PRICE, Paid, paid_for, prices_in
+from nbckpt.priced import PRICE, Paid, Prices, paid_for, prices_in
 
 if TYPE_CHECKING:
     from nbckpt.storage.store import Store
@@ -120,7 +120,7 @@ class Book:
         self._generation = generation
         self._taken = {RECORDING: 0, "event": 0, STEP: 0}
         self._n_prices = 0
-        self._prices: Mapping[str, Paid] = {}
+        self._prices = Prices()
         self._dearer: dict[str, float] = {}  # by its newest price, of recordings priced anew
         self.saved_s = 0.0
         self._restored: list[str] = []
@@ -144,7 +144,7 @@ class Book:
                 if kind == RECORDING:
                     cost = self.paid_for(record).cost_usd
                     self.total = self.total.of_call(record, cost)
-                    if record["id"] in self._prices:
+                    if self._prices.of(record):
                         dearer = (cost or 0.0) - (record.get("cost_usd") or 0.0)
                         self._dearer[record["id"]] = dearer
                 elif kind == STEP:
@@ -284,7 +284,7 @@ def call_as_json(
     paid
         Its newest price; by default the one that it was recorded with.
     """
-    paid = paid or paid_for(recording, {})
+    paid = paid or paid_for(recording, Prices())
     return {
         "id": recording["id"],
         "provider": recording["provider"],

@@ -10,7 +10,7 @@ from nbckpt import randomness
 from nbckpt.calls import RECORDING
 from nbckpt.events import outcome_of
 from nbckpt.model import Checkpoint, Variable
-from nbckpt.priced import PRICE, Paid, paid_for, prices_in
+from nbckpt.priced import PRICE, Paid, Prices, paid_for, prices_in
 from nbckpt.questions import APPROVAL, Questions
 from nbckpt.storage.store import Store
 from nbckpt.timeline import Timeline
@@ -255,7 +255,7 @@ def _recordings(store: Store, _timeline: Timeline) -> Rows:
 def _prices(store: Store, _timeline: Timeline) -> Rows:
     """Each price that a recording was given, the one that it was made with first."""
     for record in store.records(RECORDING):
-        paid, at = paid_for(record, {}), record["created_at"]
+        paid, at = paid_for(record, Prices()), record["created_at"]
         yield {"recording": record["id"], **paid._asdict(), "priced_at": at}
     for record in store.records(PRICE):
         for recording, cost in record["costs"].items():
