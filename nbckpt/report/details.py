@@ -39,7 +39,9 @@ KEPT_CALLS = (
     Column("error"),
 )
 INDENT = 4
-UNTRUSTED = "not made by you, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
+UNTRUSTED = (
+    "made by somebody else, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
+)
 MOST = 50
 """Model calls that are listed."""
 

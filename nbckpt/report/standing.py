@@ -48,10 +48,10 @@ def strangers_text(store: Store) -> str:
         return ""
     many = count_text(found.checkpoints, "checkpoint")
     what = f"{many} here" if found.checkpoints else count_text(found.records, "record")
-    was = "was" if 1 in (found.checkpoints, found.checkpoints or found.records) else "were"
+    was = "was" if (found.checkpoints or found.records) == 1 else "were"
     return (
-        f"{what} {was} not made by you, or by an earlier nbckpt: tables, arrays and text come back,"
-        " the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
+        f"{what} {was} made by somebody else, or by an earlier nbckpt: tables, arrays and text come"
+        " back, the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
     )
 
 

@@ -37,8 +37,10 @@ def test_a_strangers_store_rests_until_it_is_trusted(
     notebook.root.wait_for()
     sidebar = notebook.sidebar
     sidebar.open()
-    expect(sidebar.part("strangers")).to_contain_text("6 checkpoints here were not made by you")
-    expect(notebook.part("strangers").last).to_contain_text("not made by you")
+    expect(sidebar.part("strangers")).to_contain_text(
+        "6 checkpoints here are not known to be yours"
+    )
+    expect(notebook.part("strangers").last).to_contain_text("not known to be yours")
     for name in NAMES:
         sidebar.row(name).click()
         expect(sidebar.part("details")).to_be_visible()

@@ -125,7 +125,7 @@ def test_a_cell_runs_though_somebody_else_ran_it(
     run(shell, cell)
 
     told = capsys.readouterr().out
-    assert "'step' was made by somebody else" in told
+    assert "what is kept was made by somebody else" in told
     assert noted(tmp_path) == ["1", "1"]  # the second time it is one's own, and restored
 
 

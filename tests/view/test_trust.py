@@ -35,7 +35,9 @@ def begin(timeline: Timeline, **answers: object) -> None:
 def test_what_somebody_else_made_is_marked_and_counted(timeline: Timeline) -> None:
     begin(timeline)
 
-    expect(timeline.part("strangers")).to_contain_text("2 checkpoints here were not made by you")
+    expect(timeline.part("strangers")).to_contain_text(
+        "2 checkpoints here are not known to be yours"
+    )
     expect(timeline.row("s1")).to_contain_text("not trusted")
     expect(timeline.row("s3")).not_to_contain_text("not trusted")
     assert "not trusted" in (timeline.row("s2").get_attribute("aria-label") or "")

@@ -43,8 +43,8 @@ export class TrustBanner {
     this._count = count;
     this.node.hidden = count === 0;
     this._text.textContent = this._words._n(
-      '%1 checkpoint here was not made by you.',
-      '%1 checkpoints here were not made by you.',
+      '%1 checkpoint here is not known to be yours.',
+      '%1 checkpoints here are not known to be yours.',
       count
     );
     if (count === 0) {
@@ -84,7 +84,7 @@ export class TrustBanner {
     const agree = button('submit', words.__('Trust'), () => {
       void this._trust(strangers.records);
     });
-    const title = words.__('Trust what was not made by you?');
+    const title = words.__('Trust what is not known to be yours?');
     const dialog = make('div', 'trustDialog', { role: 'alertdialog', 'aria-label': title }, [
       make('div', 'formTitle', {}, [title]),
       make('p', 'hint', {}, [strangers.meaning]),
