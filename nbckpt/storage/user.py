@@ -42,7 +42,7 @@ def users_folder() -> Path:
         If nobody can tell where this user's home is.
     """
     if own := os.environ.get("NBCKPT_HOME"):
-        return Path(own).absolute()
+        return Path(own).expanduser().absolute()  # as `NBCKPT_STORE`: not all is set by a shell
     return _jupyter_data() / "nbckpt"
 
 

@@ -111,6 +111,13 @@ def test_the_folder_is_where_jupyter_keeps_data(
     assert users_folder() == Path(expected)
 
 
+def test_a_tilde_in_its_name_is_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/of/me")
+    monkeypatch.setenv("NBCKPT_HOME", "~/keys")
+
+    assert users_folder() == Path("/home/of/me/keys")
+
+
 def test_it_is_where_jupyter_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from jupyter_core.paths import jupyter_data_dir
 
