@@ -15,21 +15,9 @@ from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import read_at
 from nbckpt.storage.folder import mark_format
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import RAW, ZEROS, Batch, Frame, Name, Place, Verified
 from nbckpt.storage.index import Index
-from nbckpt.storage.packs import (
-    MAPPED_BYTES,
-    PAGE_BYTES,
-    RAW,
-    ROLL_BYTES,
-    ZEROS,
-    Batch,
-    Frame,
-    Name,
-    PackWriter,
-    Place,
-    Verified,
-    open_pack,
-)
+from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, ROLL_BYTES, PackWriter, open_pack
 from nbckpt.storage.room import NoRoomError
 from nbckpt.storage.waiting import Waiting, Write
 

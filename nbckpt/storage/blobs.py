@@ -16,7 +16,8 @@ from nbckpt.digests import Digest, digest_of
 from nbckpt.pages.devices import is_pinned
 from nbckpt.pages.memory import names_of_memory
 from nbckpt.storage.cutting import by_content, in_groups
-from nbckpt.storage.packs import CHUNK_BYTES, Name
+from nbckpt.storage.frames import Name
+from nbckpt.storage.packs import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -29,18 +29,10 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import Frame, Name, Place
 from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
-from nbckpt.storage.packs import (
-    HEADER,
-    SUFFIX,
-    Frame,
-    Name,
-    Place,
-    find_frames,
-    header_problem,
-    open_pack,
-)
+from nbckpt.storage.packs import HEADER, SUFFIX, find_frames, header_problem, open_pack
 from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.writer import batch_of

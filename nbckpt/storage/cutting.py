@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nbckpt.storage.packs import CHUNK_BYTES, Name
+from nbckpt.storage.frames import Name
+from nbckpt.storage.packs import CHUNK_BYTES
 
 STREAM_MIN_BYTES = 1024
 STREAM_MEAN_BYTES = 4096

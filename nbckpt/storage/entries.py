@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nbckpt.storage.disk import read_at
-from nbckpt.storage.packs import ENTRY, Name, Place, place_of
+from nbckpt.storage.frames import ENTRY, Name, Place, place_of
 
 AHEAD_BYTES = 1 << 20
 NEAR_BYTES = 64 << 10

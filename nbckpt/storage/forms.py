@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from nbckpt.storage.ciphers import Cipher
-from nbckpt.storage.packs import RAW, SEALED, ZEROS, ZSTD, Name, Place
+from nbckpt.storage.frames import RAW, SEALED, ZEROS, ZSTD, Name, Place
 
 if TYPE_CHECKING:
     import zstandard

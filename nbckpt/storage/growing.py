@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nbckpt.storage.packs import Name
+from nbckpt.storage.frames import Name
 
 LEAST_BYTES = 32 * 1024
 MOST_BYTES = 8 * 1024 * 1024

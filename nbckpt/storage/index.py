@@ -18,18 +18,8 @@ from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import reread
 from nbckpt.storage.entries import Entries, Window
-from nbckpt.storage.packs import (
-    NO_FRAME,
-    Batch,
-    Frame,
-    Name,
-    Place,
-    RawFrame,
-    chained,
-    header_problem,
-    open_pack,
-    raw_frame,
-)
+from nbckpt.storage.frames import NO_FRAME, Batch, Frame, Name, Place, RawFrame, chained, raw_frame
+from nbckpt.storage.packs import header_problem, open_pack
 from nbckpt.storage.searching import Search
 
 

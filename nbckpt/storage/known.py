@@ -11,9 +11,9 @@ from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
 from nbckpt.storage.following import Journals, uncollected
+from nbckpt.storage.frames import Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
-from nbckpt.storage.packs import Verified
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.writer import Writer, batch_of
 

@@ -20,7 +20,8 @@ from nbckpt.pages.memory import look
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.cutting import evenly
 from nbckpt.storage.forms import is_zeros
-from nbckpt.storage.packs import CHUNK_BYTES, PAGE_BYTES, ZEROS, Name, PackWriter, Place
+from nbckpt.storage.frames import ZEROS, Name, Place
+from nbckpt.storage.packs import CHUNK_BYTES, PAGE_BYTES, PackWriter
 from nbckpt.storage.parallel import Pieces, each, threads_for
 from nbckpt.storage.waiting import Write
 

@@ -14,20 +14,15 @@ from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import delete, files_in, is_locked, read_at
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import RAW, SEALED, Batch, Name, Place, frame_bytes
 from nbckpt.storage.packs import (
     ALIGNED_BYTES,
     HEADER,
     PAGE_BYTES,
-    RAW,
     ROLL_BYTES,
-    SEALED,
     SUFFIX,
-    Batch,
-    Name,
     PackWriter,
-    Place,
     align,
-    frame_bytes,
     open_pack,
 )
 from nbckpt.storage.reader import Reader

@@ -17,15 +17,9 @@ from nbckpt.storage.check import Kind, Problem, Report
 from nbckpt.storage.disk import files_in, read_at, read_whole, reading
 from nbckpt.storage.envelope import envelope_of
 from nbckpt.storage.folder import ENCRYPTION, MARK, read_mark
+from nbckpt.storage.frames import WholeFrame, whole_frame
 from nbckpt.storage.journal import SUFFIX, whole_lines
-from nbckpt.storage.packs import (
-    HEADER,
-    WholeFrame,
-    frame_offsets,
-    header_problem,
-    open_pack,
-    whole_frame,
-)
+from nbckpt.storage.packs import HEADER, frame_offsets, header_problem, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.sealed_tables import SUFFIX as TABLE
 from nbckpt.storage.sealed_tables import is_whole

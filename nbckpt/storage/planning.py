@@ -25,12 +25,12 @@ from nbckpt.storage.counting import (
 from nbckpt.storage.disk import exists, list_folder
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
+from nbckpt.storage.frames import Name, Place
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
 from nbckpt.storage.leaving import Leaving
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
-from nbckpt.storage.packs import Name, Place
 from nbckpt.storage.rewriting import (
     NAMING,
     compacted,

@@ -18,9 +18,10 @@ from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.cutting import by_content, evenly
 from nbckpt.storage.forms import Press
+from nbckpt.storage.frames import RAW, Name
 from nbckpt.storage.growing import LEAST_BYTES, Growing
 from nbckpt.storage.large import LargePart
-from nbckpt.storage.packs import MAPPED_BYTES, RAW, Name
+from nbckpt.storage.packs import MAPPED_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -15,8 +15,9 @@ from nbckpt.pages.memory import look
 from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.ciphers import Cipher, cipher_of
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import RAW, ZEROS, Name, Place, Verified
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
-from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES, RAW, ZEROS, Name, Place, Verified
+from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES
 from nbckpt.storage.parallel import Pieces, each, threads_for
 from nbckpt.storage.spans import SPAN_BYTES, PackGoneError, Packs, Span, spans_of
 

@@ -13,22 +13,19 @@ from pathlib import Path
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.disk import files_in, read_at
-from nbckpt.storage.packs import (
+from nbckpt.storage.frames import (
     ENTRY,
     FRAME,
-    HEADER,
     RAW,
-    SUFFIX,
     SUM_BYTES,
     ZEROS,
     ZSTD,
     Name,
     Place,
-    frame_offsets,
-    open_pack,
     place_of,
     read_frame,
 )
+from nbckpt.storage.packs import HEADER, SUFFIX, frame_offsets, open_pack
 from nbckpt.storage.sealing import open_entries, sealed_bytes
 
 _CODECS = frozenset({RAW, ZSTD, ZEROS})

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from nbckpt.storage import system
 from nbckpt.storage.disk import reread
-from nbckpt.storage.packs import Name, Place, open_pack
+from nbckpt.storage.frames import Name, Place
+from nbckpt.storage.packs import open_pack
 
 SPAN_BYTES = 1 << 20
 GAP_BYTES = 4096  # less is read along rather than skipped

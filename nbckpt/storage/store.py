@@ -24,11 +24,11 @@ from nbckpt.storage.ciphers import Cipher, remember
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
+from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import SUFFIX, Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.packs import Batch, Name, Place, Verified
 from nbckpt.storage.private import keep_private
 from nbckpt.storage.reader import Reader
 from nbckpt.storage.room import Room

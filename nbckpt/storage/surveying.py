@@ -17,18 +17,11 @@ from nbckpt.storage.counting import TABLE, counting
 from nbckpt.storage.disk import exists, files_in, read_at
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import Batch, Name, Place
 from nbckpt.storage.journal import BATCH, Entry, is_live
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.moving import Pack, is_open
-from nbckpt.storage.packs import (
-    SUFFIX,
-    Batch,
-    Name,
-    Place,
-    find_frames,
-    header_problem,
-    open_pack,
-)
+from nbckpt.storage.packs import SUFFIX, find_frames, header_problem, open_pack
 from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.whole_tables import is_whole

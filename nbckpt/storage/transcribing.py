@@ -29,21 +29,9 @@ from nbckpt.storage.disk import (
     write_at,
 )
 from nbckpt.storage.following import Journals
+from nbckpt.storage.frames import RAW, SEALED, Batch, Frame, Name, Place, chained
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
-from nbckpt.storage.packs import (
-    MAPPED_BYTES,
-    PAGE_BYTES,
-    RAW,
-    SEALED,
-    Batch,
-    Frame,
-    Name,
-    PackWriter,
-    Place,
-    chained,
-    find_frames,
-    open_pack,
-)
+from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, PackWriter, find_frames, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.sealed_tables import opened_file, sealed_file
 from nbckpt.storage.signing import Signers

@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nbckpt.storage.packs import PackWriter, Place
+from nbckpt.storage.frames import Place
+from nbckpt.storage.packs import PackWriter
 
 MOST_BYTES = 192 * 1024 * 1024
 """What may wait unless it is said otherwise; the rest is written while its cell is held."""

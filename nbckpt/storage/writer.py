@@ -19,9 +19,9 @@ from nbckpt.storage.batches import Batches
 from nbckpt.storage.claims import SEEN
 from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, mark_format
+from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
-from nbckpt.storage.packs import Batch, Name, Place, Verified
 from nbckpt.storage.putting import Putter
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.waiting import Waiting

@@ -34,8 +34,9 @@ from nbckpt.storage.counting import CHECKPOINT, blobs_named
 from nbckpt.storage.entries import Entries
 from nbckpt.storage.folder import read_mark
 from nbckpt.storage.forms import Expander
+from nbckpt.storage.frames import Place, raw_frame
 from nbckpt.storage.lines import read_text
-from nbckpt.storage.packs import Place, find_frames, header_problem, raw_frame
+from nbckpt.storage.packs import find_frames, header_problem
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.sealed_lines import SealedSigner
 from nbckpt.storage.searching import salvaged

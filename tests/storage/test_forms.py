@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.storage.forms import Expander, Press, is_zeros
-from nbckpt.storage.packs import RAW, ZEROS, ZSTD, Place
+from nbckpt.storage.frames import RAW, ZEROS, ZSTD, Place
 
 NAME = bytes(32)
 texts = st.one_of(st.binary(max_size=3000), st.binary(max_size=50).map(lambda b: b * 400))

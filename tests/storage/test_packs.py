@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage.packs import FRAME_MAGIC, HEADER, align, find_frames, read_frame
+from nbckpt.storage.frames import FRAME_MAGIC, read_frame
+from nbckpt.storage.packs import HEADER, align, find_frames
 from nbckpt.storage.store import Store
 
 RISING = bytes(range(256))  # nothing compresses it

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from nbckpt.errors import StoreError
 from nbckpt.storage import large
 from nbckpt.storage.blobs import digest_of_parts
-from nbckpt.storage.packs import RAW, ZEROS, ZSTD, PackWriter, Place, find_frames
+from nbckpt.storage.frames import RAW, ZEROS, ZSTD, Place
+from nbckpt.storage.packs import PackWriter, find_frames
 from nbckpt.storage.parallel import Pieces, each
 from nbckpt.storage.store import Store
 

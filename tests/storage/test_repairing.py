@@ -10,8 +10,8 @@ import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.session import Session
+from nbckpt.storage.frames import FRAME_MAGIC
 from nbckpt.storage.marking import ASIDE, mend_mark
-from nbckpt.storage.packs import FRAME_MAGIC
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
 

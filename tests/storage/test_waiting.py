@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.storage.packs import PackWriter, Place
+from nbckpt.storage.frames import Place
+from nbckpt.storage.packs import PackWriter
 from nbckpt.storage.store import Store
 
 MIB = 1 << 20
