@@ -15,6 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, U
 from nbckpt.interrupts import result_of
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
-from nbckpt.storage.whole_tables import is_whole
+from nbckpt.storage.whole_tables import is_whole, table_of
 
 AHEAD_BYTES = 128 << 20
 """A larger table waits until it is asked for: making it takes a multiple of its memory."""
@@ -46,7 +47,7 @@ class TableKeeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: dict[Digest, Record] = {}
+        self._made: dict[tuple[Digest, bool], Record] = {}
         self._given_up: set[Digest] = set()
         self._one_at_a_time = threading.Lock()
         self._aside: Path | None = None
@@ -77,14 +78,11 @@ class TableKeeper:
             If no disk takes the file.
         """
         with self._one_at_a_time:
-            if known := self._known(variable.value):
+            if known := self._known(variable):
                 return known
             table = _built(self._store, variable, manifest)
-            try:
-                record = self._kept(variable, table)
-            except StoreError:
-                record = self._kept_aside(variable, table)
-            self._made[variable.value] = record
+            record = self._kept_or_aside(variable, table)
+            self._made[_which(variable)] = record
             return record
 
     def make_ahead(
@@ -105,9 +103,10 @@ class TableKeeper:
             variable
             for name, variable in manifest.items()
             if variable.size_bytes <= AHEAD_BYTES
+            and variable.trusted
             and variable.value not in self._given_up
             and is_table(namespace.get(name))
-            and not self._is_there(variable.value)
+            and not self._is_there(variable)
         ]
         if wanted:
             self._store.in_background(partial(self._make, wanted, manifest, goes_on))
@@ -123,19 +122,29 @@ class TableKeeper:
             except NbckptError:  # nobody asked for it yet; who does is told
                 self._given_up.add(variable.value)
 
-    def _is_there(self, value: Digest) -> bool:
+    def _is_there(self, variable: Variable) -> bool:
         """Whether a table was made; its bytes are not looked at, which would take its time."""
-        record = self._made.get(value) or self._store.table(value)
+        record = self._recorded(variable)
         if record is None or record["file"] is None:
             return record is not None
         return bool((self._store.tables / record["file"]).exists())
 
-    def _known(self, value: Digest) -> Record | None:
+    def _known(self, variable: Variable) -> Record | None:
         """The record of a table that was made; one whose file is damaged is made again."""
-        record = self._made.get(value) or self._store.table(value)
+        record = self._recorded(variable)
         if record is None or record["file"] is None:
             return record
         return record if is_whole(self._store.tables, record) else None
+
+    def _recorded(self, variable: Variable) -> Record | None:
+        return self._made.get(_which(variable)) or table_of(self._store, variable)
+
+    def _kept_or_aside(self, variable: Variable, table: object) -> Record:
+        """What somebody else says to be a value may be another: no record of one's own says so."""
+        if variable.trusted:
+            with suppress(StoreError):
+                return self._kept(variable, table)
+        return self._kept_aside(variable, table)
 
     def _kept(self, variable: Variable, table: object) -> Record:
         info = self._store.put_table(variable.value, variable.name, table)
@@ -157,6 +166,10 @@ class TableKeeper:
             reason = f"{variable.name!r}: {error}"
             return _record(variable, {"file": None, "exact": False, "reason": reason})
         return _record(variable, {**info, "file": str(self._aside / info["file"])})
+
+
+def _which(variable: Variable) -> tuple[Digest, bool]:
+    return variable.value, variable.trusted
 
 
 def _record(variable: Variable, members: Mapping[str, object]) -> Record:

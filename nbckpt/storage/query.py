@@ -18,7 +18,7 @@ from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
-from nbckpt.storage.whole_tables import is_whole
+from nbckpt.storage.whole_tables import is_whole, table_of
 from nbckpt.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class _Variables:
     def _record(self, variable: Variable, manifest: Manifest) -> Record:
         if self._make is not None:
             return self._make(variable, manifest)
-        record = self._store.table(variable.value)
+        record = table_of(self._store, variable)
         if record is None or not (record["file"] is None or self._is_there(record["file"])):
             message = f"{variable.name!r} has no Parquet file in {self._store.tables}"
             raise UsageError(message)
