@@ -28,6 +28,8 @@ class Strange:
         Of the store.
     records, journals, checkpoints
         How many there are.
+    seen
+        Tells just these records from all others: who trusts them says so.
     writers
         Who says to have written it, each as `user@host`; anybody can claim that.
     since, until
@@ -57,6 +59,7 @@ class Strange:
     plain: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     others: tuple[tuple[str, int], ...] = ()
+    seen: str = ""
 
     def __bool__(self) -> bool:
         return self.records > 0
@@ -89,6 +92,7 @@ class Strange:
             "records": self.records,
             "journals": self.journals,
             "checkpoints": self.checkpoints,
+            "seen": self.seen,
             "writers": list(self.writers),
             "since": _utc(self.since),
             "until": _utc(self.until),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import events
-from nbckpt.errors import UntrustedError
 from nbckpt.figures import count_text
 from nbckpt.legible import legible
 from nbckpt.locked import why_locked
@@ -56,9 +55,9 @@ def strange(store: Store, timeline: Timeline) -> Strange:
 
 def amount(store: Store, timeline: Timeline) -> Strange:
     """The same without a look at the variables: how much there is, by whom and of when."""
-    found = store.untrusted()
+    found, seen = store.untrusted(), store.untrusted_mark()
     if not found:
-        return Strange(store.path, 0, 0, 0)
+        return Strange(store.path, 0, 0, 0, seen=seen)
     times = [checkpoint.created_at for checkpoint in _made(timeline)]
     others = ((kind, sum(map(_is_strange, store.records(kind)))) for kind in _RUNS)
     sessions = filter(_is_strange, store.records("session"))
@@ -67,6 +66,7 @@ def amount(store: Store, timeline: Timeline) -> Strange:
         records=found.records,
         journals=found.journals,
         checkpoints=len(times),
+        seen=seen,
         writers=tuple(dict.fromkeys(map(_writer, sessions))),
         since=times[0] if times else None,
         until=times[-1] if times else None,
@@ -100,17 +100,17 @@ def trust(store: Store, timeline: Timeline, *, session: Session | None = None) -
         If this user's own folder cannot be written.
     """
     told = strange(store, timeline)
-    take_over(store, told.records, session=session)
+    take_over(store, told.seen, session=session)
     return told
 
 
-def take_over(store: Store, records: int, *, session: Session | None = None) -> None:
+def take_over(store: Store, seen: str, *, session: Session | None = None) -> None:
     """Take all that is in the store for one's own, if it is what somebody has looked at.
 
     Parameters
     ----------
-    records
-        How many were not this user's then.
+    seen
+        What tells that from anything else: see `Strange`.
     session
         Whose journal is to have it, if it has one; else nothing is written into the store.
 
@@ -121,16 +121,9 @@ def take_over(store: Store, records: int, *, session: Session | None = None) -> 
     StoreError
         If this user's own folder cannot be written.
     """
-    now = store.untrusted()
-    if now.records != records:
-        message = (
-            f"somebody wrote to {legible(str(store.path))} after you looked, so nothing was"
-            " trusted: look again"
-        )
-        raise UntrustedError(message)
+    now = store.trust(seen)
     if not now:
         return
-    store.trust()
     members = {"records": now.records, "checkpoints": now.checkpoints}
     if session is not None and session.begun:
         session.record_event("trusted", **members)

@@ -62,8 +62,8 @@ export class Kernel implements IVerbs {
     return this._questions.ask('strangers', {}, asStrangers);
   }
 
-  trust(records: number): Promise<IWritten> {
-    return this._write('trust', { records });
+  trust(seen: string): Promise<IWritten> {
+    return this._write('trust', { seen });
   }
 
   /** A message has come: an answer, word that it takes a while, another view's, or something else. */

@@ -145,7 +145,7 @@ export const asDetails: Check<IDetails> = shaped<IDetails>({
 
 export const asStrangers: Check<IStrangers> = shaped<IStrangers>({
   checkpoints: or(number, 0),
-  records: or(number, 0),
+  seen: or(text, ''),
   text: or(text, ''),
   meaning: or(text, '')
 });

@@ -122,7 +122,8 @@ export interface IDetails {
 /** What somebody else has made in this store. */
 export interface IStrangers {
   checkpoints: number;
-  records: number;
+  /** Tells just what is meant from anything that is there later. */
+  seen: string;
   /** What it is and by whom, in lines. */
   text: string;
   /** What it means to trust it. */

@@ -74,7 +74,7 @@ def _trust(arguments: argparse.Namespace) -> int:
             say("nothing was trusted", file=sys.stderr)
             return DAMAGED
         if told and not arguments.show:
-            trusting.take_over(session.store, told.records)
+            trusting.take_over(session.store, told.seen)
     finally:
         session.store.close()
     if arguments.json:

@@ -157,6 +157,7 @@ class Panel:
         """What would be trusted, for who is asked."""
         from nbckpt import trusting
 
+        self._session.refresh()  # what is trusted then is what is told now
         told = trusting.strange(self._session.store, self._session.timeline)
         return {**told.as_record(), "text": told.text(), "meaning": trusting.MEANING}
 
@@ -209,13 +210,10 @@ class Panel:
         }
 
     def _trust(self, args: Args) -> Answer:
-        """Take over what `strangers` told of: `records` is how many it said there are."""
+        """Take over what `strangers` told of: `seen` is what it said tells that."""
         from nbckpt import trusting
 
-        seen = args.get("records")
-        if not isinstance(seen, int):
-            message = "'records' is missing: the number that 'strangers' told"
-            raise UsageError(message)
+        seen = _text(args, "seen")
         session = self._session
         told = trusting.amount(session.store, session.timeline)
         trusting.take_over(session.store, seen, session=session)

@@ -107,8 +107,8 @@ class Journals:
         return {name for prune in self.prunes for name in prune.get(what, ())}
 
     @property
-    def untrusted(self) -> dict[str, int]:
-        """Name of each journal that counts → how many of its lines are not trusted, if any."""
+    def untrusted(self) -> dict[str, set[bytes]]:
+        """Name of each journal that counts → digests of its lines that are not trusted, if any."""
         gone, found = self.replaced, self._followers.items()
         return {name: f.untrusted for name, f in found if f.untrusted and name not in gone}
 

@@ -199,7 +199,7 @@ class Follower:
     serial
         Of the next line.
     untrusted
-        How many of the lines that were read are not the user's, or not altogether, and not
+        Digests of the lines that were read and are not the user's, or not altogether, and not
         vouched for.
     is_foreign
         Whether one of these is signed: by another user, or with a key that is lost.
@@ -208,7 +208,7 @@ class Follower:
     def __init__(self, path: Path, signer: Signer | None = None) -> None:
         self.path = path
         self.damages: list[str] = []
-        self.untrusted = 0
+        self.untrusted: set[bytes] = set()
         self.is_foreign = False
         self._signer = signer or Signer()
         self._own = 0
@@ -234,7 +234,9 @@ class Follower:
         entries, after, number = [], self._offset, self._line
         batch: tuple[str, int] | None = None  # plain, which the collector leaves alone
         name, latest, serial = self.path.stem, self._at, self.serial
-        untrusted, is_foreign, own = self.untrusted, self.is_foreign, self._own
+        untrusted: set[bytes] = set()
+        is_foreign, own = self.is_foreign, self._own
+        digest_of = self._signer.digest_of
         damages: list[str] = []
         open_line = self._signer.open
         with reading(self.path) as fd:
@@ -272,12 +274,13 @@ class Follower:
                 if trusted:
                     own = serial + 1
                 else:
-                    untrusted += 1
+                    untrusted.add(digest_of(line) or b"")
                     is_foreign = is_foreign or self._signer.is_signed(line)
                 if isinstance(record, Unread):
                     if trusted:
                         record.near = batch
-                        untrusted += is_half(text)
+                        if is_half(text):
+                            untrusted.add(digest_of(line) or b"")
                     at = record.time or when(record)
                 elif record["kind"] == BATCH:
                     batch, at = (record["pack"], record["frame"]), latest
@@ -289,7 +292,8 @@ class Follower:
                 serial += 1
         # All at once: what a disk refuses in the middle is read again as a whole.
         self._at, self.serial, self._offset, self._line = latest, serial, after, number
-        self.untrusted, self.is_foreign, self._own = untrusted, is_foreign, own
+        self.untrusted |= untrusted
+        self.is_foreign, self._own = is_foreign, own
         self.damages += (f"journal {self.path.name}, {damage}" for damage in damages)
         return entries
 

@@ -69,8 +69,8 @@ class Known:
         return self._journals.damages
 
     @property
-    def untrusted(self) -> Mapping[str, int]:
-        """Name of each journal → how many of its lines are not trusted, if any."""
+    def untrusted(self) -> Mapping[str, set[bytes]]:
+        """Name of each journal → digests of its lines that are not trusted, if any."""
         return self._journals.untrusted
 
     def look(self) -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
-from nbckpt.errors import CaptureError, StoreError
+from nbckpt.errors import CaptureError, StoreError, UntrustedError
 from nbckpt.interrupts import Turn, error_of, held, result_of, whole
+from nbckpt.legible import legible
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
@@ -26,7 +27,7 @@ from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
 from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import SUFFIX, Entry
+from nbckpt.storage.journal import Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.private import keep_private
@@ -34,7 +35,7 @@ from nbckpt.storage.reader import Reader
 from nbckpt.storage.room import Room
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.unlocking import new_members, unlocked
-from nbckpt.storage.vouching import Untrusted, untrusted_lines
+from nbckpt.storage.vouching import Untrusted, told_apart
 from nbckpt.storage.waiting import MOST_BYTES
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -436,21 +437,40 @@ class Store:
         journals = self._known.untrusted
         records = self._known.of_kind(CHECKPOINT)
         checkpoints = {record["id"] for record in records if not is_trusted(record)}
-        return Untrusted(len(journals), sum(journals.values()), len(checkpoints))
+        return Untrusted(len(journals), sum(map(len, journals.values())), len(checkpoints))
 
-    def trust(self) -> Untrusted:
+    def untrusted_mark(self) -> str:
+        """Tells what is not trusted now, line for line, from anything else: see `trust`."""
+        self._known.look()
+        return told_apart(self._known.untrusted)
+
+    def trust(self, seen: str | None = None) -> Untrusted:
         """Vouch for all that is there now, and not for what is added later; what that was.
 
         Nothing is written into the store. Other open sessions of this user notice.
 
+        Parameters
+        ----------
+        seen
+            The `untrusted_mark` of what somebody has looked at.
+
         Raises
         ------
+        UntrustedError
+            If something else is there than what was looked at: nothing is trusted then.
         StoreError
             If this user's own folder cannot be written.
         """
         found = self.untrusted()
-        for journal in self._known.untrusted:
-            digests = untrusted_lines(self.path / "journal" / f"{journal}{SUFFIX}", self.signers)
+        # The lines that were read, whatever stands in the files by now.
+        lines = {journal: frozenset(own) for journal, own in self._known.untrusted.items()}
+        if seen not in (None, told_apart(lines)):
+            message = (
+                f"somebody wrote to {legible(str(self.path))} after you looked, so nothing was"
+                " trusted: look again"
+            )
+            raise UntrustedError(message)
+        for journal, digests in lines.items():
             self.signers.user.vouch(journal, digests)
         self._known.look()
         return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from nbckpt.storage import system
-from nbckpt.storage.disk import reading
-from nbckpt.storage.journal import whole_lines
-from nbckpt.storage.signing import Signers, is_half
+from nbckpt.digests import digest_of_json
+
+MARK_DIGITS = 32
 
 
 class Untrusted(NamedTuple):
@@ -25,20 +24,13 @@ class Untrusted(NamedTuple):
         return self.records > 0
 
 
-def untrusted_lines(path: Path, signers: Signers) -> set[bytes]:
-    """The digests of the whole lines of a journal, as it is now, that are not trusted.
+def told_apart(lines: Mapping[str, Iterable[bytes]]) -> str:
+    """Tells just these lines of journals from all others.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Parameters
+    ----------
+    lines
+        Name of a journal → digests of lines.
     """
-    signer, found = signers.of(path.stem), set()
-    with reading(path) as fd:
-        for _, line in whole_lines(fd, 0, system.files.fstat(fd).st_size):
-            opened = signer.open(line)
-            if opened is None or (opened[1] and not is_half(opened[0])):
-                continue
-            if digest := signer.digest_of(line):
-                found.add(digest)
-    return found
+    named = {name: sorted(digest.hex() for digest in digests) for name, digests in lines.items()}
+    return digest_of_json(named)[:MARK_DIGITS]

@@ -26,6 +26,7 @@ from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
 from nbckpt.session import Session
+from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.running import environment, write_notebook
@@ -265,13 +266,35 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
         other.close()
 
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(store, told.records)
+        trusting.take_over(store, told.seen)
 
     again = trusting.amount(store, session.timeline)
     assert again.records > told.records
-    trusting.take_over(store, again.records)
+    trusting.take_over(store, again.seen)
     assert store.untrusted().records == 0
     store.close()
+
+
+def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) -> None:
+    store = Store.open(strange.store)
+    told = trusting.strange(store, Session(store, {}).timeline)
+    for journal in (strange.store / "journal").iterdir():
+        lines = journal.read_bytes().splitlines()
+        texts = (
+            line[: line.rindex(b',"n":')].replace(b"sides = 4", b"sides = 5") for line in lines
+        )
+        written = (Signer().line(text.decode(), n) for n, text in enumerate(texts))
+        journal.write_bytes(b"".join(written))  # as many as before
+
+    trusting.take_over(store, told.seen)
+
+    assert store.untrusted().records == told.records
+    store.close()
+    again = Store.open(strange.store)
+    assert again.untrusted().records == told.records
+    with pytest.raises(UntrustedError, match="look again"):
+        trusting.take_over(again, told.seen)
+    again.close()
 
 
 def test_a_notebook_on_it_gets_what_is_plain_and_nothing_else(

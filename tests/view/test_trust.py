@@ -11,7 +11,7 @@ from tests.view.conftest import Timeline
 
 STRANGERS = {
     "checkpoints": 2,
-    "records": 9,
+    "seen": "ab12",
     "text": "by mallory@there\nfunctions <script>document.title='broken'</script>",
     "meaning": "Trusting it lets it run as your own code.",
 }
@@ -59,7 +59,7 @@ def test_nothing_is_trusted_before_the_dialog_says_so(timeline: Timeline) -> Non
     dialog.get_by_role("button", name="Trust").click()
     expect(timeline.part("notice")).to_contain_text("trusted: 2 checkpoints")
     expect(dialog).to_have_count(0)
-    assert timeline.written[-1] == ("trust", {"records": 9})
+    assert timeline.written[-1] == ("trust", {"seen": "ab12"})
     timeline.set(rows=rows(trusted=True))
     expect(timeline.part("strangers")).to_be_hidden()
     assert timeline.page.title() == "timeline"

@@ -79,8 +79,8 @@ export class NotebookVerbs implements IVerbs {
     return this._linked.link.ask('strangers', {}, asStrangers);
   }
 
-  trust(records: number): Promise<IWritten> {
-    return this._linked.link.write('trust', { records });
+  trust(seen: string): Promise<IWritten> {
+    return this._linked.link.write('trust', { seen });
   }
 
   interrupt(): Promise<void> {

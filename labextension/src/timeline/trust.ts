@@ -8,7 +8,7 @@ import type { IWords } from './words';
 export interface ITrustEvents {
   strangers(): Promise<IStrangers>;
   /** Null if it was not done, which is told elsewhere. */
-  trust(records: number): Promise<IWritten | null>;
+  trust(seen: string): Promise<IWritten | null>;
   failed(why: string): void;
   focusList(): void;
 }
@@ -82,7 +82,7 @@ export class TrustBanner {
       this._open.focus();
     });
     const agree = button('submit', words.__('Trust'), () => {
-      void this._trust(strangers.records);
+      void this._trust(strangers.seen);
     });
     const title = words.__('Trust what is not known to be yours?');
     const dialog = make('div', 'trustDialog', { role: 'alertdialog', 'aria-label': title }, [
@@ -102,8 +102,8 @@ export class TrustBanner {
     cancel.focus();
   }
 
-  private async _trust(records: number): Promise<void> {
-    const written = await this._events.trust(records);
+  private async _trust(seen: string): Promise<void> {
+    const written = await this._events.trust(seen);
     if (written) {
       this._close();
       this._events.focusList();

@@ -19,7 +19,7 @@ export interface IVerbs {
   /** What somebody else has made in this store, to be told before it is trusted. */
   strangers(): Promise<IStrangers>;
   /** Take all of that for the user's own; refused if it is other than the `records` it was. */
-  trust(records: number): Promise<IWritten>;
+  trust(seen: string): Promise<IWritten>;
   /** End the cell that a verb waits for, where the host can. */
   interrupt?(): Promise<void>;
   /** Whether `rerun` asks by itself, in a form that knows more, what is to be run. */

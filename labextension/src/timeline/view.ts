@@ -73,7 +73,7 @@ export class TimelineView {
     this._trust = new TrustBanner(
       {
         strangers: () => verbs.strangers(),
-        trust: records => this._notice.perform(_words.__('Trust'), () => verbs.trust(records)),
+        trust: seen => this._notice.perform(_words.__('Trust'), () => verbs.trust(seen)),
         failed: why => {
           this.tell(why, true);
         },
