@@ -258,6 +258,22 @@ def _pieces(fd: int) -> Iterator[bytes]:
         at += len(piece)
 
 
+def require_name(fd: int, path: Path) -> None:
+    """Raise where a file lost its name under its writer: nobody would read what goes into it.
+
+    Raises
+    ------
+    OSError
+        If it was deleted, and says what to do.
+    """
+    if not system.files.fstat(fd).st_nlink and not exists(path):
+        message = (
+            "it was deleted while this session wrote to it;"
+            " `%reload_ext nbckpt`, or a restart of the kernel, begins a new one"
+        )
+        raise FileNotFoundError(errno.ENOENT, message, str(path))
+
+
 def sync_data(fd: int) -> None:
     """Return when the bytes of this file, and its length, survive a power cut."""
     system.files.fdatasync(fd)

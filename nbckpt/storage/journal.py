@@ -21,6 +21,7 @@ from nbckpt.storage.disk import (
     is_locked,
     read_at,
     reading,
+    require_name,
     sync_data,
     sync_folder,
     write_at,
@@ -107,6 +108,17 @@ class Journal:
         if durable or len(self._tail) > KEPT_UNSYNCED:
             self._sync(fd)
         self.readable_bytes = self._synced + self._written
+
+    def require_name(self) -> None:
+        """Raise if the file was deleted since it was made.
+
+        Raises
+        ------
+        OSError
+            If it was.
+        """
+        if self._fd is not None and self._is_named:
+            require_name(self._fd, self.path)
 
     def close(self) -> None:
         """Let go of the file: from now on the session counts as ended."""

@@ -154,6 +154,7 @@ class Writer:
                 first[SEEN] = found
             self.journal.add([lines.encode(first)])
         with refused(self.journal.path, size):
+            self.journal.require_name()
             if not self._is_marked:
                 mark_format(self._folder.parent, self._batches.cipher)
                 self._is_marked = True
