@@ -436,7 +436,8 @@ class Store:
         self._known.look()
         journals = self._known.untrusted
         records = self._known.of_kind(CHECKPOINT)
-        checkpoints = {record["id"] for record in records if not is_trusted(record)}
+        own = {record["id"] for record in records if is_trusted(record)}
+        checkpoints = {record["id"] for record in records} - own  # others wrote some once more
         return Untrusted(len(journals), sum(map(len, journals.values())), len(checkpoints))
 
     def untrusted_mark(self) -> str:

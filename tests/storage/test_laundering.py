@@ -93,9 +93,28 @@ def test_what_one_carries_of_another_is_not_signed_until_it_is_trusted(tmp_path:
     later.close()
 
 
-def unsigned(path: Path) -> None:
+def test_what_one_trusts_is_not_counted_because_another_has_written_it_once_more(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "s"
+    write(path, 0, b"own")
+    (journal,) = (path / "journal").iterdir()
+    copied = journal.with_name(f"{'f' * 12}-{'0' * 8}.jsonl")
+    lines = [line for line in journal.read_bytes().splitlines(keepends=True) if b"checkp" in line]
+    copied.write_bytes(b"".join(lines))
+    unsigned(path, copied)
+
+    store = Store.open(path)
+
+    assert trusted_in(path) == {ids[0]: True}
+    found = store.untrusted()
+    assert (found.records, found.checkpoints) == (len(lines), 0)
+    store.close()
+
+
+def unsigned(path: Path, *only: Path) -> None:
     """Make journals what an earlier nbckpt, or anybody, would have written."""
-    for journal in (path / "journal").iterdir():
+    for journal in only or (path / "journal").iterdir():
         lines, signer = [], Signer()
         for n, line in enumerate(journal.read_bytes().splitlines()):
             text = line[: line.rindex(b',"n":')].decode()
