@@ -26,6 +26,7 @@ from nbckpt.storage.disk import (
     list_folder,
     read_at,
     unfinished_in,
+    unreadable,
 )
 from nbckpt.storage.following import Journals
 from nbckpt.storage.forms import Expander
@@ -84,10 +85,19 @@ class Report:
 
 
 def check(path: Path) -> Report:
-    """The report on the store at `path`."""
+    """The report on the store at `path`.
+
+    Raises
+    ------
+    StoreError
+        If the disk does not give what it gave a moment before: nothing can be said then.
+    """
     while True:
         checked = _Check(path)
-        report = checked.run()
+        try:
+            report = checked.run()
+        except OSError as error:
+            raise unreadable(error, path) from error
         if report.ok or not checked.was_pruned_meanwhile():
             return report
 
@@ -294,6 +304,9 @@ class _Check:
             digest = digest_of_file(path)
         except FileNotFoundError:
             self._tell("missing", f"table {path.name}", "the Parquet form of a table")
+            return
+        except OSError as error:
+            self._tell("damaged", f"table {path.name}", f"cannot be read: {error.strerror}")
             return
         self.size_bytes += size_of_file(path)
         if digest != record["file_digest"]:

@@ -52,6 +52,11 @@ def refusal(error: OSError, path: Path, wanted_bytes: int | None = None) -> Stor
     return StoreError(f"{path} cannot be written: {_reason(error)}")
 
 
+def unreadable(error: OSError, path: Path) -> StoreError:
+    """The error to raise when the disk did not give what lies at `path`."""
+    return StoreError(f"{path} cannot be read: {_reason(error)}; try again when it can")
+
+
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
@@ -179,13 +184,25 @@ def require_plain(path: Path) -> None:
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor to lock; the file is made if it is not there."""
-    flags = os.O_RDWR | os.O_CREAT
+    """A descriptor to lock, and to write to; the file is made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If it is no plain file, or a name of a file that has others: what is written lies there, too.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
     try:
-        return _open(path, flags)
+        fd = _open(path, flags)
     except FileNotFoundError:
         make_folder(path.parent, durable=True)
-        return _open(path, flags)
+        fd = _open(path, flags)
+    found = system.files.fstat(fd)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
+        return fd
+    system.files.close(fd)
+    message = "it is no plain file, or one with other names: delete it, and it is made anew"
+    raise OSError(errno.ELOOP, message, str(path))
 
 
 def _open(path: Path, flags: int, mode: int = OWN) -> int:
@@ -208,11 +225,20 @@ def reading(path: Path) -> Iterator[int]:
         system.files.close(fd)
 
 
-def read_whole(path: Path) -> bytes:
-    """All bytes of a small file."""
+def read_whole(path: Path, most: int | None = None) -> bytes:
+    """All bytes of a small file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or holds more than `most` bytes, which may be more than fit in memory.
+    """
 
     def read() -> bytes:
         with reading(path) as fd:
+            if most is not None and system.files.fstat(fd).st_size > most:
+                message = f"it holds more than {most:,} bytes, as no such file does"
+                raise OSError(errno.EINVAL, message, str(path))
             return b"".join(_pieces(fd))
 
     return reread(read)

@@ -111,7 +111,9 @@ def write_table(
     reason = _difference(kind, value, partial(_source, path, cipher))
     _release_unused()
     rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
-    return TableInfo(path.name, digest_of_file(path), rows, columns, not reason, reason)
+    with refused(path):
+        file_digest = digest_of_file(path)
+    return TableInfo(path.name, file_digest, rows, columns, not reason, reason)
 
 
 def _release_unused() -> None:

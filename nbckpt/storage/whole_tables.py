@@ -6,14 +6,14 @@ bytes of a file are known to be right.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.digests import Digest
 from nbckpt.model import Record, Variable, is_trusted
 from nbckpt.storage import system
-from nbckpt.storage.disk import digest_of_file
+from nbckpt.storage.disk import digest_of_file, reread, unreadable
 
 if TYPE_CHECKING:
     from nbckpt.storage.store import Store
@@ -41,16 +41,21 @@ def is_whole(folder: Path, record: Record) -> bool:
 
     Raises
     ------
-    OSError
+    StoreError
         If it cannot be read.
     """
     path = folder / record["file"]
     try:
-        status = system.files.lstat(path)
-        seen = _Seen(path, status.st_ino, status.st_size, status.st_mtime_ns)
-        return _digest_of(seen) == record.get("file_digest")
+        return reread(partial(_digest_at, path)) == record.get("file_digest")
     except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise unreadable(error, path) from error
+
+
+def _digest_at(path: Path) -> Digest:
+    status = system.files.lstat(path)
+    return _digest_of(_Seen(path, status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 @lru_cache(1024)

@@ -89,9 +89,11 @@ def _within(world: World, disk: Disk, verb: str, fault: Fault, at: int, after: S
         outcome = _told(error) if outcome == "done" else outcome
         require_sentence(error, world.folder)
     disk.mend()
-    if fault.on & READS:  # what the disk does not give is named, and left out
+    if verb in BETWEEN:
+        pass
+    elif fault.on & READS:  # what the disk does not give is named, and left out
         require_known(state_of(world.namespace), before, after)
-    elif verb not in BETWEEN:
+    else:
         require_uniform(state_of(world.namespace), before, after)
     if outcome == "done" and not fault.dies:
         world.note_durable()
