@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nbckpt.model import Checkpoint
 
@@ -45,6 +45,25 @@ def drawn(
         lanes[mine[0]] = checkpoint.parent if checkpoint.parent in present else None
     width = max(map(len, rows), default=0)
     return [row.ljust(width) for row in rows]
+
+
+def parents_first(parents: Mapping[str, str | None]) -> list[str]:
+    """Ids in their order, but none before its parent: two sessions have two clocks.
+
+    Parameters
+    ----------
+    parents
+        Id → id of the parent, which need not be among them.
+    """
+    placed: dict[str, None] = {}
+    for i in parents:
+        above: dict[str, None] = {}  # in which a ring of parents is seen, which others may claim
+        at: str | None = i
+        while at is not None and at in parents and at not in placed and at not in above:
+            above[at] = None
+            at = parents[at]
+        placed.update(dict.fromkeys(reversed(above)))
+    return list(placed)
 
 
 def _free(lanes: list[str | None]) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nbckpt import as_json
 from nbckpt.errors import NbckptError
+from nbckpt.lanes import parents_first
 from nbckpt.locked import why_locked
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
@@ -96,23 +97,8 @@ class Listing:
             known[i] = checkpoint, row
         if len(known) > 2 * len(found):
             self._known = {i: known[i] for i in found}
-        return Listed(_parents_first(found), len(ids) - len(found))
-
-
-def _parents_first(rows: Mapping[str, Row]) -> list[Row]:
-    """The rows in their order, but none before its parent: two sessions have two clocks."""
-    placed: dict[str, Row] = {}
-    for i, row in rows.items():
-        above: dict[str, None] = {}  # in which a ring of parents is seen, which others may claim
-        at: str | None = i
-        while at is not None and at in rows and at not in placed and at not in above:
-            above[at] = None
-            at = rows[at]["parent"]
-        if len(above) == 1:
-            placed[i] = row
-            continue
-        placed.update((a, rows[a]) for a in reversed(above))
-    return list(placed.values())
+        order = parents_first({i: row["parent"] for i, row in found.items()})
+        return Listed([found[i] for i in order], len(ids) - len(found))
 
 
 def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOTHING) -> Row:

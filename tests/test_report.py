@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nbckpt import report
 from nbckpt.figures import duration_text
-from nbckpt.lanes import drawn
+from nbckpt.lanes import drawn, parents_first
 from nbckpt.model import Cell, Checkpoint, Refusal, Variable, checkpoint_record
 from nbckpt.tabular import Column, cut, facts_text, table_text, width_of
 from nbckpt.timeline import Timeline
@@ -156,6 +156,20 @@ def test_a_log_shows_a_branch_newest_first_and_where_it_stands() -> None:
         "● train train000 main 1 min ago 1.5 s 44 MB df #t",
         "○ load load0000 2 h ago 1.5 s 29 B x look here",
     ]
+
+
+def test_a_log_hangs_together_though_the_clock_was_set_back() -> None:
+    first = checkpoint("first", created_at=NOW)
+    second = checkpoint("second", "first", created_at=NOW - 86400)
+    third = checkpoint("third", "second", created_at=NOW - 86300)
+
+    text = report.log_text(timeline_of(first, second, third, main="third"), None, "third", now=NOW)
+
+    assert [line[:6].rstrip() for line in text.splitlines()[1:]] == ["●  thi", "○  sec", "○  fir"]
+
+
+def test_checkpoints_that_call_each_other_parent_are_listed_all_the_same() -> None:
+    assert sorted(parents_first({"a": "b", "b": "a", "c": "c"})) == ["a", "b", "c"]
 
 
 def test_what_was_forked_stands_in_a_lane_of_its_own() -> None:

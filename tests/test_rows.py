@@ -12,7 +12,7 @@ import pytest
 from nbckpt import rows
 from nbckpt.errors import FormatError
 from nbckpt.model import Cell, checkpoint_record
-from nbckpt.rows import Listing, _parents_first, details_of, outputs_of, status_of
+from nbckpt.rows import Listing, details_of, outputs_of, status_of
 from nbckpt.session import Session
 
 
@@ -256,9 +256,3 @@ def test_a_thousand_checkpoints_are_listed_in_ten_milliseconds(session: Session)
 
     assert len(listed.rows) == 1000
     assert median(took) < 0.010, f"{median(took) * 1000:.1f} ms"
-
-
-def test_rows_that_call_each_other_parent_are_listed_all_the_same() -> None:
-    rows = {"a": {"parent": "b"}, "b": {"parent": "a"}, "c": {"parent": "c"}}
-
-    assert len(_parents_first(rows)) == 3

@@ -43,7 +43,9 @@ def listed(timeline: Timeline, branch: str | None, limit: int | None = None) -> 
     limit
         Show no more than this many; None: all.
     """
-    return [timeline.checkpoints[i] for i in timeline.log(branch)[:limit]]
+    shown = [timeline.checkpoints[i] for i in timeline.log(branch)[:limit]]
+    ordered = lanes.parents_first({c.id: c.parent for c in reversed(shown)})
+    return [timeline.checkpoints[i] for i in reversed(ordered)]
 
 
 def log_text(
@@ -74,8 +76,7 @@ def log_text(
     width
         Characters that there is room for; None: no limit.
     """
-    ids = timeline.log(branch)
-    shown = [timeline.checkpoints[i] for i in ids[:limit]]
+    shown = listed(timeline, branch, limit)
     if not shown:
         where = "" if branch is None else f" on branch {branch!r}"
         return f"no checkpoints{where} yet"
@@ -91,8 +92,9 @@ def log_text(
         )
         for drawn, c in zip(graph, shown, strict=True)
     ]
-    older = len(ids) - len(shown)
-    more = f"\n… and {older:,} older: `-n {len(ids)}` shows all" if older else ""
+    total = len(timeline.log(branch))
+    older = total - len(shown)
+    more = f"\n… and {older:,} older: `-n {total}` shows all" if older else ""
     return table_text(COLUMNS, rows, width=width) + more
 
 
