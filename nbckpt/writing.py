@@ -8,7 +8,7 @@ store tries refused records again before the next ones: when those are durable, 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -133,8 +133,11 @@ _TRIED_AGAIN = "this is tried again with the next checkpoint"
 
 
 def _listed(writes: list[_Write]) -> str:
-    """`checkpoint 'a' and the rewind to 'b' are`."""
-    names = [write.told for write in writes]
-    if len(names) == 1:
+    """`checkpoint 'a' and the rewind to 'b' are`; what is told alike is counted."""
+    counts = Counter(write.told for write in writes)
+    names = [told if n == 1 else f"{told} ({n} times)" for told, n in counts.items()]
+    if len(writes) == 1:
         return f"{names[0]} is"
+    if len(names) == 1:
+        return f"{names[0]} are"
     return f"{', '.join(names[:-1])} and {names[-1]} are"

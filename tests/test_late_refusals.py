@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from nbckpt.errors import StoreError
 from nbckpt.storage.store import Store
+from nbckpt.timeline import Timeline
+from nbckpt.writing import Writing
 from tests.kernels import Kernel, Ran
 from tests.mounts import mounted
 
@@ -204,3 +207,16 @@ def test_a_value_that_the_disk_does_not_take_leaves_a_failed_checkpoint(
     assert re.search("✗ big .* failed: not written", later)
     assert values == "(1, 4000000)"
     assert is_whole(disk)
+
+
+def test_what_is_told_alike_is_counted() -> None:
+    writing = Writing(Timeline())
+    for what in ["an answer of openai"] * 29 + ["the tag"]:
+        refused: Future[None] = Future()
+        refused.set_exception(StoreError("the disk is full"))
+        writing.follow(what, refused)
+
+    writing.settle()
+
+    (told,) = writing.news
+    assert told.startswith("an answer of openai (29 times) and the tag are NOT kept: the disk is")
