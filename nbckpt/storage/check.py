@@ -205,7 +205,8 @@ class _Check:
                 if batch is not None and batch.sum not in (b"", frame.sum):
                     where = f"pack {pack} at offset {frame.offset}"
                     self._tell("damaged", where, "the index of a batch is not the one named")
-        for pack, offset in {**named, **before}.keys() - there:
+        gone: dict[str, None] = {}
+        for pack, offset in sorted({**named, **before}.keys() - there):
             where = f"pack {pack} at offset {offset}"
             if pack in frames:
                 self._tell("damaged", where, "the index of a batch")
@@ -213,7 +214,9 @@ class _Check:
             elif pack in self.journals.gone("condemned"):
                 continue
             elif not exists(self.path / "packs" / f"{pack}{SUFFIX}"):
-                self._tell("missing", where, "the whole pack")
+                gone[pack] = None
+        for pack in gone:
+            self._tell("missing", f"pack {pack}", "the whole of it")
 
     def _salvage(self, pack: str, offset: int) -> None:
         """Take what entries of a damaged frame are right: readers find their chunks, too."""

@@ -36,6 +36,18 @@ def test_a_sound_store_has_no_problems_and_is_counted(store: Store) -> None:
     assert report.size_bytes == pack_of(store).stat().st_size
 
 
+def test_a_pack_that_is_gone_is_told_once(store: Store) -> None:
+    for n in range(3):
+        store.append([checkpoint(n, store.put_blob([b"%d" % n]))]).result()
+    pack = pack_of(store)
+    pack.unlink()
+
+    first, *others = store.check().problems
+
+    assert (first.kind, first.where) == ("missing", f"pack {pack.stem}")
+    assert [problem.where.split()[0] for problem in others] == ["chunk"] * 3
+
+
 def test_bytes_that_no_record_names_are_unreachable(store: Store) -> None:
     store.put_blob([bytes(range(256))])
     store.append([checkpoint(1)]).result()
