@@ -133,9 +133,10 @@ def test_a_line_or_a_chunk_of_another_store_with_the_same_key_is_not_taken(
     journal.write_bytes(b"".join([*lines[:3], others[3], *lines[4:]]))
 
     store = Store.open(one)
+    store.refresh()
 
     assert not store.check().ok
-    assert any("line 4" in damage for damage in store.damages) or store.refresh()
+    assert any("line 4" in damage for damage in store.damages)
     store.close()
     journal.write_bytes(b"".join([*lines[:2], lines[3], lines[2], *lines[4:]]))
     assert not is_sound(one)

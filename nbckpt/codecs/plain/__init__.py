@@ -22,9 +22,9 @@ What is plain, and comes back equal, of the same type, with what it shares still
 - torch: tensors on the CPU and CUDA, parameters, with their memory shared and their gradient
 
 What is not: functions, classes, instances of the user's and of most libraries' classes, models,
-recipes, sparse and interval columns, numpy's texts of any length with an ``na_object``, files, named
-tuples, enumerations, exceptions, tensors with hooks; arrays of objects that hold themselves; Decimal and Fraction of many thousand digits; more
-than 400 tuples inside each other.
+recipes, sparse and interval columns, numpy's texts of any length with an ``na_object``, files,
+named tuples, enumerations, exceptions, tensors with hooks; arrays of objects that hold themselves;
+Decimal and Fraction of many thousand digits; more than 400 tuples inside each other.
 """
 
 from __future__ import annotations

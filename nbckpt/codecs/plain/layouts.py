@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.plain.builtin import are, require
-from nbckpt.codecs.plain.names import Known, Pending
+from nbckpt.codecs.plain.names import Pending
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,7 +133,8 @@ def strings_dtype(_: Limits, given: tuple[Any, ...]) -> object:
     """The type of strings of any length, without a value of its own for what is missing."""
     import numpy as np
 
-    require(len(given) == 1 and are((int, bool), *given))
+    require(len(given) < 2, "it is a StringDType with an na_object")
+    require(are((int, bool), *given) and len(given) == 1)
     return np.dtypes.StringDType(coerce=bool(given[0]))
 
 
@@ -158,6 +159,3 @@ def require_extent(
         require(lowest >= 0 and highest <= size, "its array lies outside its memory")
     shown = n_items * max(1, item)
     require(shown <= max(FREE_BYTES, SPREAD * size), "its array shows its memory too many times")
-
-
-DTYPE = Known("numpy.dtype", make=dtype_begun)

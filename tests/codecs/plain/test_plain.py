@@ -99,8 +99,10 @@ def test_scalars_come_back(value: object) -> None:
 
 
 def test_missing_values_come_back_as_themselves() -> None:
-    assert back([pd.NA, pd.NaT]) == [pd.NA, pd.NaT] or back(pd.NA) is pd.NA
-    assert back(pd.NaT) is pd.NaT
+    missing, no_time = back([pd.NA, pd.NaT])
+
+    assert missing is pd.NA
+    assert no_time is pd.NaT
 
 
 def test_arrays_of_other_kinds_come_back() -> None:
@@ -263,6 +265,7 @@ REFUSED: list[tuple[object, str]] = [
     (pd.DataFrame({"a": [Mine()]}), "Mine"), (np.random.default_rng(), "random"), (np.sin, "sin"),
     (pl.LazyFrame({"a": [1]}), "LazyFrame"), (torch.nn.Linear(1, 1), "Linear"), (getattr, "getattr"),
     (lambda: 1, "a function or class of the notebook"), (memoryview, "memoryview"),
+    (np.array(["a", None], np.dtypes.StringDType(na_object=None)), "StringDType"),
 ]  # fmt: skip
 
 
