@@ -18,6 +18,7 @@ from nbckpt.amounts import bytes_of, count_of, seconds_of
 from nbckpt.digests import digest_of_json
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.hosts import fields_of, hosts_of
+from nbckpt.legible import legible
 from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
@@ -415,7 +416,7 @@ def _with(settings: Settings, name: str, text: str, origin: str) -> Settings:
     if kind is None and origin != FILE:
         kind = _OF_THE_ENVIRONMENT.get(name)
     if kind is None:
-        message = f"{where} is no setting; there are {', '.join(NAMES)}"
+        message = f"{legible(where)} is no setting; there are {', '.join(NAMES)}"
         raise UsageError(message)
     try:
         value = kind.read(text)

@@ -27,10 +27,10 @@ def why_locked(store: Store, variable: Variable) -> str | None:
         return CODE
     if variable.needs:
         return f"needs {variable.needs[0]!r}, which is code"
-    if variable.size_bytes > LOOKED_INTO_BYTES:
-        is_plain = variable.type_name in _LARGE
-        return None if is_plain else "is large, and was not looked into"
     try:
+        if store.blob_size(variable.blob) > LOOKED_INTO_BYTES:  # whatever its record says
+            is_plain = variable.type_name in _LARGE
+            return None if is_plain else "is large, and was not looked into"
         return why_not_plain(store, variable.blob)
     except NbckptError as problem:
         return f"cannot be read: {problem}"

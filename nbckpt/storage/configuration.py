@@ -8,6 +8,7 @@ from nbckpt.errors import StoreError
 from nbckpt.storage.disk import create_beside, read_whole, refused
 
 CONFIG = "config.json"
+MOST_BYTES = 1 << 20
 
 
 def read_config(path: Path) -> str | None:
@@ -19,7 +20,7 @@ def read_config(path: Path) -> str | None:
         If it cannot be read.
     """
     try:
-        return read_whole(path / CONFIG).decode(errors="replace")
+        return read_whole(path / CONFIG, MOST_BYTES).decode(errors="replace")
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -189,7 +189,7 @@ def open_lock(path: Path) -> int:
     Raises
     ------
     OSError
-        If it is no plain file, or a name of a file that has others: what is written lies there, too.
+        If it is no plain file, or one of several names of a file: what is written lies there, too.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
     try:

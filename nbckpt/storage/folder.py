@@ -42,8 +42,11 @@ COPY = "format.copy.json"
 """Of the mark of an encrypted store: without what it says nobody opens it, ever."""
 SUM = "sum"
 SUM_DIGITS = 16
+MOST_BYTES = 1 << 20
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
-OWN = frozenset({MARK, COPY, ".gitignore", ".damaged", "config.json", *ROOMS})
+ASIDE = ".damaged"
+"""Where a repair puts what is damaged."""
+OWN = frozenset({MARK, COPY, ".gitignore", ASIDE, "config.json", *ROOMS})
 
 
 def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[str, object]) -> Mark:
@@ -65,7 +68,7 @@ def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[st
     """
     mark = _known_mark(path)
     if mark is not None:
-        require_no_links(path, ROOMS)
+        require_no_links(path, (*ROOMS, ASIDE))
         return mark
     _refuse_strangers(path)
     if not create:
@@ -122,7 +125,7 @@ def _known_mark(path: Path) -> Mark | None:
 def read_mark(path: Path, name: str = MARK) -> Mark | None:
     """What the mark says, its `format` a number; None if there is none."""
     try:
-        mark = json.loads(read_whole(path / name))
+        mark = json.loads(read_whole(path / name, MOST_BYTES))
         if (own := mark.pop(SUM, None)) not in (None, _sum_of(mark)):
             raise ValueError(own)
         return {**mark, "format": int(mark["format"])}

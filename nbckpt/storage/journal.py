@@ -6,6 +6,7 @@ any number read it; nobody locks, because a line counts from the moment its newl
 
 from __future__ import annotations
 
+import errno
 import fcntl
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -33,6 +34,8 @@ from nbckpt.storage.signing import Signer, is_half
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
 PIECE = 4 << 20
+LONGEST_BYTES = 256 << 20
+"""No record is longer: a file of somebody else's may hold no end of a line at all."""
 SHELVED_BYTES = 1 << 20
 """Of a journal that is larger, the lines of recordings are not kept in memory."""
 WRITER = "writer"
@@ -311,13 +314,21 @@ class Follower:
 
 
 def whole_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Each whole line of a file from `start` on, without its end, and where it begins."""
+    """Each whole line of a file from `start` on, without its end, and where it begins.
+
+    Raises
+    ------
+    OSError
+        If one is longer than any record.
+    """
     at = start
     rest = b""
     while (missing := end - (read := at + len(rest))) > 0:
         if not (data := read_at(fd, min(missing, PIECE), read)):
             break
         *whole, rest = (rest + data).split(b"\n")
+        if len(rest) > LONGEST_BYTES:
+            raise OSError(errno.EINVAL, "it has a line that is longer than any record")
         for line in whole:
             yield at, line
             at += len(line) + 1

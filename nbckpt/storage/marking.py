@@ -7,13 +7,13 @@ from pathlib import Path
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
-from nbckpt.storage.disk import exists, files_in, make_folder, read_whole, refused
-from nbckpt.storage.folder import COPY, FORMAT, MARK, Mark, read_mark, write_mark
+from nbckpt.storage.disk import exists, files_in, make_folder, read_at, reading, refused
+from nbckpt.storage.folder import ASIDE, COPY, FORMAT, MARK, Mark, read_mark, write_mark
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX as PACK
+from nbckpt.storage.private import require_no_links
 from nbckpt.storage.writer import new_name
 
-ASIDE = ".damaged"
 _SEALED = b'{"sealed":'
 
 
@@ -41,6 +41,7 @@ def mend_mark(path: Path) -> str:
         raise FormatError(message)
     with refused(path / MARK):
         if exists(path / MARK):
+            require_no_links(path, (ASIDE,))
             aside = path / ASIDE / new_name(time.time())
             make_folder(aside)
             system.files.rename(path / MARK, aside / MARK)
@@ -62,4 +63,9 @@ def _copied(path: Path) -> Mark | None:
 
 def _is_sealed(path: Path) -> bool:
     journals = files_in(path / "journal", JOURNAL)
-    return any(read_whole(journal).startswith(_SEALED) for journal in journals)
+    return any(_begins_sealed(journal) for journal in journals)
+
+
+def _begins_sealed(journal: Path) -> bool:
+    with reading(journal) as fd:
+        return read_at(fd, len(_SEALED), 0) == _SEALED

@@ -21,11 +21,10 @@ from nbckpt.storage.bridging import UNKNOWN
 from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.disk import create, delete, exists, make_folder, refused, sync_folder, write_at
-from nbckpt.storage.folder import mark_format
+from nbckpt.storage.folder import ASIDE, mark_format
 from nbckpt.storage.following import Journals
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
-from nbckpt.storage.marking import ASIDE
 from nbckpt.storage.moving import Mover, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.pruning import TRIES, WAIT_S, hidden

@@ -15,6 +15,7 @@ from nbckpt.errors import NbckptError, StoreError
 from nbckpt.retention import Retention
 from nbckpt.session import Session
 from nbckpt.storage.folder import ROOMS
+from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
@@ -187,3 +188,58 @@ def test_a_mark_that_is_a_link_is_told(tmp_path: Path) -> None:
     assert done.returncode in (2, 3)
     assert "it is a link, which a store does not follow" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_nothing_is_written_into_a_file_that_a_lock_is_another_name_of(tmp_path: Path) -> None:
+    filled(tmp_path / "s").close()
+    victim, lock = tmp_path / "victim", tmp_path / "s" / "locks" / "writing"
+    victim.write_bytes(b"dear to me")
+    lock.unlink()
+    os.link(victim, lock)
+
+    store = Store.open(tmp_path / "s")
+    with pytest.raises(StoreError, match="other names"):
+        prune(store, Retention(keep_last=1))
+
+    assert victim.read_bytes() == b"dear to me"
+
+
+def test_a_pipe_in_place_of_a_lock_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path / "s").close()
+    (tmp_path / "s" / "locks" / "writing").unlink()
+    os.mkfifo(tmp_path / "s" / "locks" / "writing")
+
+    store = Store.open(tmp_path / "s")
+    with pytest.raises(StoreError, match="no plain file"):
+        store.append([{"kind": "event", "at": 1.0}]).result()
+
+
+def test_what_is_damaged_is_not_moved_behind_a_link(tmp_path: Path) -> None:
+    filled(tmp_path / "s").close()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "s" / ".damaged").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(StoreError, match="link"):
+        Store.open(tmp_path / "s")
+    (tmp_path / "s" / "format.json").write_text("{")
+    with pytest.raises(StoreError, match="link"):
+        mend_mark(tmp_path / "s")
+
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("file", ["format.json", "config.json", "journal/0.jsonl"])
+def test_a_file_that_is_larger_than_memory_is_told_and_not_read(tmp_path: Path, file: str) -> None:
+    filled(tmp_path / "s").close()
+    with (tmp_path / "s" / file).open("ab") as grown:
+        grown.truncate(1 << 40)  # with nothing in it, which costs nothing
+
+    def look() -> None:
+        store = Store.open(tmp_path / "s")
+        store.config_text()
+        store.refresh()
+        assert [r["name"] for r in store.records("checkpoint")] == ["one"]
+        raise StoreError(*store.damages)
+
+    with pytest.raises(StoreError, match=r"holds more|longer than any"):
+        look()
