@@ -87,7 +87,7 @@ class Portion:
             inherited={},
             removed=(),
             joined=(*before, *old.joined),
-            refused=(*old.refused, *(r for r in self.left if r.reason != MODULE)),
+            refused=(*old.refused, *(_told_later(r) for r in self.left if r.reason != MODULE)),
             omitted=(*old.omitted, *(r.variable for r in self.left if r.reason == MODULE)),
             # A run that found it by its key would lack what was left out.
             key=None if gone else old.key,
@@ -132,3 +132,8 @@ class Portion:
             why = why_not_plain(self._session.store, digest)
             self._reasons[digest] = why and f"needs trust: {why}"
         return self._reasons[digest]
+
+
+def _told_later(refusal: Refusal) -> Refusal:
+    """As its reader needs it, who cannot have it by trusting what there is."""
+    return refusal._replace(reason=f"was left out of the export, as it {refusal.reason}")

@@ -100,6 +100,9 @@ def test_a_portable_export_holds_what_is_plain_and_names_the_rest(
     other = opened(tmp_path / "out")
     assert other.namespace["words"] == ["a", {"b": (1, None)}]
     assert {r.variable for r in other.history()[0].refused} == {"Model", "model", "twice"}
+    assert {r.reason.partition(",")[0] for r in other.history()[0].refused} == {
+        "was left out of the export"  # and trust does not bring it
+    }
     assert other.history()[0].key is None
     other.store.close()
 

@@ -40,7 +40,9 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
         refused = {r.variable: r for r in moved.checkpoint.refused}
         left_out = [name for name in moved.left if name not in refused]
         texts = [str(refused[name]) for name in moved.left if name in refused]
-        texts += [f"{', '.join(left_out)} (left out by --vars or --exclude)"] * bool(left_out)
+        texts += [f"{', '.join(left_out)} (left out by --vars, --exclude or an export)"] * bool(
+            left_out
+        )
         lines += [f"not kept there, and left as it is: {text}" for text in texts]
     return lines
 
