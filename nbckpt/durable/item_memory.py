@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from types import FunctionType
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from nbckpt.steps import Step
+
+_FIGURE = re.compile(r"\d[\d,]*")
 
 
 class Memory:
@@ -205,7 +208,8 @@ class Memory:
             self._tell(str(problem))
 
     def _tell(self, why: str) -> None:
-        """Say once that something is not kept."""
-        if why not in self._told and not self._session.ended:
-            self._told.add(why)
+        """Say once that something is not kept, whatever the figures: a disk refuses each write."""
+        what = _FIGURE.sub("", why)
+        if what not in self._told and not self._session.ended:
+            self._told.add(what)
             tell(self._session, f"results of {self.name!r} are NOT kept: {why}")

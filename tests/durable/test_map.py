@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt.errors import BudgetError, FormatError, UsageError
+from nbckpt.durable.item_results import Keeping
+from nbckpt.errors import BudgetError, FormatError, StoreError, UsageError
 from nbckpt.names import is_nbckpts_own
 from nbckpt.storage.store import Store
 from tests.durable.conftest import Notebook
@@ -169,6 +170,23 @@ def test_another_function_runs_for_all_items_and_that_is_said(notebook: Notebook
 
     assert out == [[1], [8]]
     assert notebook.ran == ["square 1", "square 2"]
+
+
+def test_a_disk_that_refuses_each_result_is_told_once(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = iter(range(100, 200))
+
+    def refuse(*_: object) -> None:
+        message = f"the disk is full: a write of {next(sizes)} bytes was refused"
+        raise StoreError(message)
+
+    monkeypatch.setattr(Keeping, "add", refuse)
+
+    with pytest.warns(RuntimeWarning, match="results of 'square' are NOT kept") as told:
+        assert mapped(notebook, "square, range(5)") == [[n * n] for n in range(5)]
+
+    assert len(told) == 1
 
 
 # -- what a replay would not do
