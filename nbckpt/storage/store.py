@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import os
 import threading
@@ -13,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError, UntrustedError
@@ -22,6 +21,7 @@ from nbckpt.legible import legible
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
+from nbckpt.storage.committing import Commit, Job, Queued, committing, end, insist, run_jobs
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
@@ -46,22 +46,7 @@ if TYPE_CHECKING:
     from nbckpt.storage.check import Report
     from nbckpt.storage.repairing import Repaired
 
-Job: TypeAlias = Callable[[], None]
 BACKGROUND_NICENESS = 10
-PAUSE_S = 0.01
-
-
-class _Commit(NamedTuple):
-    bodies: list[str]
-    durable: bool
-    done: Future[None]
-    holds: int  # to let go of
-
-
-class _Queued(NamedTuple):
-    job: Job
-    after: list[Future[None]]
-    done: Future[None]
 
 
 class Store:
@@ -266,7 +251,7 @@ class Store:
                 if until_committed and depth == 0:
                     holds.hold_on()
             finally:
-                _insist(let_go)
+                insist(let_go)
                 self._within.depth = depth
 
     # -- tables
@@ -341,9 +326,9 @@ class Store:
         try:
             self._promise(done)
             count = 1 + (holds.take_over() if durable else 0)
-            self._commits.submit(_Commit(bodies, durable, done, count))
+            self._commits.submit(Commit(bodies, durable, done, count))
         except BaseException:
-            _insist(let_go)
+            insist(let_go)
             self._open.pop(done, None)
             raise
         return done
@@ -359,7 +344,7 @@ class Store:
         after, done = list(self._open), Future[None]()
         try:
             self._promise(done)
-            self._jobs.submit(_Queued(job, after, done))
+            self._jobs.submit(Queued(job, after, done))
         except BaseException:
             self._open.pop(done, None)
             raise
@@ -523,14 +508,14 @@ class Store:
         self._writer.waiting.most_bytes = self._most_waiting
         self._room = Room(self.path, self._writer)
         self._known.begin(self._writer)
-        self._commits: Worker[_Commit] = Worker(
-            "nbckpt-commit", _committing(self._writer, self.holds)
+        self._commits: Worker[Commit] = Worker(
+            "nbckpt-commit", committing(self._writer, self.holds)
         )
-        self._jobs: Worker[_Queued] = Worker(
-            "nbckpt-background", _run_jobs, at_most=1, niceness=BACKGROUND_NICENESS
+        self._jobs: Worker[Queued] = Worker(
+            "nbckpt-background", run_jobs, at_most=1, niceness=BACKGROUND_NICENESS
         )
         self._ended = weakref.finalize(
-            self, _end, self._commits, self._jobs, self._writer, self.holds
+            self, end, self._commits, self._jobs, self._writer, self.holds
         )
         _LIVE.add(self)
 
@@ -587,71 +572,6 @@ class Store:
         if self._closed:
             message = f"the store {self.path} is closed; open it again"
             raise StoreError(message)
-
-
-def _committing(writer: Writer, holds: Holds) -> Callable[[list[_Commit]], None]:
-    """Work that makes all commits that wait durable with one sync."""
-
-    def commit_all(commits: list[_Commit]) -> None:
-        problem: Exception | None = None
-        bodies: list[str] = []
-        _insist(lambda: bodies.extend([body for commit in commits for body in commit.bodies]))
-        try:
-            _insist(lambda: writer.take(bodies))
-            writer.commit([], durable=any(commit.durable for commit in commits))
-        except MemoryError as error:
-            problem = StoreError(f"memory ran out while {writer.journal.path} was written")
-            problem.__cause__ = error
-        except Exception as error:  # whoever holds the future gets it
-            problem = error
-        owes = problem is not None
-        _insist(lambda: holds.owe(owes=owes))
-        for commit in commits:
-            _insist(lambda n=commit.holds: holds.exit(n))  # type: ignore[misc]
-            _insist(lambda done=commit.done: _end_promise(done, problem))  # type: ignore[misc]
-
-    return commit_all
-
-
-def _end_promise(done: Future[None], problem: Exception | None) -> None:
-    if done.done():  # a try before had the memory for this, and not for what follows
-        return
-    if problem is None:
-        done.set_result(None)
-    else:
-        done.set_exception(problem)
-
-
-def _insist(act: Callable[[], object]) -> None:
-    """Do what somebody waits for, as soon as there is memory for it."""
-    while True:
-        try:
-            act()
-        except MemoryError:
-            time.sleep(PAUSE_S)
-        else:
-            return
-
-
-def _run_jobs(queued: list[_Queued]) -> None:
-    for job, after, done in queued:
-        concurrent.futures.wait(after)
-        problem: Exception | None = None
-        try:
-            job()
-        except Exception as error:  # whoever holds the future gets it
-            problem = error
-        _insist(lambda ended=done, why=problem: _end_promise(ended, why))  # type: ignore[misc]
-
-
-def _end(commits: Worker[_Commit], jobs: Worker[_Queued], writer: Writer, holds: Holds) -> None:
-    """Finish the commits; also when the store is forgotten, or the interpreter exits."""
-    for queued in jobs.drop():
-        queued.done.set_exception(StoreError("the interpreter ended before this job began"))
-    jobs.close()
-    commits.close()
-    writer.close()
-    holds.close()
 
 
 _LIVE: weakref.WeakSet[Store] = weakref.WeakSet()
