@@ -121,6 +121,7 @@ _MEMBERS: dict[str, Test] = {
     "sizes": _list(_is_count),
     "headers": _list(lambda pair: _texts(pair) and len(pair) == 2),
     "usage": _map(lambda _: True),
+    **dict.fromkeys(("streamed", "exact"), _is_flag),
     "begun": _map(_is_count),
     "costs": _map(_or_none(_is_number)),
     "reads": _or_none(_map(_text_by_name)),
@@ -129,7 +130,9 @@ _OF_EVENTS: dict[str, Test] = {
     "event": _is_text,
     "at": _is_number,
     **dict.fromkeys(("checkpoint", "name", "session"), _maybe),
-    **dict.fromkeys(("took_s", "saved_s"), _or_none(_is_number)),
+    **dict.fromkeys(("took_s", "saved_s", "duration_s"), _or_none(_is_number)),
+    "size_bytes": _or_none(_is_count),
+    "left_out": _or_none(_texts),
 }
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "checkpoint": ("id", "session", "created_at", "duration_s", "cell"),
@@ -137,7 +140,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "drop": ("branch", "at"),
     "tag": ("checkpoint", "tag", "at"),
     "note": ("checkpoint", "note", "at"),
-    "table": ("value", "at"),
+    "table": ("value", "file", "at"),
     "step": ("name", "code", "arguments", "occurrence", "state", "created_at"),
     "items": ("step", "function", "code", "blob", "count", "created_at"),
     "begun": ("checkpoint", "begun"),

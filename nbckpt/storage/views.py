@@ -175,6 +175,8 @@ def _fit(value: Any, kind: str) -> object:
     if kind == "varchar":
         # Arrow has no lone surrogates, which a source text or a preview may hold.
         return str(value).encode("utf-8", "replace").decode()
+    if kind == "varchar[]":
+        return [_fit(one, "varchar") for one in value]
     return value
 
 

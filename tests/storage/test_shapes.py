@@ -76,6 +76,8 @@ def test_a_checkpoint_with_another_kind_of_member_is_none(name: str, value: obje
         {"kind": "tag", "tag": "t", "at": 1.0},
         {"kind": "price", "costs": {"a": "b"}, "price": "p", "at": 1.0},
         {"kind": "event", "event": "x", "at": 1.0, "took_s": "long"},
+        {"kind": "event", "event": "x", "at": 1.0, "size_bytes": "much"},
+        {"kind": "table", "value": "a", "at": 1.0},
         {"kind": "recording", "id": "x"},
     ],
 )
