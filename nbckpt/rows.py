@@ -6,7 +6,6 @@ was made, and outputs are read from their blob.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -16,6 +15,7 @@ from nbckpt.lanes import parents_first
 from nbckpt.locked import why_locked
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
+from nbckpt.shown import recorded_outputs
 from nbckpt.spending import NOTHING, Book, Spent, book_of, call_as_json, replays_in
 
 if TYPE_CHECKING:
@@ -213,10 +213,8 @@ def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[
 
 def outputs_of(store: Store, checkpoint: Checkpoint) -> list[Output]:
     """What the cell printed and showed: as text, and images as they were."""
-    if checkpoint.outputs is None:
-        return []
     try:
-        recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
+        recorded = recorded_outputs(store, checkpoint)
     except NbckptError as problem:
         return [_text("error", f"the outputs cannot be read: {problem}")]
     return [_output_of(output) for output in recorded]

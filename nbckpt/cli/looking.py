@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -117,14 +116,14 @@ def _status(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     from nbckpt import as_json, report
+    from nbckpt.shown import recorded_outputs
     from nbckpt.spending import book_of, call_as_json, replays_in
 
     session = looking_session(arguments)
     book = book_of(session.store, session.timeline)
     checkpoint = session.get(arguments.ref)
     replays = replays_in(session.store, book, checkpoint.id)
-    digest = checkpoint.outputs
-    outputs = json.loads(bytes(session.store.get_blob(digest)[0])) if digest else []
+    outputs = recorded_outputs(session.store, checkpoint)
     if arguments.json:
         found = as_json.of_checkpoint(session.timeline, checkpoint, book)
         calls = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint.id)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from nbckpt.model import Cell, Checkpoint, Manifest, Variable
 from nbckpt.report import outputs_text
 from nbckpt.selection import Selection
 from nbckpt.session import Session
+from nbckpt.shown import recorded_outputs
 from nbckpt.storage.store import Store
 
 LIVE = "now"
@@ -146,10 +146,8 @@ def _reasons(checkpoint: Checkpoint) -> dict[str, str]:
 
 
 def _outputs(store: Store, checkpoint: Checkpoint) -> str:
-    if checkpoint.outputs is None:
-        return ""
     try:
-        outputs = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
-    except (NbckptError, ValueError) as error:
+        outputs = recorded_outputs(store, checkpoint)
+    except NbckptError as error:
         return f"<the outputs cannot be read: {error}>"
     return outputs_text(outputs)

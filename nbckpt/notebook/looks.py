@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError
 from nbckpt.model import Checkpoint
 from nbckpt.notebook.runs import Run, last_of_cells, runs_of
+from nbckpt.shown import recorded_outputs
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -49,13 +49,9 @@ def outputs_of(
     store: Store, checkpoint: Checkpoint, count: int | None
 ) -> list[dict[str, Any]] | None:
     """What the cell of a checkpoint showed, as a notebook's file has it; None if that is lost."""
-    if checkpoint.outputs is None:
-        return []
     try:
-        recorded = json.loads(bytes(store.get_blob(checkpoint.outputs)[0]))
-    except (NbckptError, ValueError):
-        return None
-    if not isinstance(recorded, list) or not all(isinstance(one, dict) for one in recorded):
+        recorded = recorded_outputs(store, checkpoint)
+    except NbckptError:
         return None
     shown = recorded if checkpoint.trusted else map(_harmless, recorded)
     return [_as_nbformat(output, count) for output in shown]

@@ -1,0 +1,50 @@
+"""What cells printed and showed, as it was recorded, for whoever tells of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nbckpt.errors import FormatError
+
+if TYPE_CHECKING:
+    from nbckpt.model import Checkpoint
+    from nbckpt.storage.store import Store
+
+Output: TypeAlias = dict[str, Any]
+
+MOST_BYTES = 128 << 20
+"""No cell's outputs are larger: see `jupyter/outputs`."""
+_STREAMS = ("stdout", "stderr")
+
+
+def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
+    """The outputs of a checkpoint's cell, each of a form that all who show them know.
+
+    Raises
+    ------
+    NotFoundError, FormatError
+        If they are missing, damaged, or none: somebody else may have written anything there.
+    """
+    if checkpoint.outputs is None:
+        return []
+    message = f"the outputs of checkpoint {checkpoint.name or checkpoint.id!r} are damaged"
+    if store.blob_size(checkpoint.outputs) > MOST_BYTES:
+        raise FormatError(message)
+    try:
+        found = json.loads(b"".join(store.get_blob(checkpoint.outputs)[:1]))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(message) from error
+    if not isinstance(found, list) or not all(map(_is_output, found)):
+        raise FormatError(message)
+    return found
+
+
+def _is_output(found: object) -> bool:
+    if not isinstance(found, dict):
+        return False
+    if "stream" in found:
+        return found["stream"] in _STREAMS and isinstance(found.get("text"), str)
+    kind = "display" if "display" in found else "result"
+    members = (found.get(kind) or {}, found.get("metadata") or {})
+    return all(isinstance(member, dict) for member in members)
