@@ -1,7 +1,8 @@
 """Feed readers with bytes that nobody wrote: ``python -m tests.damage.fuzz --minutes 10``.
 
 With atheris installed, its coverage leads the way; without it, seeds made on the fly are mutated at
-random. What a reader raises beside the documented errors is a finding, and so is what takes long.
+random. What a reader raises beside the documented errors is a finding, and so is what takes long, or
+much memory.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import os
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +48,14 @@ from nbckpt.storage.unlocking import unlocked
 from nbckpt.storage.user import User
 from nbckpt.storage.views import COLUMNS, arrow_view
 from tests.damage.everything import make_everything
+from tests.damage.mutating import mutated
 from tests.damage.reading import find_all
 
 SLOW_S = 5.0
+LONGEST_S = 30.0
+"""So long a run may last: one that never ended would be told of by nobody."""
+MOST_MIB = 512
+"""By so much a run may have the process grow beyond all that it ever had."""
 CIPHER = Cipher(bytes(32))
 Target = Callable[[bytes, Path], None]
 
@@ -227,64 +234,16 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     }  # fmt: skip
 
 
-def mutated(rng: random.Random, seed: bytes, others: Sequence[bytes]) -> bytes:
-    """A seed with some things wrong: bits, pieces, numbers, JSON values, parts of others."""
-    data = bytearray(seed)
-    for _ in range(rng.choice((1, 1, 2, 4, 8))):
-        at = rng.randrange(len(data) + 1)
-        match rng.randrange(8):
-            case 0 if data:
-                data[at % len(data)] ^= 1 << rng.randrange(8)
-            case 1:
-                del data[at : at + rng.randrange(1, 64)]
-            case 2:
-                data[at:at] = rng.randbytes(rng.randrange(1, 16))
-            case 3:
-                other = rng.choice(others)
-                start = rng.randrange(len(other) + 1)
-                data[at : at + rng.randrange(32)] = other[start : start + rng.randrange(200)]
-            case 4:
-                data[at : at + 8] = rng.choice((0, 1, 255, 1 << 31, (1 << 63) - 1)).to_bytes(
-                    8, "little"
-                )
-            case 5:
-                data[:] = _with_another_value(rng, bytes(data))
-            case 6:
-                data[at:] = b""
-            case _:
-                data[at:at] = bytes(data[at : at + rng.randrange(64)]) * rng.randrange(1, 5)
-    return bytes(data[: 1 << 20])
+class NeverEndsError(BaseException):
+    """A run was ended that might have gone on for ever; no reader catches it."""
 
 
-ODD: tuple[Any, ...] = (
-    *(None, True, -1, 0, 1e308, 1 << 70, "", "x" * 3000, "\ud800", "../../x", [], {}, [[]]),
-    *({"a": 1}, ["a", 1, None], {"blob": "0"}, float("nan")),
-)
+def _give_up(*_: object) -> None:
+    raise NeverEndsError
 
 
-def _with_another_value(rng: random.Random, line: bytes) -> bytes:
-    """A line of a journal with one member replaced, taken away, or doubled elsewhere."""
-    lines = line.split(b"\n")
-    n = rng.randrange(len(lines))
-    try:
-        record = dict(json.loads(lines[n]))
-        names = list(record)
-        name = rng.choice(names)
-    except (ValueError, TypeError, IndexError, RecursionError):
-        return line
-    match rng.randrange(4):
-        case 0:
-            del record[name]
-        case 1:
-            record[name] = record[rng.choice(names)]
-        case 2 if isinstance(record[name], list) and record[name]:
-            inner = rng.choice(record[name])
-            if isinstance(inner, dict) and inner:
-                inner[rng.choice(list(inner))] = rng.choice(ODD)
-        case _:
-            record[name] = rng.choice(ODD)
-    lines[n] = json.dumps(record, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return b"\n".join(lines)
+def _peak_mib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 class Findings:
@@ -298,16 +257,32 @@ class Findings:
     def run(self, target: Target, data: bytes, folder: Path) -> None:
         """One try."""
         name = target.__name__
-        began = time.perf_counter()
+        began, peak = time.perf_counter(), _peak_mib()
+        before = signal.signal(signal.SIGALRM, _give_up)
+        # Again and again: where interrupts are held back, the third one comes through.
+        others, _ = signal.setitimer(signal.ITIMER_REAL, LONGEST_S, LONGEST_S)
         try:
             target(data, folder)
         except NbckptError:
             pass
+        except NeverEndsError as error:
+            where = traceback.extract_tb(error.__traceback__)[-2]  # the last is `_give_up`
+            place = f"{name}: never ends at {Path(where.filename).name}:{where.lineno}"
+            self.by_place[place] = repr(data[:300])
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{name}: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}"
             if place not in self.by_place:
                 self.by_place[place] = f"{error}"[:200] + f" <- {data[:300]!r}"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            if others:  # a test's own limit goes on
+                left = max(0.001, others - (time.perf_counter() - began))
+                signal.setitimer(signal.ITIMER_REAL, left)
+        grown = _peak_mib() - peak
+        if grown > MOST_MIB:
+            self.by_place[f"{name}: took {grown} MiB"] = repr(data[:300])
         took = time.perf_counter() - began
         self.runs[name] += 1
         self.slowest[name] = max(took, self.slowest.get(name, 0.0))
@@ -318,8 +293,8 @@ class Findings:
         """For people."""
         runs = ", ".join(f"{name} {count:,}" for name, count in sorted(self.runs.items()))
         slowest = max(self.slowest.values(), default=0.0)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-        told = [f"{sum(self.runs.values()):,} runs ({runs}); slowest {slowest:.2f} s; {peak} MiB"]
+        total = sum(self.runs.values())
+        told = [f"{total:,} runs ({runs}); slowest {slowest:.2f} s; {_peak_mib()} MiB"]
         return "\n".join([*told, *(f"{p}\n    {d}" for p, d in self.by_place.items())])
 
 

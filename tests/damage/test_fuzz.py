@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.damage import fuzz as fuzzing
 from tests.damage.fuzz import Findings, fuzz
 
 
@@ -35,3 +36,30 @@ def test_the_fuzzer_finds_what_is_not_documented(tmp_path: Path) -> None:
 
     (place,) = findings.by_place
     assert place.startswith("reads_badly: KeyError at test_fuzz.py")
+
+
+def test_the_fuzzer_ends_what_never_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads_on(data: bytes, _folder: Path) -> None:
+        while data:
+            pass
+
+    monkeypatch.setattr(fuzzing, "LONGEST_S", 0.05)
+    findings = Findings()
+    findings.run(reads_on, b"x", tmp_path)
+
+    (place,) = findings.by_place
+    assert place.startswith("reads_on: never ends at test_fuzz.py")
+
+
+def test_the_fuzzer_finds_what_takes_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peaks = iter([100, 100 + 2 * fuzzing.MOST_MIB])
+    monkeypatch.setattr(fuzzing, "_peak_mib", lambda: next(peaks))
+
+    def reads_much(data: bytes, _folder: Path) -> None: ...
+
+    findings = Findings()
+    findings.run(reads_much, b"x", tmp_path)
+
+    assert list(findings.by_place) == [f"reads_much: took {2 * fuzzing.MOST_MIB} MiB"]
