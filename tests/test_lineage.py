@@ -88,3 +88,24 @@ def test_a_ring_of_parents_is_broken_where_it_closes() -> None:
 
         assert lines == [ring[n:] for n in range(len(ring))]
         assert lineage.depth(ring[0]) == len(ring) - 1
+
+
+def test_late_parents_at_the_end_of_a_long_line_are_taken_in_quickly() -> None:
+    lineage, n = Lineage(), 4000
+    for i in range(n):
+        lineage.add(f"below {i}", f"late {i}")
+    for i in range(n):
+        lineage.add(f"line {i}", f"line {i - 1}" if i else None)
+    steps = 0
+
+    class Counting(dict[str, str | None]):
+        def __getitem__(self, key: str) -> str | None:
+            nonlocal steps
+            steps += 1
+            return super().__getitem__(key)
+
+    lineage._parents = Counting(lineage._parents)
+    for i in range(n):
+        lineage.add(f"late {i}", f"line {n - 1}")
+
+    assert steps < 10 * n
