@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from types import coroutine
+from typing import Any
 
 import pytest
 
 from nbckpt import current
-from nbckpt.llm import scope
+from nbckpt.llm import scope, seams
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -16,7 +19,7 @@ from tests.interrupts.instants import Instants
 from tests.interrupts.worlds import problems
 from tests.llm.asking import body, post, records_of
 
-QUICK, MANY = 4, 300
+QUICK, MANY = 2, 300
 
 
 @pytest.fixture
@@ -66,10 +69,42 @@ def wrong_in(session: Session, count: int) -> list[tuple[str, list[str]]]:
     return found
 
 
+def each_instant(act: Callable[[], Any]) -> Iterator[Instants]:
+    """Run it once for each of its instants, with an interrupt there."""
+    counted = Instants()
+    counted.run(act)
+    for at in range(counted.count):
+        instants = Instants(at)
+        with pytest.raises(KeyboardInterrupt):
+            instants.run(act)
+        yield instants
+
+
+def test_an_interrupt_at_any_instant_of_sending_has_later_calls_seen() -> None:
+    @coroutine
+    def sent() -> Generator[None, None, str]:
+        yield from ()
+        return "sent"
+
+    def waited_for() -> None:
+        with suppress(StopIteration):
+            seams.inside_async(sent).send(None)
+
+    seen = [
+        (instants.told(), seams.is_inside())
+        for act in (lambda: seams.inside(str, "sent"), waited_for)
+        for instants in each_instant(act)
+    ]
+
+    assert len(seen) > 6
+    assert [where for where, is_inside in seen if is_inside] == []
+
+
 def test_the_next_call_is_answered_after_an_interrupt_of_one(recorded: Session) -> None:
     assert wrong_in(recorded, QUICK) == []
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_next_call_is_answered_after_interrupts_at_many_instants(recorded: Session) -> None:
     assert wrong_in(recorded, MANY) == []

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from nbckpt.llm.seams import importing
 
@@ -53,15 +53,30 @@ def is_inside() -> bool:
     return _inside.get()
 
 
-@contextmanager
-def inside() -> Iterator[None]:
-    """Have seams further in leave the block's calls alone: one library may stand on another."""
+def inside(original: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """Call the original; seams further in leave it alone: one library may stand on another.
+
+    No context manager: an interrupt that comes as one is entered or left leaves it entered, and
+    no call of this thread would be recorded any more.
+    """
     before = _inside.get()
-    _inside.set(True)
     try:
-        yield
+        _inside.set(True)
+        answer = original(*args, **options)
     finally:
         _inside.set(before)
+    return answer
+
+
+async def inside_async(original: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+    """As `inside`, of one to wait for."""
+    before = _inside.get()
+    try:
+        _inside.set(True)
+        answer = await original(*args, **options)
+    finally:
+        _inside.set(before)
+    return answer
 
 
 def _patch(module: ModuleType) -> None:

@@ -65,8 +65,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
         if call is None:
             return await original(self, method, str_or_url, **options)
         try:
-            with seams.inside():
-                response = await original(self, method, str_or_url, **options)
+            response = await seams.inside_async(original, self, method, str_or_url, **options)
         except BaseException as error:
             call.failed(error)
             raise

@@ -86,8 +86,7 @@ def _sending(original: Any, made: _Made) -> Any:
         if call.kept is not None:
             return made.answer(self, request, call.kept)
         try:
-            with seams.inside():
-                response = original(self, request)
+            response = seams.inside(original, self, request)
         except BaseException as error:
             call.failed(error)
             raise
@@ -113,8 +112,7 @@ def _sending_async(original: Any, made: _Made) -> Any:
         if call.kept is not None:
             return made.answer(self, request, call.kept)
         try:
-            with seams.inside():
-                response = await original(self, request)
+            response = await seams.inside_async(original, self, request)
         except BaseException as error:
             call.failed(error)
             raise

@@ -67,8 +67,7 @@ def _opening(original: Any, module: ModuleType) -> Any:
         if call.kept is not None:
             return _answer(module, method, url, call.kept, more)
         try:
-            with seams.inside():
-                response = original(self, method, url, body, headers, *rest, **more)
+            response = seams.inside(original, self, method, url, body, headers, *rest, **more)
         except BaseException as error:
             call.failed(error)
             raise
