@@ -7,14 +7,13 @@ from pathlib import Path
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
-from nbckpt.storage.disk import exists, files_in, make_folder, read_at, reading, refused
+from nbckpt.storage.disk import exists, files_in, make_folder, refused
 from nbckpt.storage.folder import ASIDE, COPY, FORMAT, MARK, Mark, read_mark, write_mark
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.private import require_no_links
+from nbckpt.storage.unlocking import holds_sealed
 from nbckpt.storage.writer import new_name
-
-_SEALED = b'{"sealed":'
 
 
 def mend_mark(path: Path) -> str:
@@ -33,7 +32,7 @@ def mend_mark(path: Path) -> str:
     except FormatError:
         pass
     mark = _copied(path)
-    if mark is None and _is_sealed(path):
+    if mark is None and holds_sealed(path):
         message = (
             f"{path / MARK} is lost, and with it the wrapped key of an encrypted store: put a copy"
             " of that file back"
@@ -59,13 +58,3 @@ def _copied(path: Path) -> Mark | None:
         return read_mark(path, COPY)
     except (FormatError, StoreError):
         return None
-
-
-def _is_sealed(path: Path) -> bool:
-    journals = files_in(path / "journal", JOURNAL)
-    return any(_begins_sealed(journal) for journal in journals)
-
-
-def _begins_sealed(journal: Path) -> bool:
-    with reading(journal) as fd:
-        return read_at(fd, len(_SEALED), 0) == _SEALED

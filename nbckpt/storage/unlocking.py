@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from nbckpt.config import encryption_from
 from nbckpt.errors import FormatError, SealedError
-from nbckpt.storage.folder import ENCRYPTION, Mark
+from nbckpt.storage.disk import files_in, read_at, reading, refused
+from nbckpt.storage.folder import ENCRYPTION, MARK, Mark
+from nbckpt.storage.journal import SUFFIX
 
 if TYPE_CHECKING:
     from nbckpt.storage.ciphers import Cipher
+
+_SEALED = b'{"sealed":'
 
 
 def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None:
@@ -28,14 +32,16 @@ def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None
     FormatError
         If the wrapped key is damaged.
     """
+    source = encryption_from() if source is None else source
     if ENCRYPTION not in mark:
+        if source and source != "off":
+            _require_plain(path)
         return None
     from nbckpt.storage.envelope import envelope_of, told, unwrap
     from nbckpt.storage.key_sources import read_key
 
     try:
         envelope = envelope_of(mark[ENCRYPTION])
-        source = encryption_from() if source is None else source
         if not source or source == "off":
             message = (
                 f"the store {path} is encrypted with {told(envelope)}: set NBCKPT_ENCRYPTION to"
@@ -46,6 +52,32 @@ def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None
     except FormatError as error:
         message = f"{path / 'format.json'}: {error}; put a copy of that file back"
         raise FormatError(message) from error
+
+
+def holds_sealed(path: Path) -> bool:
+    """Whether a journal of the store at `path` was written with a cipher."""
+    return any(map(_begins_sealed, files_in(path / "journal", SUFFIX)))
+
+
+def _begins_sealed(journal: Path) -> bool:
+    try:
+        with reading(journal) as fd:
+            return read_at(fd, len(_SEALED), 0) == _SEALED
+    except FileNotFoundError:  # a prune took it just now
+        return False
+
+
+def _require_plain(path: Path) -> None:
+    """Refuse a mark that says less than there is: what is written now would lie open."""
+    with refused(path):
+        is_sealed = holds_sealed(path)
+    if is_sealed:
+        message = (
+            f"{path / MARK} does not say that the store is encrypted, and its journals are:"
+            " somebody has changed it; put a copy of that file back, or delete it and have"
+            " `nbckpt check --repair` take the store's own copy"
+        )
+        raise FormatError(message)
 
 
 def new_members(source: str | None = None) -> Mark:

@@ -159,7 +159,7 @@ def test_a_plain_store_stays_plain_and_is_read_with_a_key_at_hand(
 
 
 def test_a_store_whose_mark_lost_its_encryption_gives_nothing_and_takes_nothing_for_its_own(
-    key: str, tmp_path: Path
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = session_on(tmp_path / "s", x=1)
     session.checkpoint("one")
@@ -168,6 +168,7 @@ def test_a_store_whose_mark_lost_its_encryption_gives_nothing_and_takes_nothing_
     del mark["encryption"], mark["sum"]
     (tmp_path / "s/format.json").write_text(json.dumps(mark))
 
+    monkeypatch.delenv("NBCKPT_ENCRYPTION")  # whoever has it set is refused
     store = Store.open(tmp_path / "s")
 
     assert [r for r in store.refresh() if r["kind"] == "checkpoint"] == []
@@ -257,3 +258,33 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
     assert sum(hashed) < size / 8
     part[0] = part[0] ^ 1
     assert store.put_blob([b"", part]) != digest
+
+
+def test_a_mark_that_was_made_plain_has_nothing_written_plainly(key: str, tmp_path: Path) -> None:
+    session = session_on(tmp_path / "s", text="before")
+    session.checkpoint("one")
+    session.wait()
+    session.store.close()
+    (tmp_path / "s" / "format.copy.json").unlink(missing_ok=True)
+    (tmp_path / "s" / "format.json").write_text('{"format": 4}')
+    before = files_of(tmp_path / "s")
+
+    with pytest.raises(FormatError, match="does not say that the store is encrypted"):
+        session_on(tmp_path / "s", text=PLANTED)
+
+    assert files_of(tmp_path / "s") == before
+
+
+def test_a_repair_takes_the_copy_of_a_mark_that_was_made_plain(key: str, tmp_path: Path) -> None:
+    session = session_on(tmp_path / "s", text="before")
+    session.checkpoint("one")
+    session.wait()
+    session.store.close()
+    (tmp_path / "s" / "format.json").unlink()
+
+    assert main(["check", "--repair", "--store", str(tmp_path / "s")]) == 0
+
+    again = session_on(tmp_path / "s")
+    again.resume()
+    assert again.namespace["text"] == "before"
+    again.store.close()
