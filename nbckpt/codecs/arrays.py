@@ -37,13 +37,22 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return reduce_array
     if kind is numpy.finfo:
         return _reduce_finfo
-    if kind is numpy.dtypes.VoidDType:
+    if kind is _void_dtype():
         return _reduce_dtype
     if not issubclass(kind, numpy.ndarray):
         return None
     if kind is numpy.memmap:
         return _reduce_memmap
     return _reduce_subclass if _is_taken_apart(kind) else None
+
+
+def _void_dtype() -> object:
+    """The class of dtypes with fields.
+
+    Not asked of `numpy` itself: where its first import was interrupted, it asks itself for
+    ``numpy.dtypes`` without end.
+    """
+    return getattr(sys.modules.get("numpy.dtypes"), "VoidDType", None)
 
 
 def _is_taken_apart(kind: type) -> bool:

@@ -22,8 +22,6 @@ LEVELS = 400_000
 
 T = TypeVar("T")
 
-_ONE_AT_A_TIME = threading.Lock()
-
 
 def is_too_deep(error: BaseException | None) -> bool:
     """Whether an error says that the stack was too small."""
@@ -32,6 +30,8 @@ def is_too_deep(error: BaseException | None) -> bool:
 
 def with_room(work: Callable[[], T]) -> T:
     """What `work` gives, called where there is room for a deep recursion.
+
+    An interrupt ends the wait for it; what `work` gives in the end is dropped then.
 
     Raises
     ------
@@ -45,17 +45,55 @@ def with_room(work: Callable[[], T]) -> T:
             done.set_result(context.run(work))
         except BaseException as error:
             done.set_exception(error)
+        finally:
+            _limits.leave(thread)
 
     context = contextvars.copy_context()
-    with held(), _ONE_AT_A_TIME:  # the limits are those of the process
-        limit, stack = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
-        try:
-            thread = threading.Thread(target=run, name="nbckpt-deep", daemon=True)
-            sys.setrecursionlimit(max(limit, LEVELS))
-            thread.start()
-            with allowed():
-                thread.join()
-        finally:
-            sys.setrecursionlimit(limit)
-            threading.stack_size(stack)
+    thread = threading.Thread(target=run, name="nbckpt-deep", daemon=True)
+    with held():
+        _limits.start(thread)
+        with allowed():
+            thread.join()
     return done.result()
+
+
+class _Limits:
+    """Those of the process, which are high as long as a thread is deep down.
+
+    A thread that finds itself far below a limit that was lowered meanwhile has Python abort the
+    process. So the last one to come up lowers it, and not who waits: an interrupt ends the wait.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._deep: set[threading.Thread] = set()
+        self._before = 0
+
+    def start(self, thread: threading.Thread) -> None:
+        """Have a thread begin, with room; it calls `leave` at its end."""
+        with self._lock:
+            if not self._deep:
+                self._before = sys.getrecursionlimit()
+            self._deep.add(thread)
+            sys.setrecursionlimit(max(self._before, LEVELS))
+            stack = threading.stack_size(STACK_BYTES)
+            try:
+                thread.start()
+            except Exception:  # there is no thread, nor memory for one
+                self._come_up(thread)
+                raise
+            finally:
+                threading.stack_size(stack)
+
+    def leave(self, thread: threading.Thread) -> None:
+        """Have the limit be as before, unless another is still deep down."""
+        with self._lock:
+            self._come_up(thread)
+
+    def _come_up(self, thread: threading.Thread) -> None:
+        self._deep.discard(thread)
+        if not self._deep:
+            sys.setrecursionlimit(self._before)
+
+
+_limits = _Limits()

@@ -131,11 +131,11 @@ def _structured(limits: Limits, names: Any, fields: Any, size: int, flags: int) 
 
 def strings_dtype(_: Limits, given: tuple[Any, ...]) -> object:
     """The type of strings of any length, without a value of its own for what is missing."""
-    import numpy as np
+    from numpy.dtypes import StringDType  # `numpy` may not have it: see `codecs.arrays`
 
     require(len(given) < 2, "it is a StringDType with an na_object")
     require(are((int, bool), *given) and len(given) == 1)
-    return np.dtypes.StringDType(coerce=bool(given[0]))
+    return StringDType(coerce=bool(given[0]))
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
