@@ -11,11 +11,12 @@ from dataclasses import replace
 from types import FrameType, TracebackType
 
 from nbckpt import current
-from nbckpt.errors import UsageError
+from nbckpt.errors import StoreError, UsageError
 from nbckpt.interrupts import held
 from nbckpt.model import Cell
 from nbckpt.references import require_name
 from nbckpt.selection import Selection
+from nbckpt.session import Session
 from nbckpt.steps import Request, Step
 
 
@@ -28,6 +29,8 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             if step.todo:
                 for doc in step.track(docs):
                     vectors.append(embed(doc))
+
+    Where the disk does not let it begin, which is told, the body runs and is not kept.
 
     Parameters
     ----------
@@ -101,12 +104,24 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         cell, tree = Cell(ast.unparse(node)), _body_of(node)
         try:
             with held():
-                self._step = Step.begin(session, self._request, cell, tree)
+                self._step = self._begun(session, cell, tree)
             return self._step
         except BaseException:  # an interrupt: the body is not reached, so nobody ends the step
             if self._step is not None:
                 self._step.left()
             raise
+
+    def _begun(self, session: Session, cell: Cell, tree: ast.Module) -> Step:
+        """The step; if the disk does not let it begin, one of which nothing is kept."""
+        try:
+            return Step.begin(session, self._request, cell, tree)
+        except StoreError as problem:
+            from nbckpt.durable.telling import tell
+
+            why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
+            tell(session, why)
+            session.capturer.touched(session.reach(tree))  # nothing else looks what it changes
+            return Step.refused(session, self._request, cell, tree, str(problem))
 
     def __exit__(
         self,
@@ -118,7 +133,10 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
         if step is None or not step.todo:
             return
         with held():
-            if error is None:
+            if not step.is_kept:
+                step.left()
+                step.session.ran(step.tree)
+            elif error is None:
                 step.finish()
             else:
                 step.session.joining.failed_blocks.append(step.fail(error).id)

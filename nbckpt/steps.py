@@ -101,6 +101,8 @@ class Step(ThroughItems):
         Why the body runs, one sentence each.
     is_running
         Whether the body has begun, and neither ended nor failed.
+    is_kept
+        False where the disk did not let it begin: the body runs, and nothing of it is kept.
     loops
         Its tracked loops.
     at
@@ -120,6 +122,7 @@ class Step(ThroughItems):
     took_s: float = 0.0
     _before: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
+    is_kept: bool = True
     _began: float = 0.0
     _since: float = 0.0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
@@ -161,6 +164,18 @@ class Step(ThroughItems):
         if request.is_skippable and not request.rerun and step._restore():
             return step
         step._start()
+        return step
+
+    @classmethod
+    @whole
+    def refused(
+        cls, session: Session, request: Request, cell: Cell, tree: ast.Module, why: str
+    ) -> Step:
+        """A step that could not begin: its body runs, its loops and maps keep nothing."""
+        session.steps.pop(request.name, None)
+        step = cls(session, request, cell, tree, Key(""), why=(why,), is_kept=False)
+        session.steps[request.name] = step
+        step._enter()
         return step
 
     @cached_property
@@ -246,6 +261,10 @@ class Step(ThroughItems):
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
             self.loops = Loops(self, self._unfinished())
+        self._enter()
+
+    def _enter(self) -> None:
+        session = self.session
         self.is_running = True
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self.at.scope = self._calls.scope
@@ -425,6 +444,8 @@ class Step(ThroughItems):
     def go_again(self, begun: Begun) -> None:
         """Have loops and maps go on where they were, because the code after `begun` runs again."""
         self.at.map_again(begun.mapped)
+        if not self.is_kept:
+            return
         unfinished = self._unfinished()
         if self.request.rerun and unfinished and unfinished.created_at < self._since:
             unfinished = None

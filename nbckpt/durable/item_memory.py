@@ -57,7 +57,7 @@ class Memory:
         self._clocks = threading.local()
         self._is_checked = False
         self._reached = Reached(function) if isinstance(function, FunctionType) else None
-        self._of = self._code(function)
+        self._of = self._code(function) if step.is_kept else None
         self._known: Kept | None = None
         self._keeping: Keeping | None = None
         if self._of is not None:
@@ -210,6 +210,7 @@ class Memory:
     def _tell(self, why: str) -> None:
         """Say once that something is not kept, whatever the figures: a disk refuses each write."""
         what = _FIGURE.sub("", why)
-        if what not in self._told and not self._session.ended:
+        is_news = what not in self._told and self._step.is_kept  # else it was told of the step
+        if is_news and not self._session.ended:
             self._told.add(what)
             tell(self._session, f"results of {self.name!r} are NOT kept: {why}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError
+from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, line_of
 from nbckpt.interrupts import held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
@@ -78,6 +78,7 @@ class Cells:
         self._may_be_loading = True
         self._info: Any = None
         self._step: Step | None = None
+        self._unkept: Step | None = None  # the cell's, if it could not begin
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
@@ -164,11 +165,14 @@ class Cells:
         if self._info is None or not self._is_of_cell(result):
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
+        unkept, self._unkept = self._unkept, None
         self._info = self._step = self._tree = self._recorder = self.session.running = None
         shown = recorder.stop() if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         try:
+            if unkept is not None:
+                unkept.left()
             if step is not None and self.session.moved:
                 step.left()
             if step is not None and step.todo and not self.session.moved:
@@ -264,6 +268,7 @@ class Cells:
             step = Step.begin(self.session, request, self._cell(self._info), self._tree)
         except StoreError as problem:
             notices.warn(f"cell {request.name!r} runs without a checkpoint: {problem}")
+            self._pass_by(request, str(problem))
             return None
         except NbckptError as problem:
             if explicit:
@@ -272,6 +277,7 @@ class Cells:
             return None
         except Exception as defect:  # a hook's error never breaks the user's cell
             self._tell_defect(f"cell {request.name!r} runs without a checkpoint", defect)
+            self._pass_by(request, f"a defect in nbckpt: {line_of(defect)}")
             return None
         if explicit and self._asked is None:
             from nbckpt.jupyter.telling import tell_why
@@ -279,6 +285,14 @@ class Cells:
             tell_why(self.shell, step)
         self._step = self.latest = step
         return step
+
+    def _pass_by(self, request: Request, why: str) -> None:
+        """Have the loops and maps of a cell run that could not begin as a step."""
+        from nbckpt.steps import Step
+
+        assert self._tree is not None
+        cell = self._cell(self._info)
+        self._unkept = Step.refused(self.session, request, cell, self._tree, why)
 
     def _rejected(self, problem: NbckptError) -> CellRejected:
         return CellRejected(f"{type(problem).__name__}: {problem}")
@@ -336,7 +350,7 @@ class Cells:
         """Follow a cell that runs inside another, and then the other again."""
         session = self.session
         outer = (self._info, self._step, self._tree, self._recorder, self._began, self._asked)
-        reach = self._reach
+        reach, unkept, self._unkept = self._reach, self._unkept, None
         running, session.running = session.running, None
         self._info = self._step = self._tree = self._recorder = None
         self._asked = asked
@@ -346,4 +360,4 @@ class Cells:
         finally:
             self._inner -= 1
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
-            session.running, self._reach = running, reach
+            session.running, self._reach, self._unkept = running, reach, unkept

@@ -31,7 +31,10 @@ _HELD = (list, tuple, set, frozenset, dict, deque, range)
 
 
 class Loop:
-    """A loop inside another: it is shown, and begins anew with the other's item."""
+    """A loop of which nothing is kept: it is shown, and begins anew with the item around it.
+
+    It is inside another, or its step is not kept.
+    """
 
     def __init__(self, loops: Loops, tracked: Tracked[Any]) -> None:
         self.loops = loops

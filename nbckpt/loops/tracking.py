@@ -42,7 +42,7 @@ class Loops:
 
     def begin(self, tracked: Tracked[Any]) -> Loop:
         """The next loop, which may go on where it was."""
-        if self.inside is not None:
+        if self.inside is not None or not self.step.is_kept:
             return Loop(self, tracked)
         self.begun += 1
         self.inside = loop = Followed(self, tracked)
