@@ -76,6 +76,8 @@ def chosen(shell: Any, kind: str, seed: int) -> Iterator[int]:
 def wrong_in(shell: Any, kind: str, count: int, seed: int = 1) -> list[tuple[str, list[str]]]:
     """What is wrong after interrupts of a cell, each at another place."""
     found = [interrupted(shell, CELLS[kind], at) for at in islice(chosen(shell, kind, seed), count)]
+    n_hit = sum(instants.hit is not None for _, instants in found)
+    assert n_hit >= QUICK, f"only {n_hit} interrupts came"
     return [(instants.told(), wrong) for wrong, instants in found if wrong]
 
 
