@@ -74,6 +74,8 @@ def flat(part: Buffer) -> memoryview:
     BufferError
         If they do not lie in one piece.
     """
+    if isinstance(part, memoryview) and part.format == "B" and part.ndim == 1 and part.c_contiguous:
+        return memoryview(part)  # shares it; a view made of a view ends 3.11's collector in a cycle
     return PickleBuffer(part).raw()
 
 
