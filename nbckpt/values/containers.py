@@ -127,7 +127,12 @@ def walk_bytes_like(walk: Walk, value: Any) -> None:
     view = memoryview(value)
     walk.put(b"buffer", type(value).__name__, view.format, str(view.shape))
     lasts = view.c_contiguous
-    data = PickleBuffer(view).raw() if lasts else memoryview(view.tobytes())
+    if not lasts:
+        data = memoryview(view.tobytes())
+    elif view.format == "B" and view.ndim == 1:
+        data = view
+    else:
+        data = PickleBuffer(value).raw()
     walk.put(b"", digest_of_memory(data, watch=lasts))
 
 
