@@ -51,6 +51,8 @@ class held:  # noqa: N801  # reads as a state: with held():
         Nor does one come where it is `allowed` in it: what is undone is undone.
     """
 
+    __slots__ = ("_firmly", "_is_main", "_was_open")  # to set them asks for no memory
+
     def __init__(self, *, firmly: bool = False) -> None:
         self._firmly = firmly
 
@@ -73,6 +75,8 @@ class held:  # noqa: N801  # reads as a state: with held():
 
 class allowed:  # noqa: N801  # as above
     """In the block an interrupt comes at once, though it is within one where none comes."""
+
+    __slots__ = ("_is_within", "_was_open")
 
     def __enter__(self) -> None:
         self._is_within = _gate.depth > 0 and not _gate.firm and _is_main()
@@ -281,9 +285,11 @@ class _Gate:
                 if signal.getsignal(number) is self._own:
                     signal.signal(number, self._handlers[number])
                 del self._handlers[number]
-        finally:
-            if self._handlers:
-                self._give_back()
+        except MemoryError:  # who holds next gives them back, too
+            raise
+        except BaseException:
+            self._give_back()
+            raise
 
 
 _gate = _Gate()
