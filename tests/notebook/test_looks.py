@@ -67,8 +67,14 @@ FORGED: list[tuple[object, object]] = [
     ([{"display": {"image/png": "aGk=", "image/svg+xml": "<svg>"}}], {"image/png": "aGk="}),
     ([{"result": {"application/javascript": "x()", "text/plain": ["a"]}}], {"text/plain": "['a']"}),
     ([{"result": {"image/png": ["no text"]}, "metadata": {"image/png": {"unconfined": 1}}}], {}),
-    ([{"display": "no mapping"}], {}),
 ]
+
+
+def test_forged_outputs_of_no_known_form_are_told_as_lost(session: Session) -> None:
+    blob = session.store.put_blob([json.dumps([{"display": "no mapping"}]).encode()])
+    strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
+
+    assert outputs_of(session.store, strange, 1) is None
 
 
 @pytest.mark.parametrize(("written", "shown"), FORGED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.plain import moments
@@ -58,6 +59,16 @@ def _type(kind: Any, complete: Any) -> Known:
         return Pending(complete)
 
     return Known(kind.__name__, kind, new=begun)
+
+
+def is_worked_out(value: object, state: object) -> bool:
+    """Whether a state is nothing but what a type of elements remembers of having been asked.
+
+    Types of masked columns are written with that if somebody used them before, else without.
+    """
+    pd: Any = sys.modules.get("pandas")
+    is_type = pd is not None and isinstance(value, pd.api.extensions.ExtensionDtype)
+    return is_type and type(state) is dict and state.keys() == {"_cache"}
 
 
 def _masked_type(name: str) -> Make:

@@ -170,6 +170,15 @@ FRAMES = [
 ]  # fmt: skip
 
 
+def test_a_masked_column_comes_back_whose_type_was_used_before() -> None:
+    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64")})
+    assert frame["a"].dtype.numpy_dtype == np.dtype("int64")  # which the type remembers
+
+    found = back(frame)
+
+    pd.testing.assert_frame_equal(found, frame)
+
+
 @pytest.mark.parametrize("value", FRAMES, ids=lambda frame: str(list(frame.dtypes)[:2]))
 def test_frames_of_pandas_come_back(value: pd.DataFrame) -> None:
     found = back(value)
