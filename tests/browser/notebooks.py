@@ -34,6 +34,7 @@ NOT_OURS = (
     "reading 'schema'",  # Notebook 7.6 throws this by itself
     "Failed to load resource",
     "Comm not found for comm id",  # of the widgets in another window
+    "Canceled future for create_subshell_request",  # JupyterLab's, where a kernel dies meanwhile
 )
 
 

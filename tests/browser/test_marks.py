@@ -148,7 +148,16 @@ def test_marks_where_of_300_cells_those_far_away_leave_the_page(
 
     run_and_look_at_many(notebook, 300)
     # What was scrolled past leaves the page when that has settled.
-    page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-Cell').length < 100")
+    page.wait_for_function("document.querySelectorAll('.jp-Notebook .jp-CellHeader').length < 100")
+    # Its marks are drawn all the same: it comes back as it left.
+    marked = Marked(notebook)
+    notebook.page.evaluate(f"{CONTENT}.activeCellIndex = 0; {CONTENT}.scrollToItem(0)")
+    expect(marked.mark(150)).not_to_be_attached()
+    marked.edit(150, "%%checkpoint middle\nm = 2")
+    page.wait_for_function(f"{CONTENT}.widgets[150].node.dataset.nbckpt === 'stale'")
+    page.wait_for_timeout(700)  # nothing is still to be drawn
+    notebook.page.evaluate(f"{CONTENT}.scrollToItem(150)")
+    marked.expect(150, "stale: edited since")
     page.close()
 
     assert notebook.own_errors == []

@@ -130,7 +130,7 @@ export class NotebookMarks implements IDisposable {
     } else {
       cell.node.dataset.nbckpt = look.state;
     }
-    const header = cell.node.querySelector(':scope > .jp-CellHeader');
+    const header = headerOf(cell);
     if (!header) {
       this._drawWhenReady(cell);
       return;
@@ -148,7 +148,7 @@ export class NotebookMarks implements IDisposable {
     this._drawn.set(cell, { key, mark });
   }
 
-  /** A cell far from what is seen is only a placeholder yet, without a header. */
+  /** A cell that was never near to what is seen is only a placeholder yet, without a header. */
   private _drawWhenReady(cell: Cell): void {
     if (this._awaited.has(cell)) {
       return;
@@ -192,4 +192,19 @@ export class NotebookMarks implements IDisposable {
   private _order = '';
   private _shown: Shown = 'words';
   private _isDisposed = false;
+}
+
+/**
+ * Where the mark of a cell stands; null as long as there is no such place.
+ *
+ * JupyterLab takes the parts of a code cell that is far from what is seen out of the page, and puts
+ * the same ones back: they are looked for in the cell's layout, which keeps them.
+ */
+function headerOf(cell: Cell): HTMLElement | null {
+  for (const part of cell.layout ?? []) {
+    if (part.node.classList.contains('jp-CellHeader')) {
+      return part.node;
+    }
+  }
+  return null;
 }
