@@ -554,7 +554,10 @@ def test_in_a_kernel_cells_await_and_magics_and_figures_work(tmp_path: Path) -> 
 
 
 def test_an_interrupt_stops_a_rerun_and_keeps_what_was_done(tmp_path: Path) -> None:
-    slow = "%%checkpoint slow\nimport time\nopen('began', 'w')\nif k == 5: time.sleep(60)\nslow = k"
+    slow = (
+        "%%checkpoint slow\nimport time\nopen('began', 'w')\n"
+        "if k == 5: [time.sleep(0.01) for _ in range(6000)]\nslow = k"
+    )
     with Kernel(tmp_path) as kernel:
         for cell in ("%load_ext nbckpt", START, LOAD, slow, SORT):
             assert kernel.run(cell).ok

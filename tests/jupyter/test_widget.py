@@ -214,7 +214,10 @@ def test_tags_and_notes_are_shown_as_soon_as_they_are_there(front: Front) -> Non
 
 def test_a_write_can_be_interrupted(front: Front, tmp_path: Path) -> None:
     began = tmp_path / "began"
-    slow = {"x": f"(open({str(began)!r}, 'w').close(), __import__('time').sleep(60))"}
+    # Not one long sleep: Python takes no note of a signal that comes just before a call of the
+    # system begins, until that call ends.
+    sleeps = "[__import__('time').sleep(0.01) for _ in range(6000)]"
+    slow = {"x": f"(open({str(began)!r}, 'w').close(), {sleeps})"}
     request = front.ask("fork", ref="a", branch="slow", values=slow)
     front.wait(lambda: (front.state["status"]["busy"] or {}).get("name") == "fork")
     front.wait(began.exists)
