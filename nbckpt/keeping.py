@@ -18,7 +18,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -193,7 +193,7 @@ class Keeping(Standing):
     ) -> Checkpoint:
         """A checkpoint of what was captured, as a change of where the namespace was."""
         base = self.timeline.manifest(self.position) if self.position else {}
-        changed = {n: v for n, v in captured.manifest.items() if base.get(n) != v}
+        changed = {n: v for n, v in captured.manifest.items() if not _is_of(base.get(n), v)}
         return Checkpoint(
             id=new_id(),
             parent=self.position,
@@ -266,6 +266,13 @@ class Keeping(Standing):
             "outcome": "partial" if left_out else None,
         }
         return event_record("kept" if checkpoint.state == "done" else "progress", self.id, members)
+
+
+def _is_of(known: Variable | None, live: Variable) -> bool:
+    """Whether a checkpoint holds what is live, which may have come back before it was trusted."""
+    if known is None or known.trusted == live.trusted:
+        return known == live
+    return known.trusted and known == live._replace(trusted=True)
 
 
 def new_id() -> str:

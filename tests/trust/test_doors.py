@@ -81,6 +81,27 @@ def test_trust_brings_the_rest(shell: Any, moves: Callable[[], None]) -> None:
     assert shell.user_ns["f"]() == 5
 
 
+def test_what_came_back_before_it_was_trusted_counts_as_ones_own_afterwards(
+    shell: Any, moves: Callable[[], None]
+) -> None:
+    run(shell, "plain = [1]\nother = 2")
+    run(shell, "%checkpoint all")
+    moves()
+    run(shell, "%resume")
+
+    run(shell, "%nbckpt trust")
+    run(shell, "%%checkpoint after\nmine = 3")
+    run(shell, "%%checkpoint later\nplain.append(2)")
+
+    session = current.session()
+    session.wait()
+    made = {c.name: c for c in session.timeline.checkpoints.values()}
+    assert set(made["after"].changed) == {"mine"}
+    assert set(made["later"].changed) == {"plain"}
+    assert all(v.trusted for v in session.timeline.manifest(made["later"].id).values())
+    assert not session.store.untrusted()
+
+
 def test_a_rewind_takes_away_what_it_cannot_bring_back(
     shell: Any, moves: Callable[[], None]
 ) -> None:
