@@ -76,7 +76,7 @@ class Values:
             if variable is None:
                 message = f"it needs {name!r}, which its checkpoint does not hold"
                 raise RestoreError(message)
-            parts = self._store.get_blob(variable.blob)
+            parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
             loading = Loading(self.namespace, self.build)
             values = decode(parts, loading, trusted=variable.trusted)
             self.namespace |= own_values(values, variable, self._manifest)

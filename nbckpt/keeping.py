@@ -72,6 +72,7 @@ class Keeping(Standing):
         self._settings = settings
         self.capturer.obey(Limits(settings.max_value_size, settings.max_store_size))
         self.store.let_wait(settings.max_background_memory)
+        self.store.let_claim(settings.max_value_size)
         if problem := telemetry.choose(settings.telemetry):
             self.writing.news.append(problem)
 

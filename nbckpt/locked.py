@@ -28,6 +28,7 @@ def why_locked(store: Store, variable: Variable) -> str | None:
     if variable.needs:
         return f"needs {variable.needs[0]!r}, which is code"
     try:
+        store.require_room(variable.blob)
         if store.blob_size(variable.blob) > LOOKED_INTO_BYTES:  # whatever its record says
             is_plain = variable.type_name in _LARGE
             return None if is_plain else "is large, and was not looked into"

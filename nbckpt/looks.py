@@ -153,7 +153,7 @@ class Values(Mapping[str, object]):
             raise VariableNotFoundError(message)
         if name not in self._loaded:
             variable = self._manifest[name]
-            parts = self._store.get_blob(variable.blob)
+            parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
             loading = Loading(_Globals(self), self.__getitem__)
             self._loaded |= own_values(
                 self._decoded(variable, parts, loading), variable, self._manifest

@@ -130,7 +130,7 @@ class _Builder:
             return
         self._begun.add(which)
         try:
-            parts = self.store.get_blob(variable.blob)
+            parts = self.store.get_blob(variable.blob, trusted=variable.trusted)
             loading = Loading(self.namespace, self.resolve)
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness
-from nbckpt.errors import BlobNotFoundError, FormatError
+from nbckpt.errors import BlobNotFoundError, FormatError, RestoreError
 from nbckpt.figures import age_text
-from nbckpt.model import Checkpoint, Manifest
+from nbckpt.model import Checkpoint, Manifest, Variable
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -77,16 +77,18 @@ class Inspection:
         found = {}
         for name, variable in manifest.items():
             if variable.blob not in self._problems:
-                self._problems[variable.blob] = self._problem_of(variable.blob)
+                self._problems[variable.blob] = self._problem_of(variable)
             if problem := self._problems[variable.blob]:
                 found[name] = problem
         return found
 
-    def _problem_of(self, blob: str) -> str:
+    def _problem_of(self, variable: Variable) -> str:
         try:
-            self._session.store.get_blob(blob)
+            self._session.store.get_blob(variable.blob, trusted=variable.trusted)
         except (FormatError, BlobNotFoundError) as error:
             return str(error)
+        except RestoreError:  # too large to be looked at without trust: who restores it is told
+            return ""
         return ""
 
     def newest_whole(self, head: Checkpoint, branch: str) -> Checkpoint | None:

@@ -91,7 +91,11 @@ class Approval:
         from nbckpt.durable.results import decoded
 
         session = current.session()
-        return decoded(session.store.get_blob(self._blob), session.namespace, trusted=self._trusted)
+        return decoded(
+            session.store.get_blob(self._blob, trusted=self._trusted),
+            session.namespace,
+            trusted=self._trusted,
+        )
 
     def __repr__(self) -> str:
         by = f" by {self.answered_by}" if self.answered_by else ""

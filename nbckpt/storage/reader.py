@@ -12,10 +12,11 @@ from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.interrupts import breathe
 from nbckpt.pages.memory import look
-from nbckpt.storage.blobs import Part, decode_root, names_in
+from nbckpt.storage.blobs import NAME_BYTES, Part, decode_root, names_in
 from nbckpt.storage.ciphers import Cipher, cipher_of
+from nbckpt.storage.cutting import GROUP_MAX_NAMES
 from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import RAW, ZEROS, Name, Place, Verified
+from nbckpt.storage.frames import RAW, SEALED, ZEROS, Name, Place, Verified
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
 from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES
 from nbckpt.storage.parallel import Pieces, each, threads_for
@@ -67,6 +68,20 @@ class Reader:
         """
         return self._of(digest, lambda blob: sum(part.size for part in blob.root()))
 
+    def require_room(self, digest: Digest, limit: int | None) -> None:
+        """Raise unless a blob that somebody else wrote fits into memory: see `claimed`.
+
+        Raises
+        ------
+        RestoreError
+            If it does not, or is larger than `limit`.
+        BlobNotFoundError, FormatError
+            If the store does not hold its tree, or it is damaged.
+        """
+        from nbckpt.storage.claimed import require_room
+
+        self._of(digest, lambda b: require_room(b.root(), b.names_in_turn, self._find, limit))
+
     def has(self, digest: Digest) -> bool:
         """Whether every chunk of a blob has a place; only its tree is read."""
         try:
@@ -76,7 +91,7 @@ class Reader:
         return all(self._find(name) is not None for name in names)
 
     def chunks(self, digest: Digest) -> list[Name]:
-        """The chunks of a blob: its tree's, then those of its parts. Only its tree is read.
+        """The chunks of a blob, its tree's first, each group's once. Only its tree is read.
 
         Raises
         ------
@@ -88,8 +103,9 @@ class Reader:
 
         def names(blob: _Blob) -> list[Name]:
             parts = blob.root()
-            groups = [name for part in parts if part.grouped for name in part.names]
-            return [_name_of(digest), *groups, *(n for part in parts for n in blob.names(part))]
+            groups = {name: None for part in parts if part.grouped for name in part.names}
+            own = (name for part in parts if not part.grouped for name in part.names)
+            return [_name_of(digest), *groups, *own, *blob.names_in_groups(list(groups))]
 
         return self._of(digest, names)
 
@@ -179,7 +195,7 @@ class _Blob:
                 " `nbckpt check` lists what is missing"
             )
             raise BlobNotFoundError(message)
-        parts = decode_root(self._filled([name], [place]))
+        parts = decode_root(self._filled([name], [place])) if _is_plain(place) else None
         if parts is None:
             message = f"blob {self._digest[:12]}… is no blob but a chunk of one"
             raise BlobNotFoundError(message)
@@ -187,9 +203,27 @@ class _Blob:
 
     def names(self, part: Part) -> Sequence[Name]:
         """The chunks of one of its parts."""
-        if not part.grouped:
-            return part.names
-        return names_in(self._filled(part.names, self._places(part.names)))
+        return self.names_in_groups(part.names) if part.grouped else part.names
+
+    def names_in_turn(self, part: Part) -> Iterator[Name]:
+        """The same, with no more of them in memory than a group has."""
+        for name in part.names:
+            yield from self.names_in_groups([name]) if part.grouped else [name]
+
+    def names_in_groups(self, groups: Sequence[Name]) -> Sequence[Name]:
+        """The chunks that groups name.
+
+        Raises
+        ------
+        FormatError
+            If one is no group: it would name more than is stored of it.
+        """
+        places = self._places(groups)
+        for place in places:
+            if not _is_plain(place) or place.size > GROUP_MAX_NAMES * NAME_BYTES:
+                message = f"blob {self._digest[:12]}… is damaged: what names its chunks is no group"
+                raise FormatError(message)
+        return names_in(self._filled(groups, places))
 
     def part(self, part: Part, *, may_map: bool) -> memoryview:
         """The bytes of one of its parts."""
@@ -313,6 +347,11 @@ class _Blob:
             " `nbckpt check` lists what else is"
         )
         raise FormatError(message) from error
+
+
+def _is_plain(place: Place) -> bool:
+    """Whether a chunk lies as it is, as what names others always does."""
+    return place.codec & ~SEALED == RAW
 
 
 def _name_of(digest: Digest) -> Name:

@@ -5,6 +5,7 @@ Each bound is a multiple of the bytes that the stream has; none is met by what n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
@@ -16,7 +17,9 @@ MAX_DEPTH = 400
 """Levels of tuples inside each other: hashing one goes as deep, and Python does not count there."""
 
 COPIES = 64
-"""So many times its own size a stream may have copied."""
+"""So many times its own size a stream may have copied, if that is no more than fits into memory."""
+
+LEAST_COPIES = 2
 
 FREE_BYTES = 16 << 20
 
@@ -33,6 +36,8 @@ MAX_LEVELS = 32
 """Of a type that is made of others: a record, a list of lists."""
 
 _PART_BYTES = 64
+
+_MACHINE_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 CONTAINERS = frozenset({tuple, frozenset})
 
@@ -51,7 +56,8 @@ class Limits:
     def __init__(self, n_bytes: int, *, is_look: bool = False) -> None:
         self.n_bytes = n_bytes
         self.is_look = is_look
-        self._to_copy = COPIES * n_bytes + FREE_BYTES
+        most = max(LEAST_COPIES * n_bytes, _MACHINE_BYTES // 2)
+        self._to_copy = min(COPIES * n_bytes, most) + FREE_BYTES
         self._to_hash = HASHED * n_bytes + FREE_PARTS
         self._weights: dict[int, tuple[int, int]] = {}  # id of a tuple → parts, levels
         self._composed: dict[int, tuple[object, int, int]] = {}  # the same of types, which it holds

@@ -33,7 +33,9 @@ class Machine(Filling):
         """
         stream, end = self._stream, len(self._stream)
         try:
-            while self._at < end:
+            for _ in range(self._most_steps):
+                if self._at >= end:
+                    break
                 opcode = stream[self._at]
                 self._at += 1
                 if opcode == _STOP:
@@ -158,6 +160,8 @@ class Machine(Filling):
 
 
 _LONGEST = 500
+_SET_BYTES = 150
+"""What an empty set takes beyond what is counted for each byte of a stream."""
 
 
 def _push(make: Callable[[Machine], object]) -> Callable[[Machine], None]:
@@ -177,6 +181,11 @@ def _bytes(size: Callable[[Machine], int]) -> Callable[[Machine], None]:
 
 def _long(size: Callable[[Machine], int]) -> Callable[[Machine], None]:
     return _push(lambda m: int.from_bytes(m._take(size(m)), "little", signed=True))
+
+
+def _new_set(machine: Machine) -> set[Any]:
+    machine._limits.spend(_SET_BYTES)
+    return set()
 
 
 # ruff: noqa: SLF001  # below is the machine's own table of opcodes
@@ -206,7 +215,7 @@ _STEPS: dict[int, Callable[[Machine], None]] = {
     ord("]"): _push(lambda _: []),
     ord(")"): _push(lambda _: ()),
     ord("}"): _push(lambda _: {}),
-    0x8F: _push(lambda _: set()),
+    0x8F: _push(_new_set),
     ord("a"): Machine._append,
     ord("e"): Machine._appends,
     ord("s"): Machine._set_item,

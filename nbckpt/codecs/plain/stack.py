@@ -25,12 +25,20 @@ class Stack:
         What it takes from beside it, in their order.
     is_look
         Whether what is built is let go of at once.
+    most_steps
+        Opcodes that it has at most: none is in what else it holds.
     """
 
     def __init__(
-        self, stream: bytes, buffers: Sequence[memoryview], *, is_look: bool = False
+        self,
+        stream: bytes,
+        buffers: Sequence[memoryview],
+        *,
+        is_look: bool = False,
+        most_steps: int | None = None,
     ) -> None:
         self._stream = stream
+        self._most_steps = len(stream) if most_steps is None else most_steps
         self._at = 0
         self._buffers = iter(buffers)
         self._stack: list[Any] = []
