@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from nbckpt import policy
 from nbckpt.amounts import bytes_of, count_of, seconds_of
 from nbckpt.digests import digest_of_json
-from nbckpt.errors import StoreError, UsageError
+from nbckpt.errors import TRUST_IT, StoreError, UntrustedError, UsageError
 from nbckpt.hosts import fields_of, hosts_of
 from nbckpt.legible import legible
 from nbckpt.rates import rates_of
@@ -139,6 +139,9 @@ class KeepsConfig(Protocol):
 
     def config_text(self) -> str | None:
         """What the file holds; None if there is none."""
+
+    def is_own_config(self, text: str) -> bool:
+        """Whether this user has written it, or vouched for it."""
 
     def write_config(self, text: str) -> None:
         """Replace the file as a whole."""
@@ -273,6 +276,12 @@ def prune_size(settings: Settings) -> int | None:
 NAMES = tuple(_KINDS)
 """The settings that a store's `config.json` may have."""
 
+OF_ANYBODY = frozenset(
+    {"patience_s", "track_share", "idle_s", "max_background_memory", "approvals", "secret_fields"}
+)
+"""Settings that count whoever wrote them. All others delete, keep or leave out what is there, say
+what money counts for, or where what is told goes."""
+
 _OF_THE_ENVIRONMENT = {
     "encryption": _Kind(
         _key_source,
@@ -324,7 +333,7 @@ def key_in_environment(variable: str, environ: Mapping[str, str] = os.environ) -
     return environ.get(variable)
 
 
-def with_stored(settings: Settings, stored: str | None) -> Settings:
+def with_stored(settings: Settings, stored: str | None, *, trusted: bool = True) -> Settings:
     """`settings` with what a store's `config.json` says where the environment is silent.
 
     Whoever edits the file by hand errs now and then: what cannot be read is left out, and
@@ -334,11 +343,21 @@ def with_stored(settings: Settings, stored: str | None) -> Settings:
     ----------
     stored
         Text of the file; None if there is none.
+    trusted
+        Whether the user wrote it, or vouched for it; else only what is `OF_ANYBODY` counts.
     """
     try:
         members = _members(stored)
     except UsageError as problem:
         return replace(settings, problems=(*settings.problems, str(problem)))
+    if not trusted and (names := _doubted(members)):
+        members = {name: value for name, value in members.items() if name not in names}
+        do = "does" if len(names) == 1 else "do"
+        message = (
+            f"{FILE} was not written by you, or by hand: {', '.join(names)} in it {do} not count:"
+            f" {TRUST_IT}"
+        )
+        settings = replace(settings, problems=(*settings.problems, message))
     for name, value in members.items():
         if name in settings.origins:
             continue
@@ -360,9 +379,24 @@ def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Setting
         )
         settings = replace(settings, problems=(*settings.problems, message))
     try:
-        return with_stored(settings, store.config_text())
+        stored = store.config_text()
     except StoreError as problem:  # the store itself may be well
         return replace(settings, problems=(*settings.problems, str(problem)))
+    return with_stored(settings, stored, trusted=stored is None or store.is_own_config(stored))
+
+
+def doubted_in(store: KeepsConfig) -> tuple[str, ...]:
+    """What the `config.json` of a store says and does not count, each as `name=value`."""
+    try:
+        stored = store.config_text()
+        members = {} if stored is None or store.is_own_config(stored) else _members(stored)
+    except (StoreError, UsageError):  # then nothing of it counts
+        return ()
+    return tuple(f"{name}={_text_of(members[name])}" for name in _doubted(members))
+
+
+def _doubted(members: Mapping[str, object]) -> list[str]:
+    return [name for name in members if name in _KINDS and name not in OF_ANYBODY]
 
 
 def write_setting(store: KeepsConfig, name: str, text: str) -> None:
@@ -372,6 +406,8 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
     ------
     UsageError
         If there is no such setting, it cannot be `text`, or `config.json` is damaged.
+    UntrustedError
+        If that has settings of somebody else's, which would count as the user's own then.
     StoreError
         If the disk refuses.
     """
@@ -384,6 +420,12 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
     if name not in _KINDS:
         message = f"{name}: there is no such setting; there are {', '.join(NAMES)}"
         raise UsageError(message)
+    if doubted := doubted_in(store):
+        message = (
+            f"{name}: {FILE} was not written by you, or by hand, and says {', '.join(doubted)}:"
+            f" {TRUST_IT}; or delete the file"
+        )
+        raise UntrustedError(message)
     members = _members(store.config_text())
     members.pop(name, None)
     if text.strip():

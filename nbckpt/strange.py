@@ -43,6 +43,8 @@ class Strange:
         Variables of old checkpoints that were not looked into: there are too many.
     others
         Kind of record → how many: kept calls, model calls, answers.
+    settings
+        What its `config.json` says and does not count, each as `name=value`.
     """
 
     path: Path
@@ -60,9 +62,10 @@ class Strange:
     unseen: tuple[str, ...] = ()
     others: tuple[tuple[str, int], ...] = ()
     seen: str = ""
+    settings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return self.records > 0
+        return self.records > 0 or bool(self.settings)
 
     def text(self) -> str:
         """The lines for people."""
@@ -82,6 +85,7 @@ class Strange:
             ("kept", ", ".join(_counted(kind, number) for kind, number in self.others)),
             ("plain", f"{few(self.plain)}: restored without trust" if self.plain else ""),
             ("not seen", f"{few(self.unseen)}, of old checkpoints" if self.unseen else ""),
+            ("settings", ", ".join(self.settings)),
         ]
         return facts_text([(label, legible(text)) for label, text in facts])
 
@@ -103,9 +107,12 @@ class Strange:
             "plain": list(self.plain),
             "unseen": list(self.unseen),
             "others": dict(self.others),
+            "settings": list(self.settings),
         }
 
     def _amount(self) -> str:
+        if not self.records:
+            return "its settings"
         made = [count_text(self.checkpoints, "checkpoint")] * bool(self.checkpoints)
         made.append(count_text(self.records, "record"))
         return f"{' and '.join(made)} in {count_text(self.journals, 'journal')}"

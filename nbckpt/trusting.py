@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import events
+from nbckpt.config import doubted_in, settings_of
 from nbckpt.figures import count_text
 from nbckpt.legible import legible
 from nbckpt.locked import why_locked
@@ -56,8 +57,9 @@ def strange(store: Store, timeline: Timeline) -> Strange:
 def amount(store: Store, timeline: Timeline) -> Strange:
     """The same without a look at the variables: how much there is, by whom and of when."""
     found, seen = store.untrusted(), store.untrusted_mark()
+    settings = doubted_in(store)
     if not found:
-        return Strange(store.path, 0, 0, 0, seen=seen)
+        return Strange(store.path, 0, 0, 0, seen=seen, settings=settings)
     times = [checkpoint.created_at for checkpoint in _made(timeline)]
     others = ((kind, sum(map(_is_strange, store.records(kind)))) for kind in _RUNS)
     sessions = filter(_is_strange, store.records("session"))
@@ -71,6 +73,7 @@ def amount(store: Store, timeline: Timeline) -> Strange:
         since=times[0] if times else None,
         until=times[-1] if times else None,
         others=tuple((kind, number) for kind, number in others if number),
+        settings=settings,
     )
 
 
@@ -122,6 +125,8 @@ def take_over(store: Store, seen: str, *, session: Session | None = None) -> Non
         If this user's own folder cannot be written.
     """
     now = store.trust(seen)
+    if session is not None:
+        session.settings = settings_of(store)  # some of its own count now
     if not now:
         return
     members = {"records": now.records, "checkpoints": now.checkpoints}
@@ -135,7 +140,7 @@ def trusted_text(told: Strange) -> str:
     """The line after it was done."""
     if not told:
         return told.text()
-    what = count_text(told.checkpoints, "checkpoint")
+    what = count_text(told.checkpoints, "checkpoint") if told.records else "settings"
     by = f" by {few(told.writers)}" if told.writers else ""
     path = told.path
     return legible(f"trusted: {what}{by} in {path}; what is added there later is not")

@@ -117,6 +117,7 @@ def test_settings_that_a_damaged_disk_changed_do_not_count(store: Store) -> None
     assert settings.retention_count is None
     assert "config.json is damaged, or was edited by hand" in settings.problems[0]
     path.write_text('{"retention_count": 10}')
+    store.trust()
     assert settings_of(store, Settings()).retention_count == 10
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, writing_session
-from nbckpt.cli.showing import DONE, print_json, say, width
+from nbckpt.cli.showing import DONE, print_json, say, tell_problems, width
 
 _PRUNE = """\
 Without options: by the settings retention_count, retention_days and max_size, if there are any;
@@ -93,7 +93,9 @@ def _prune(arguments: argparse.Namespace) -> int:
 
     store = existing_store(arguments)
     try:
-        retention = pruning.retention_of(arguments, settings_of(store))
+        settings = settings_of(store)
+        tell_problems(settings)
+        retention = pruning.retention_of(arguments, settings)
         pruned = pruning.prune_store(store, retention, dry_run=arguments.dry_run)
     finally:
         store.close()
@@ -128,10 +130,12 @@ def _cost(arguments: argparse.Namespace) -> int:
 
 def _config(arguments: argparse.Namespace) -> int:
     from nbckpt import configuring
+    from nbckpt.config import settings_of
 
     store = existing_store(arguments)
     try:
         rows = configuring.configured(store, arguments.name, " ".join(arguments.value))
+        tell_problems(settings_of(store))
     finally:
         store.close()
     if arguments.json:

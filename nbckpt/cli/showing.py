@@ -8,9 +8,12 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from nbckpt.legible import legible
+
+if TYPE_CHECKING:
+    from nbckpt.config import Settings
 
 DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED = 0, 1, 2, 3, 4
 INTERRUPTED, PIPE_CLOSED = 130, 141
@@ -25,6 +28,12 @@ def refused(message: str, status: int) -> int:
 def warn(text: str) -> None:
     """Say something on stderr while a verb goes on."""
     print(f"nbckpt: {text}", file=sys.stderr, flush=True)
+
+
+def tell_problems(settings: Settings) -> None:
+    """Say what of the settings could not be read, or does not count."""
+    for problem in settings.problems:
+        warn(problem)
 
 
 def say(text: str, *, file: TextIO | None = None) -> None:

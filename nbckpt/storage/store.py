@@ -35,7 +35,7 @@ from nbckpt.storage.reader import Reader
 from nbckpt.storage.room import Room
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.unlocking import new_members, unlocked
-from nbckpt.storage.vouching import Untrusted, told_apart
+from nbckpt.storage.vouching import SETTINGS, Untrusted, digest_of_settings, told_apart
 from nbckpt.storage.waiting import MOST_BYTES
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -85,6 +85,7 @@ class Store:
         self._closed = False
         self._most_waiting = MOST_BYTES
         self._most_claimed: int | None = None
+        self._own_settings: set[bytes] = set()
         self._begin_writing()
 
     @classmethod
@@ -144,9 +145,18 @@ class Store:
         return read_config(self.path)
 
     def write_config(self, text: str) -> None:
-        """Replace its `config.json`."""
+        """Replace its `config.json`, which counts as this user's own from now on."""
         self._is_to_write()
+        digest = digest_of_settings(text)
+        with suppress(StoreError):  # whose home cannot be written was told so: see `prepare`
+            self.signers.user.vouch(SETTINGS, [digest])  # before it is there: it counts at once
+        self._own_settings.add(digest)
         write_config(self.path, text)
+
+    def is_own_config(self, text: str) -> bool:
+        """Whether this user has written a `config.json` by nbckpt, or vouched for it."""
+        digest = digest_of_settings(text)
+        return digest in self._own_settings or digest in self.signers.user.vouches(SETTINGS)
 
     def let_wait(self, size_bytes: int) -> None:
         """Have at most so many bytes of copies wait for the disk; the rest holds up its put."""
@@ -453,7 +463,17 @@ class Store:
     def untrusted_mark(self) -> str:
         """Tells what is not trusted now, line for line, from anything else: see `trust`."""
         self._known.look()
-        return told_apart(self._known.untrusted)
+        return told_apart(self._not_trusted())
+
+    def _not_trusted(self) -> dict[str, frozenset[bytes]]:
+        """What is not trusted, by the name that a user vouches for it under."""
+        found = {journal: frozenset(own) for journal, own in self._known.untrusted.items()}
+        with suppress(StoreError):
+            text = self.config_text()
+            if text is not None and not self.is_own_config(text):
+                own = found.get(SETTINGS, frozenset())
+                found[SETTINGS] = own | {digest_of_settings(text)}
+        return found
 
     def trust(self, seen: str | None = None) -> Untrusted:
         """Vouch for all that is there now, and not for what is added later; what that was.
@@ -474,7 +494,7 @@ class Store:
         """
         found = self.untrusted()
         # The lines that were read, whatever stands in the files by now.
-        lines = {journal: frozenset(own) for journal, own in self._known.untrusted.items()}
+        lines = self._not_trusted()
         if seen not in (None, told_apart(lines)):
             message = (
                 f"somebody wrote to {legible(str(self.path))} after you looked, so nothing was"
