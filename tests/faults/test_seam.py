@@ -13,7 +13,15 @@ import nbckpt.storage
 FOLDER = Path(nbckpt.storage.__file__).parent
 SEAM = FOLDER / "system.py"
 OF_THE_PROCESS = {"PathLike", "cpu_count", "fspath", "getpid", "register_at_fork", "stat_result"}
-OF_THE_PROCESS |= {"PRIO_PROCESS", "environ", "geteuid", "getuid", "setpriority", "urandom"}
+OF_THE_PROCESS |= {
+    "PRIO_PROCESS",
+    "environ",
+    "geteuid",
+    "getuid",
+    "setpriority",
+    "sysconf",
+    "urandom",
+}
 METHODS = {
     *("chmod", "exists", "glob", "hardlink_to", "is_dir", "is_file", "is_symlink", "iterdir"),
     *("lstat", "mkdir", "read_bytes", "read_text", "rename", "rglob", "rmdir", "stat"),
