@@ -85,7 +85,7 @@ class Cells:
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
-        self._claims = Claims(session)
+        self.claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
 
@@ -249,7 +249,7 @@ class Cells:
             return Request(name, rerun=rerun, sync=self.auto.sync)
         try:
             request = options.parse(line, default_name=name)
-            self._claims.take(request, self._cell(self._info))
+            self.claims.take(request, self._cell(self._info))
             return request
         except NbckptError as problem:
             raise self._rejected(problem) from problem

@@ -8,12 +8,21 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 
 if TYPE_CHECKING:
+    from nbckpt.notebook.identities import Identities
     from nbckpt.session import Session
     from nbckpt.steps import Request
 
 
 class Claims:
-    """The names of the marked cells of one session."""
+    """The names of the marked cells of one session.
+
+    Attributes
+    ----------
+    identities
+        What pages told of the notebook's cells; None as long as none did.
+    """
+
+    identities: Identities | None = None
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -32,7 +41,7 @@ class Claims:
             raise UsageError(message)
         cell_id = cell.cell_id or ""
         owner = self._owners.get(request.name)
-        if owner is not None and cell_id and owner[0] != cell_id and not request.rerun:
+        if owner is not None and not request.rerun and self._is_another(owner[0], cell_id):
             message = (
                 f"{request.name!r} is the name of another cell, {owner[1]}: give this one a name "
                 "of its own (or, if that cell is gone, take it with --rerun once)"
@@ -44,3 +53,9 @@ class Claims:
                 cell_id,
                 "a hidden one" if count is None else f"In [{count}]",
             )
+
+    def _is_another(self, owner: str, cell_id: str) -> bool:
+        """Whether a name is that of another cell, which is still there as far as is known."""
+        if not cell_id or owner == cell_id:
+            return False
+        return self.identities is None or not self.identities.has_gone(owner, where=cell_id)

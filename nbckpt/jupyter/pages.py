@@ -56,6 +56,7 @@ class Pages:
     def _dismiss(self, comm: Any) -> None:
         """Note that a page has gone; where nobody looks nothing need be told."""
         self._open.discard(comm.comm_id)
+        self.views.leave(comm.comm_id)
         if not self._open:
             self.views.forget(self)
 
@@ -118,7 +119,8 @@ class Pages:
             return
         op = str(request.get("op"))
         if op in (HELLO, MARKS):
-            job = self._hello if op == HELLO else lambda: self._tell_marks(args)
+            page = comm.comm_id
+            job = self._hello if op == HELLO else lambda: self._tell_marks(page, args)
             with self.views.alone():  # no event may overtake it
                 reply(self.views.panel.guarded(op, job))
             return
@@ -146,11 +148,17 @@ class Pages:
             "notebook": self.views.cells.session.notebook,
         }
 
-    def _tell_marks(self, args: Args) -> Answer:
-        """The marks; by the order of the notebook's cells, if the page tells it."""
-        cells = args.get("cells")
+    def _tell_marks(self, page: str, args: Args) -> Answer:
+        """The marks; by the order and the texts of the notebook's cells, if the page tells them."""
+        cells, texts = args.get("cells"), args.get("texts")
         if isinstance(cells, list):
-            self.views.arrange([str(cell_id) for cell_id in cells])
+            numbers = texts if isinstance(texts, list) else []
+            self.views.arrange(
+                [str(cell_id) for cell_id in cells],
+                [n if isinstance(n, int) else None for n in numbers],
+                page=page,
+                notebook=str(args.get("notebook") or ""),
+            )
         self.show(*self.views.now())
         return {"marks": self._marks}
 

@@ -55,6 +55,7 @@ class Views:
             running=lambda: cells.running,
         )
         self._marks = Marks(cells.session, self._moment)
+        cells.claims.identities = self._marks.identities
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
@@ -83,9 +84,20 @@ class Views:
             return marks
         return {**marks, cell_id: running(marks.get(cell_id), busy["name"], busy["began_at"])}
 
-    def arrange(self, cells: Sequence[str]) -> None:
-        """Take note of the order of the notebook's cells, by their ids."""
-        self._marks.arrange(cells)
+    def arrange(
+        self,
+        cells: Sequence[str],
+        texts: Sequence[int | None] = (),
+        *,
+        page: str = "",
+        notebook: str = "",
+    ) -> None:
+        """Take note of the notebook's cells, as a page tells them: see `Identities.take`."""
+        self._marks.arrange(cells, texts, page=page, notebook=notebook)
+
+    def leave(self, page: str) -> None:
+        """Take note that a page is closed."""
+        self._marks.forget(page)
 
     def _moment(self) -> object:
         moment = self._turns.moment

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell
-from nbckpt.notebook.runs import blocks_in, code_of
+from nbckpt.notebook.identities import maker_of
+from nbckpt.notebook.runs import Run, blocks_in, code_of
 
 CODE = "code"
 
@@ -80,23 +82,58 @@ def code_cells(cells: object) -> list[Written]:
     return found
 
 
-def known_as(cells: Sequence[Written], ran: Iterable[Cell]) -> list[Written]:
+def known_as(
+    cells: Sequence[Written], ran: Iterable[Cell], restored: Iterable[Run] = ()
+) -> list[Written]:
     """The cells with the ids under which they ran.
 
-    A notebook file of a format before 4.5 keeps no ids, so each page gives its cells new ones:
-    where not one is known, cells are known by their texts, each text as often as it ran.
+    A cell whose id never ran is known by what it was restored from, or by its text, if the cell
+    that ran is gone and no other one has that text. A notebook file of a format before 4.5 keeps
+    no ids, so each page gives its cells new ones: where not one is known, equal cells are known
+    in their order.
+
+    Parameters
+    ----------
+    ran
+        What ran, oldest first. Of several that could be meant, the last one is.
+    restored
+        Cells that were restored from what others had made.
     """
-    sources = {cell.cell_id: cell.source for cell in ran if cell.cell_id}
-    if any(cell.cell_id in sources for cell in cells):
-        return list(cells)
+    sources: dict[str, str] = {}
+    for ran_once in ran:
+        if cell_id := ran_once.cell_id:
+            sources.pop(cell_id, None)
+            sources[cell_id] = ran_once.source
+    here = {cell.cell_id for cell in cells}
+    known = {cell_id: cell_id for cell_id in here.intersection(sources)}
+    makers = {run.cell_id: maker_of(run) for run in restored}
+    gone = {i: source for i, source in sources.items() if i not in here}
+    new = [cell for cell in cells if cell.cell_id not in known]
+    for cell in new:
+        if (maker := makers.get(cell.cell_id, "")) in gone:
+            known[cell.cell_id] = maker
+            del gone[maker]
+    if gone and (new := [cell for cell in new if cell.cell_id not in known]):
+        known |= _by_text(new, cells, gone, is_new=here.isdisjoint(sources))
+    return [cell._replace(cell_id=known.get(cell.cell_id, cell.cell_id)) for cell in cells]
+
+
+def _by_text(
+    new: Sequence[Written], cells: Sequence[Written], gone: Mapping[str, str], *, is_new: bool
+) -> dict[str, str]:
+    """Id of each cell that is known by its text → that under which this ran."""
+    text_of = code_of if is_new else str
+    often = Counter(text_of(cell.source) for cell in cells if not cell.is_empty)
     ids: dict[str, list[str]] = {}
-    for cell_id, source in reversed(sources.items()):
-        ids.setdefault(code_of(source), []).append(cell_id)
-    found = []
-    for cell in cells:
-        waiting = [] if cell.is_empty else ids.get(code_of(cell.source), [])
-        found.append(cell._replace(cell_id=waiting.pop()) if waiting else cell)
-    return found
+    for cell_id, source in gone.items():
+        ids.setdefault(text_of(source), []).append(cell_id)
+    waiting = {
+        text: ids[text][-count:][::-1]
+        for text, count in often.items()
+        if text in ids and (count == 1 or is_new)
+    }
+    found = ((cell.cell_id, waiting.get(text_of(cell.source))) for cell in new)
+    return {cell_id: others.pop() for cell_id, others in found if others}
 
 
 def _text(cell: Mapping[str, Any], name: str, default: str = "") -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.model import Checkpoint
-from nbckpt.notebook.runs import Run, runs_of
+from nbckpt.model import Checkpoint, Record, is_trusted
+from nbckpt.notebook.runs import Restored, Run, runs_of
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -20,10 +20,29 @@ LATE_S = 1.0
 """An event may be so much later among the store's than what it tells of."""
 
 
-class _Restored(NamedTuple):
+class _Event(NamedTuple):
+    """A move, or a cell that was restored: where it led, and the cell's own names for itself."""
+
     at: float
     checkpoint: str
     took_s: float
+    cell_id: str | None = None
+    execution_count: int | None = None
+    source_crc: int | None = None
+
+    @classmethod
+    def of(cls, event: Record) -> _Event:
+        return cls(
+            event["at"],
+            event["checkpoint"],
+            event.get("took_s", 0.0),
+            *(event.get(name) for name in cls._fields[3:]),
+        )
+
+    def run(self, checkpoint: Checkpoint) -> Run:
+        """The cell that was restored, whichever made its checkpoint."""
+        cell = checkpoint.cell._replace(cell_id=self.cell_id, execution_count=self.execution_count)
+        return Run(cell, checkpoint, is_own=True, restored=Restored(self.took_s, self.source_crc))
 
 
 class Happened:
@@ -47,8 +66,8 @@ class Happened:
         """Know nothing."""
         self.taken = 0
         self.move_s = 0.0
-        self._moved = _Restored(0.0, "", 0.0)
-        self._restored: list[_Restored] = []
+        self._moved = _Event(0.0, "", 0.0)
+        self._restored: list[_Event] = []
 
     def take(self) -> None:
         """Know what has happened since."""
@@ -60,15 +79,14 @@ class Happened:
         for event in events[self.taken :]:
             if event.get("session") != own or "checkpoint" not in event:
                 continue
-            happened = _Restored(event["at"], event["checkpoint"], event.get("took_s", 0.0))
             if event["event"] == "restored":
-                self._restored.append(happened)
+                self._restored.append(_Event.of(event))
             elif event["event"] in _MOVES:
-                self._begin_at(happened)
+                self._begin_at(_Event.of(event))
         self.taken = len(events)
         self._follow()
 
-    def _begin_at(self, moved: _Restored) -> None:
+    def _begin_at(self, moved: _Event) -> None:
         self._moved, self._restored, self.move_s = moved, [], moved.took_s
 
     def _follow(self) -> None:
@@ -81,7 +99,7 @@ class Happened:
         if self._odd[0] != here:
             self._odd = (here, now)
         elif now - self._odd[1] > LATE_S:
-            self._begin_at(_Restored(time.time(), here, 0.0))
+            self._begin_at(_Event(time.time(), here, 0.0))
 
     def _explained(self) -> set[str]:
         """Ids of where the last move, the last restored cell and the last that was kept led."""
@@ -90,11 +108,6 @@ class Happened:
             ids, known = timeline.newest_first(), timeline.checkpoints
             made = next((i for i in ids if known[i].session == session.id), "")
         return {self._moved.checkpoint, made, *(r.checkpoint for r in self._restored[-1:])}
-
-    def took_s(self, checkpoint_id: str) -> float | None:
-        """Seconds in which a checkpoint's cell was restored last; None if it was not."""
-        found = (r.took_s for r in reversed(self._restored) if r.checkpoint == checkpoint_id)
-        return next(found, None)
 
     def runs(self) -> list[Run]:
         """All cells that made what is there, oldest first; the last ones are not kept yet."""
@@ -127,11 +140,19 @@ class Happened:
             line = timeline.ancestry(here) if here in known else []
             made = self._made({c.id for c in base}, line if base else [])
             restored = [
-                (r.at, known[r.checkpoint]) for r in self._restored if r.checkpoint in known
+                (r.at, r.run(known[r.checkpoint])) for r in self._restored if r.checkpoint in known
             ]
-        since = [(c.created_at, run) for c in made for run in runs_of([c])]
-        since += [(at, Run(c.cell, c, is_own=True)) for at, c in restored]
-        return sorted(since, key=lambda each: each[0])
+        # Where a copy of another session's cell was restored, that cell did nothing here.
+        brought = {r.checkpoint for r in self._restored} - {
+            c.id for c in made if c.session == self._session.id
+        }
+        since = [
+            (c.created_at, run)
+            for c in made
+            for run in runs_of([c])
+            if not (run.is_own and c.id in brought)
+        ]
+        return sorted([*since, *restored], key=lambda each: each[0])
 
     def _made(self, base: set[str], line: list[Checkpoint]) -> list[Checkpoint]:
         """Checkpoints after the move: of this session, and on the line where it stands."""
@@ -144,3 +165,19 @@ class Happened:
             if checkpoint.session == session.id and i not in base:
                 found[i] = checkpoint
         return list(found.values())
+
+
+def restored_in(session: Session) -> list[Run]:
+    """Cells of this or other notebooks that were restored from what another cell had made.
+
+    Oldest first, from all sessions of the store.
+    """
+    known = session.timeline.checkpoints
+    found = []
+    for event in session.store.records("event"):
+        checkpoint = known.get(str(event.get("checkpoint")))
+        if event["event"] != "restored" or checkpoint is None or not is_trusted(event):
+            continue
+        if event.get("cell_id") not in (None, checkpoint.cell.cell_id):
+            found.append(_Event.of(event).run(checkpoint))
+    return found

@@ -6,14 +6,14 @@ known has no mark.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.figures import count_text
-from nbckpt.model import Cell, Checkpoint
+from nbckpt.model import Checkpoint
 from nbckpt.notebook.happened import Happened
+from nbckpt.notebook.identities import Identities
 from nbckpt.notebook.present import Present
 from nbckpt.notebook.runs import Run, blocks_of, last_of_cells
 from nbckpt.notebook.staleness import Staleness, stale_after_given
@@ -31,20 +31,37 @@ class Marks:
     ----------
     moment
         See `Present`.
+
+    Attributes
+    ----------
+    identities
+        What is known of the notebook's pages.
     """
 
     def __init__(self, session: Session, moment: Callable[[], object]) -> None:
+        self.identities = Identities()
         self._session = session
         self._moment = moment
         self._present = Present(session, moment)
-        self._order: dict[str, int] = {}
         self._happened = Happened(session)
         self._state: object = None
         self._marks: dict[str, Mark] = {}
 
-    def arrange(self, cells: Sequence[str]) -> None:
-        """Take note of the order of the notebook's cells, by their ids."""
-        self._order = {cell_id: place for place, cell_id in enumerate(cells)}
+    def arrange(
+        self,
+        cells: Sequence[str],
+        texts: Sequence[int | None] = (),
+        *,
+        page: str = "",
+        notebook: str = "",
+    ) -> None:
+        """Take note of the notebook's cells, as a page tells them: see `Identities.take`."""
+        self.identities.take(page, cells, texts, notebook)
+        self._state = None
+
+    def forget(self, page: str) -> None:
+        """Take note that a page is closed."""
+        self.identities.forget(page)
         self._state = None
 
     def now(self) -> dict[str, Mark]:
@@ -71,22 +88,43 @@ class Marks:
         undone = [self._in_its_cell(c) for c in undone if not self._has_run_well_since(c)]
         if here is None:  # in a new process: of another one's failures nothing is there
             own = [c for c in undone if c.session == session.id]
-            return _failed([c for c in own if c.parent is None], {})
-        runs = self._happened.runs()
+            return self._known([], {}, [c for c in own if c.parent is None])
+        left = self._left_by(here) if here.made_by else {}
+        there = [c for c in undone if _is_there(c, line) or self._happened.has_failed(c)]
+        return self._known(self._happened.runs(), left, there)
+
+    def _known(
+        self, runs: Sequence[Run], left: Mapping[str, Mark], undone: Sequence[Checkpoint]
+    ) -> dict[str, Mark]:
+        """The marks, each cell known by the id under which it ran first; and by its own."""
+        ended = self._happened.ended_well() if undone else {}
+        failed = _failed(undone, ended)
+        told = {i: mark["source_crc"] for i, mark in (*left.items(), *failed.items())}
+        who = self.identities
+        who.learn(runs, told)
+        well: dict[str, float] = {}
+        for cell_id, at in ended.items():
+            well[who.of(cell_id)] = max(at, well.get(who.of(cell_id), at))
+        marks = {who.of(i): mark for i, mark in left.items()}
+        marks |= self._of_runs([run.known_as(who.of(run.cell_id)) for run in runs])
+        for cell_id, each in failed.items():
+            if well.get(who.of(cell_id), 0.0) <= each["created_at"]:
+                marks[who.of(cell_id)] = each
+        own = {i: marks[other] for i, other in who.others.items() if other in marks}
+        return {**marks, **own}
+
+    def _of_runs(self, runs: list[Run]) -> dict[str, Mark]:
         blocks = blocks_of(runs)
         for place, block in blocks.items():  # the block is what of its cell is kept
-            runs[block] = runs[block]._replace(cell=runs[place].cell)
-        staleness = Staleness(runs, self._present, self._order)
+            runs[block] = runs[block].within(runs[place].cell)
+        staleness = Staleness(runs, self._present, self.identities.orders())
         marks: dict[str, Mark] = {}
         for cell_id, last in last_of_cells(runs).items():
             place = blocks.get(last, last)
             run = runs[place]
             if run.checkpoint is not None and not run.checkpoint.made_by:
                 marks[cell_id] = self._of(run, run.checkpoint, staleness.why(place))
-        if here.made_by:
-            marks = {**self._left_by(here), **marks}
-        there = [c for c in undone if _is_there(c, line) or self._happened.has_failed(c)]
-        return {**marks, **_failed(there, self._happened.ended_well())} if there else marks
+        return marks
 
     def _in_its_cell(self, checkpoint: Checkpoint) -> Checkpoint:
         """What did not end well, a block that ended its cell with that cell in place of its own."""
@@ -103,14 +141,15 @@ class Marks:
         return any((cell.execution_count or 0) > since for cell in ran)
 
     def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:
+        crc = run.source_crc
         if why is not None:
-            return mark("stale", checkpoint, run.cell, checkpoint.duration_s, why=why)
-        if run.is_own and (took_s := self._happened.took_s(checkpoint.id)) is not None:
-            return mark("restored", checkpoint, run.cell, took_s)
+            return mark("stale", checkpoint, crc, checkpoint.duration_s, why=why)
+        if run.restored is not None:
+            return mark("restored", checkpoint, crc, run.restored.took_s)
         if checkpoint.session != self._session.id:
-            return mark("restored", checkpoint, run.cell, self._happened.move_s)
+            return mark("restored", checkpoint, crc, self._happened.move_s)
         took_s = checkpoint.duration_s if run.is_own else None
-        return mark("checkpointed", checkpoint, run.cell, took_s)
+        return mark("checkpointed", checkpoint, crc, took_s)
 
     def _left_by(self, here: Checkpoint) -> dict[str, Mark]:
         """Cells of the line that was left when values were given by hand."""
@@ -119,7 +158,7 @@ class Marks:
         whys = stale_after_given(here, line, self._present)
         steps = {step.cell.cell_id: step for step in line}
         return {
-            i: mark("stale", steps[i], steps[i].cell, steps[i].duration_s, why=why)
+            i: mark("stale", steps[i], steps[i].cell.source_crc, steps[i].duration_s, why=why)
             for i, why in whys.items()
         }
 
@@ -127,7 +166,7 @@ class Marks:
 def mark(
     state: str,
     checkpoint: Checkpoint,
-    cell: Cell,
+    source_crc: int,
     took_s: float | None,
     *,
     why: str = "",
@@ -140,7 +179,7 @@ def mark(
         "name": checkpoint.name,
         "created_at": checkpoint.created_at,
         "took_s": took_s,
-        "source_crc": zlib.crc32(cell.source.encode("utf-8", "surrogatepass")),
+        "source_crc": source_crc,
         "why": why,
         "error": error,
     }
@@ -172,9 +211,8 @@ def _failed(undone: Sequence[Checkpoint], ended_well: Mapping[str, float]) -> di
         if not cell_id or ended_well.get(cell_id, 0.0) > checkpoint.created_at:
             continue
         error = checkpoint.error or stopped_text(checkpoint)
-        found[cell_id] = mark(
-            "failed", checkpoint, checkpoint.cell, checkpoint.duration_s, error=error
-        )
+        crc = checkpoint.cell.source_crc
+        found[cell_id] = mark("failed", checkpoint, crc, checkpoint.duration_s, error=error)
     return found
 
 

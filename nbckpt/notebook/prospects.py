@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.notebook.documents import Written, known_as
+from nbckpt.notebook.happened import restored_in
 from nbckpt.notebook.runs import Run, blocks_of, last_of_cells, names_in, runs_of
 from nbckpt.notebook.staleness import reason
 
@@ -37,17 +38,22 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
         others = [timeline.checkpoints[i] for i in reversed(timeline.newest_first())]
         undone = [timeline.checkpoints[i] for i in timeline.log(None)]
         manifest = timeline.manifest(start.id)
-    elsewhere = [*runs_of(others), *runs_of(followed)]
-    place = _place_of(start, line, known_as(cells, (run.cell for run in line)))
-    forecast = _Forecast(session, line, elsewhere, manifest)
+    restored = restored_in(session)
+    place = _place_of(start, line, known_as(cells, (run.cell for run in line), restored))
+    # A copy of a cell, whose own the checkpoint is not; what it made itself counts more.
+    there = {run.checkpoint.id for run in line if run.checkpoint is not None}
+    here = [run for run in restored if run.checkpoint is not None and run.checkpoint.id in there]
+    elsewhere = [*restored, *runs_of(others), *runs_of(followed)]
+    forecast = _Forecast(session, [*here, *line], elsewhere, manifest)
     forecast.failed = _failed_cells(session, undone)
     if start.made_by:
         forecast.changed.update(start.changed)
-    below = [cell for cell in cells[place + 1 :] if not cell.is_our_own and not cell.is_empty]
-    known = known_as(below, (run.cell for run in (*line, *elsewhere)))
+    known = known_as(cells, (run.cell for run in (*elsewhere, *here, *line)), restored)
+    below = list(zip(cells, known, strict=True))[place + 1 :]
     fates = [
         {**forecast.of(cell), "cell_id": now.cell_id}
-        for now, cell in zip(below, known, strict=True)
+        for now, cell in below
+        if not cell.is_our_own and not cell.is_empty
     ]
     return {
         "cells": fates,

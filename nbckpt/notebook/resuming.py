@@ -13,6 +13,7 @@ from nbckpt.errors import BranchNotFoundError
 from nbckpt.locked import why_locked
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
 from nbckpt.notebook.documents import Written, known_as
+from nbckpt.notebook.happened import restored_in
 from nbckpt.notebook.marks import stopped_text
 from nbckpt.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.references import unknown_branch
@@ -113,7 +114,8 @@ def resume_plan(
         manifest = session.timeline.manifest(target.id)
     runs = runs_of(line)
     ran = [run.cell for run in runs] + ([unfinished.checkpoint.cell] if unfinished else [])
-    fates = _Fates(runs, target, unfinished, sets_up).of(known_as(cells, ran))
+    known = known_as(cells, ran, restored_in(session))
+    fates = _Fates(runs, target, unfinished, sets_up).of(known)
     return {
         **_offer(session, line, manifest, unfinished, now),
         "cells": [_told(cell, fate) for cell, fate in zip(cells, fates, strict=True)],

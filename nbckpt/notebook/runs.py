@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from nbckpt.analysis import Names
 
 
+class Restored(NamedTuple):
+    """That a cell was restored, and not run.
+
+    Attributes
+    ----------
+    source_crc
+        Of its text, where that was another than the text which made its checkpoint.
+    """
+
+    took_s: float
+    source_crc: int | None = None
+
+
 class Run(NamedTuple):
     """A cell that ran well.
 
@@ -23,16 +36,36 @@ class Run(NamedTuple):
         What holds what it made; None as long as nothing does.
     is_own
         Whether that is its own, and not of a cell that it was joined to.
+    restored
+        How it was restored in this session; None if it ran, or came back with a move.
     """
 
     cell: Cell
     checkpoint: Checkpoint | None
     is_own: bool
+    restored: Restored | None = None
 
     @property
     def cell_id(self) -> str:
         """The front end's id of the cell; empty if it told none."""
         return self.cell.cell_id or ""
+
+    @property
+    def source_crc(self) -> int:
+        """Tells its text, as it was then, from others."""
+        crc = self.restored and self.restored.source_crc
+        return self.cell.source_crc if crc is None else crc
+
+    def within(self, cell: Cell) -> Run:
+        """The same of a block, as what became of its cell."""
+        restored = self.restored and self.restored._replace(source_crc=None)
+        return self._replace(cell=cell, restored=restored)
+
+    def known_as(self, cell_id: str) -> Run:
+        """The same under another id of its cell."""
+        if cell_id == self.cell_id:
+            return self
+        return self._replace(cell=self.cell._replace(cell_id=cell_id))
 
     @property
     def kept_as(self) -> str:

@@ -7,7 +7,7 @@ was given by hand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from nbckpt.model import Checkpoint
 from nbckpt.notebook.present import Present
@@ -22,15 +22,17 @@ class Staleness:
 
     Parameters
     ----------
-    order
-        Id of each cell → its place in the notebook, where a page told; else by its first run.
+    orders
+        Of each notebook that is open: id of each cell → its place. Two cells that are not in one
+        of them stand in the order of their first runs.
     """
 
-    def __init__(self, runs: Sequence[Run], present: Present, order: Mapping[str, int]) -> None:
+    def __init__(
+        self, runs: Sequence[Run], present: Present, orders: Iterable[Mapping[str, int]]
+    ) -> None:
         self._runs = runs
         self._present = present
-        first = first_of_cells(runs)
-        self._order = order if order.keys() >= first.keys() else first
+        self._orders = [*orders, first_of_cells(runs)]
 
     def why(self, place: int) -> str | None:
         """Why the cell of a run is stale; None if it is not, or if nobody knows."""
@@ -54,9 +56,9 @@ class Staleness:
         return False
 
     def _is_above(self, run: Run, other: Run) -> bool:
-        if not run.cell_id:
-            return False
-        return self._order[run.cell_id] < self._order[other.cell_id]
+        one, two = run.cell_id, other.cell_id
+        order = next((each for each in self._orders if one in each and two in each), None)
+        return order is not None and order[one] < order[two]
 
     def _differs(self, name: str, step: Checkpoint) -> bool:
         return self._present.is_another(name, step) is True

@@ -132,6 +132,29 @@ def test_a_cell_that_is_moved_or_copied(notebook: Notebook, marked: Marked) -> N
     assert marked.states()[1] == ""
 
 
+def test_a_cell_that_was_pasted_with_a_new_id_is_marked_and_restored_there(
+    notebook: Notebook, marked: Marked
+) -> None:
+    cells = f"{MODEL}.sharedModel"
+    pasted = f"{{ cell_type: 'code', source: {cells}.cells[{LOAD}].source }}"
+    notebook.page.evaluate(f"{cells}.insertCell({TOTAL + 1}, {pasted}); {cells}.deleteCell({LOAD})")
+
+    marked.expect(TOTAL, "checkpointed")
+    assert marked.states() == ["", "checkpointed", "checkpointed", ""]
+    notebook.run(TOTAL)
+    expect(marked.mark(TOTAL)).to_have_text(re.compile(r"^restored in \d+ ms$"))
+    marked.mark(TOTAL).click()
+    expect(notebook.sidebar.row("load")).to_have_attribute("aria-selected", "true")
+
+    # At once: the kernel is told of the cells with the one that runs.
+    pasted = f"{{ cell_type: 'code', source: {cells}.cells[{TOTAL}].source + '  # once more' }}"
+    notebook.page.evaluate(
+        f"{cells}.insertCell({TOTAL + 1}, {pasted}); {cells}.deleteCell({TOTAL})"
+    )
+    notebook.run(TOTAL)
+    expect(marked.mark(TOTAL)).to_have_text(re.compile(r"^restored in \d+ ms$"))
+
+
 def test_marks_where_cells_are_made_as_they_are_seen(notebook: Notebook, marked: Marked) -> None:
     run_and_look_at_many(notebook, 80)
 

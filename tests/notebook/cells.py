@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nbckpt.jupyter.shell import load, unload
+from nbckpt.model import Cell
 from nbckpt.notebook.documents import Written, code_cells
 from nbckpt.notebook.marks import Mark, Marks
 from nbckpt.session import Session
@@ -19,6 +21,7 @@ class Notebook:
         self.session: Session = shell._nbckpt_extension.session
         self._count = 0
         self._marks = Marks(self.session, lambda: (self._count, self.session.timeline.revision))
+        shell._nbckpt_extension.cells.claims.identities = self._marks.identities
 
     def run(self, *cell_ids: str, **sources: str) -> None:
         """Run cells, by their ids; of those that are given, with another text from then on."""
@@ -31,6 +34,16 @@ class Notebook:
     def run_all(self) -> None:
         """Run all cells, from top to bottom."""
         self.run(*self.sources)
+
+    def tell(self, *cell_ids: str, page: str = "page", notebook: str = "a.ipynb") -> None:
+        """Have a page tell its cells, by default all, in their order."""
+        cells = cell_ids or tuple(self.sources)
+        texts = [Cell(self.sources[cell_id]).source_crc for cell_id in cells]
+        self._marks.arrange(cells, texts, page=page, notebook=notebook)
+
+    def move(self, cell_id: str, to: str) -> None:
+        """Cut a cell and paste it in the same place: it has another id."""
+        self.sources = {to if i == cell_id else i: s for i, s in self.sources.items()}
 
     @property
     def document(self) -> list[Written]:
@@ -58,6 +71,16 @@ CELLS = {
     "embed": "%%checkpoint embed\nm = sum(df)",
     "train": "%%checkpoint train\nt = m + k",
 }
+
+
+def new_session(shell: Any, sources: Mapping[str, str] = CELLS) -> Notebook:
+    """A notebook in a new kernel: another namespace, another session."""
+    unload(shell)
+    for name in [n for n in shell.user_ns if not n.startswith("_")]:
+        if name not in shell.user_ns_hidden:
+            del shell.user_ns[name]
+    load(shell)
+    return Notebook(shell, sources)
 
 
 def notebook_that_ran(shell: Any) -> Notebook:

@@ -7,18 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.jupyter.shell import load, unload
-from tests.notebook.cells import CELLS, Notebook, notebook_that_ran
-
-
-def new_session(shell: Any) -> Notebook:
-    """The same notebook in a new kernel: another namespace, another session."""
-    unload(shell)
-    for name in [n for n in shell.user_ns if not n.startswith("_")]:
-        if name not in shell.user_ns_hidden:
-            del shell.user_ns[name]
-    load(shell)
-    return Notebook(shell, CELLS)
+from tests.notebook.cells import CELLS, Notebook, new_session, notebook_that_ran
 
 
 def test_cells_that_ran_are_checkpointed_and_those_before_them_joined(shell: Any) -> None:

@@ -1,7 +1,7 @@
 /** The marks at the cells of one notebook. They are drawn beside the document, never into it. */
 
 import type { Cell } from '@jupyterlab/cells';
-import type { NotebookPanel } from '@jupyterlab/notebook';
+import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { isRecord } from '../shapes';
@@ -44,11 +44,18 @@ export class NotebookMarks implements IDisposable {
         this._order = '';
       }
       if (change === 'marks' || change === 'state') {
+        this._tellTexts();
         this.refresh();
       }
     }, this);
     panel.content.modelContentChanged.connect(() => {
       this._refreshLater();
+    }, this);
+    // A cell that was just put here takes over a name only if the kernel knows which ones are gone.
+    NotebookActions.executionScheduled.connect((_, { notebook }) => {
+      if (notebook === panel.content) {
+        this._arrange();
+      }
     }, this);
     panel.content.activeCellChanged.connect((_, cell) => {
       this._activate(cell);
@@ -93,31 +100,58 @@ export class NotebookMarks implements IDisposable {
     }
   }
 
-  /** Tell the kernel in which order the cells stand: what is stale depends on it. */
+  /**
+   * Tell the kernel which cells there are, and in which order: what is stale depends on it.
+   *
+   * By its text a cell is known that has another id than when it ran.
+   */
   private _arrange(): void {
     if (this._link.state !== 'ready' || this._shown === 'off') {
       return;
     }
-    const cells = this._panel.content.widgets.map(cell => cell.model.id);
-    const order = cells.join(' ');
+    const { widgets } = this._panel.content;
+    const cells = widgets.map(cell => cell.model.id);
+    const notebook = this._panel.context.path;
+    const order = [notebook, ...cells].join(' ');
     if (order !== this._order) {
       this._order = order;
+      const texts = this._textsNow();
+      this._told = texts.join(' ');
       // What comes of it is told to all windows by an event.
-      this._link.ask('marks', { cells }, isRecord).catch(() => undefined);
+      this._link.ask('marks', { cells, texts, notebook }, isRecord).catch(() => undefined);
     }
   }
 
-  private _wasEdited(cell: Cell, mark: IMark): boolean {
-    if (mark.source_crc === null) {
-      return false;
+  /** Tell the texts anew if there are marks for cells that are not here under their ids. */
+  private _tellTexts(): void {
+    if (this._isDisposed || this._panel.isDisposed) {
+      return;
     }
+    const ids = new Set(this._panel.content.widgets.map(cell => cell.model.id));
+    const isMissing = Object.keys(this._link.marks).some(id => !ids.has(id));
+    if (isMissing && this._textsNow().join(' ') !== this._told) {
+      this._order = '';
+    }
+  }
+
+  private _textsNow(): (number | null)[] {
+    return this._panel.content.widgets.map(cell =>
+      cell.model.type === 'code' ? this._crcOf(cell) : null
+    );
+  }
+
+  private _wasEdited(cell: Cell, mark: IMark): boolean {
+    return mark.source_crc !== null && this._crcOf(cell) !== mark.source_crc;
+  }
+
+  private _crcOf(cell: Cell): number {
     const source = cell.model.sharedModel.getSource();
     let known = this._texts.get(cell);
     if (known?.source !== source) {
       known = { source, crc: crc32(source) };
       this._texts.set(cell, known);
     }
-    return known.crc !== mark.source_crc;
+    return known.crc;
   }
 
   private _draw(cell: Cell, look: ILook | null): void {
@@ -190,6 +224,7 @@ export class NotebookMarks implements IDisposable {
   private _active: Cell | null = null;
   private _timer: ReturnType<typeof setTimeout> | undefined;
   private _order = '';
+  private _told = '';
   private _shown: Shown = 'words';
   private _isDisposed = false;
 }
