@@ -93,8 +93,8 @@ class Folding:
     def apply_all(self, records: Iterable[Record]) -> None:
         """Take in many records."""
         for record in records:
-            if record.get("kind") in _KINDS:
-                self.apply(record)
+            if (kind := record.get("kind")) in _KINDS:
+                self._apply(kind, record)
 
     @alone
     def apply(self, record: Record) -> None:
@@ -102,7 +102,10 @@ class Folding:
 
         Applying a record again changes nothing, and neither does another order of the same ones.
         """
-        match record.get("kind"):
+        self._apply(record.get("kind"), record)
+
+    def _apply(self, kind: str | None, record: Record) -> None:
+        match kind:
             case "checkpoint":
                 changed = self._add(record)
             case "head" | "drop":
@@ -128,12 +131,12 @@ class Folding:
         return max(now, self._latest + MICROSECOND)
 
     def _add(self, record: Record) -> bool:
-        checkpoint_id = record["id"]
-        if self._is_pruned(checkpoint_id, record) or not self._places.is_news(record):
+        checkpoint_id, places = record["id"], self._places
+        if self._is_pruned(checkpoint_id, record) or not places.is_news(record):
             return False
-        if checkpoint_id in self.checkpoints:
+        if checkpoint_id in places.records:
             self._remove(checkpoint_id)
-        self._places.add(record)
+        places.add(record)
         is_late = self._lineage.add(checkpoint_id, record.get("parent"))
         if is_late:  # another session's clock
             self._owners.forget()

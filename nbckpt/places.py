@@ -94,7 +94,8 @@ class Places:
 
     def is_news(self, record: Record) -> bool:
         """Whether a record is none that is known: new, or rewritten after its ancestors went."""
-        known = self.refused.get(record["id"]) or self.records.get(record["id"])
+        checkpoint_id = record["id"]
+        known = self.refused.get(checkpoint_id, self.records.get(checkpoint_id))
         return known is None or _rank(record) > _rank(known)
 
     def add(self, record: Record) -> None:

@@ -29,11 +29,12 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.lines import MembersAt, Unread, encode, read_text, serial_of
 from nbckpt.storage.shelves import Shelf
-from nbckpt.storage.signing import Signer, is_half
+from nbckpt.storage.signing import Signer
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
-PIECE = 4 << 20
+PIECE = 1 << 18
+"""Lines of so much are still in the processor's cache when they are looked at."""
 LONGEST_BYTES = 256 << 20
 """No record is longer: a file of somebody else's may hold no end of a line at all."""
 SHELVED_BYTES = 1 << 20
@@ -86,7 +87,7 @@ class Journal:
     def waiting(self) -> list[Record]:
         """The records of these lines."""
         opened = filter(None, map(self._signer.open, bytes(self._tail).split(b"\n")))
-        return [record for text, _ in opened if (record := read_text(text))]
+        return [record for text, _, _ in opened if (record := read_text(text))]
 
     def add(self, bodies: Sequence[str]) -> None:
         """Take encoded records; `write` puts them on disk."""
@@ -194,6 +195,8 @@ def when(record: Record) -> float:
     if kind in _TIMELESS:
         return 0.0
     at = record.get("created_at" if kind in _CREATED else "at")
+    if type(at) is float:
+        return at
     if at is None:
         at = record.get("created_at")
     return float(at) if isinstance(at, int | float) else 0.0
@@ -246,7 +249,8 @@ class Follower:
         limit
             Read no further than this many bytes from the start of the file.
         """
-        entries, after, number = [], self._offset, self._line
+        entries, number = [], self._line
+        offset, line = self._offset - 1, b""  # the end of the last line
         batch: tuple[str, int] | None = None  # plain, which the collector leaves alone
         name, latest, serial = self.path.stem, self._at, self.serial
         untrusted: set[bytes] = set()
@@ -261,12 +265,12 @@ class Follower:
                 self._again = Shelf(self.path, fd, self._signer).members_at
             again = self._again
             for offset, line in whole_lines(fd, self._offset, end):
-                number, after = number + 1, offset + len(line) + 1
+                number += 1
                 if (opened := open_line(line)) is None:
                     damages.append(f"line {number}: {LOST}")
                     serial += 1
                     continue
-                text, trusted = opened
+                text, trusted, half = opened
                 try:
                     record = read_text(text, again, offset, trusted=trusted)
                 except ValueError as error:
@@ -294,7 +298,7 @@ class Follower:
                 if isinstance(record, Unread):
                     if trusted:
                         record.near = batch
-                        if is_half(text):
+                        if half:
                             untrusted.add(digest_of(line) or b"")
                     at = record.time or when(record)
                 elif record["kind"] == BATCH:
@@ -306,7 +310,8 @@ class Follower:
                 entries.append(Entry(latest, name, serial, record))
                 serial += 1
         # All at once: what a disk refuses in the middle is read again as a whole.
-        self._at, self.serial, self._offset, self._line = latest, serial, after, number
+        self._at, self.serial, self._line = latest, serial, number
+        self._offset = offset + len(line) + 1
         self.untrusted |= untrusted
         self.is_foreign, self._own = is_foreign, own
         self.damages += (f"journal {self.path.name}, {damage}" for damage in damages)
@@ -324,7 +329,8 @@ def whole_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     at = start
     rest = b""
     while (missing := end - (read := at + len(rest))) > 0:
-        if not (data := read_at(fd, min(missing, PIECE), read)):
+        # As much again of a long line, which would be copied for each piece of it.
+        if not (data := read_at(fd, min(missing, max(PIECE, len(rest))), read)):
             break
         *whole, rest = (rest + data).split(b"\n")
         if len(rest) > LONGEST_BYTES:

@@ -136,7 +136,7 @@ class Known:
     def _take(self, entries: Iterable[Entry]) -> None:
         self._index.excuse(self._journals.gone("condemned"))
         batches, by_kind, pruned = [], self._by_kind, self._gone()
-        prunes = self._pruned[0]
+        prunes, every = self._pruned[0], self._all
         for entry in entries:
             record = entry.record
             kind = record["kind"]
@@ -147,8 +147,10 @@ class Known:
                 continue
             if kind == TABLE:
                 self._take_table(record)
-            by_kind.setdefault(kind, []).append(record)
-            self._all.append(record)
+            if kind not in by_kind:
+                by_kind[kind] = []
+            by_kind[kind].append(record)
+            every.append(record)
         self._index.expect(batches)
 
     def _take_table(self, record: Record) -> None:
@@ -166,6 +168,9 @@ class Known:
     def _show(self, entries: Iterable[Entry]) -> None:
         """Have these given to who follows; of what a prune has left, only what places."""
         pruning = self._journals.pruning if self.has_looked else ()
+        if not pruning:
+            self._unseen += (e.record for e in entries if e.record["kind"] != BATCH)
+            return
         for entry in entries:
             kind = entry.record["kind"]
             if kind != BATCH and (entry.journal not in pruning or kind in PLACING):

@@ -64,7 +64,7 @@ class Shelf:
             raise FormatError(message) from error
         if opened is None:
             raise FormatError(message)
-        text, trusted = opened
+        text, trusted, _ = opened
         return members_of(text, trusted=trusted)
 
     def _line(self, offset: int) -> bytes:

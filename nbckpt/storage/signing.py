@@ -31,8 +31,8 @@ _MAC_TAIL = len(_MAC) + 2 * MAC_BYTES + len('"')
 _TAIL = _MAC_TAIL + _SUM_TAIL
 _MAC_ENDS = _TAIL - len(_MAC)
 
-Opened: TypeAlias = tuple[bytes, bool]
-"""The text of a line up to its serial number, and whether it is trusted."""
+Opened: TypeAlias = tuple[bytes, bool, bool]
+"""The text of a line up to its serial number, whether it is trusted, and whether `is_half`."""
 
 
 class Signer:
@@ -47,7 +47,7 @@ class Signer:
     """
 
     def __init__(self, key: bytes | None = None, vouched: Iterable[bytes] = ()) -> None:
-        self._key = key
+        self._keyed = None if key is None else blake3(key=key)
         self._vouched = set(vouched)
         self._has_doubted = False
 
@@ -60,11 +60,11 @@ class Signer:
             Whether to sign it. Without a key it is taken for signed by this process alone.
         """
         text = f'{body},"n":{serial}'.encode()
-        if is_own and self._key is not None:
-            mac = blake3(text, key=self._key).hexdigest(MAC_BYTES)
+        if is_own and self._keyed is not None:
+            mac = self._keyed.copy().update(text).hexdigest(MAC_BYTES)
             text = b'%b,"mac":"%b"' % (text, mac.encode())
         digest = blake3(text).digest(DIGEST_BYTES)
-        if is_own and self._key is None and not is_half(text):
+        if is_own and self._keyed is None and not is_half(text):
             self._vouched.add(digest)
         return b'%b,"sum":"%b"}\n' % (text, digest[:SUM_BYTES].hex().encode())
 
@@ -74,21 +74,24 @@ class Signer:
         Once for each line of each journal: of one's own the signature alone is looked at.
         """
         has_mac = line.startswith(_MAC, -_TAIL)
-        if has_mac and self._key is not None:
+        if has_mac and self._keyed is not None:
             text = line[:-_TAIL]
-            mac = blake3(text, key=self._key).hexdigest(MAC_BYTES).encode()
-            if line.startswith(b'%b"' % mac, -_MAC_ENDS):
-                if text.startswith(_CHECKPOINT) and _HALF in text and self._has_vouched(line):
-                    text = text.replace(_HALF, b"")  # no string holds it: its quotes are escaped
-                return text, True
+            # A copy of what has taken its key is quicker than one that takes it for each line.
+            mac = self._keyed.copy().update(text).hexdigest(MAC_BYTES)
+            if line.startswith(f'{mac}"'.encode(), -_MAC_ENDS):
+                half = text.startswith(_CHECKPOINT) and _HALF in text
+                if not half or not self._has_vouched(line):
+                    return text, True, half
+                # No string holds it: its quotes are escaped.
+                return text.replace(_HALF, b""), True, False
         digest = digest_of_line(line)
         if digest is None:
             return None
-        self._has_doubted |= has_mac and self._key is None
+        self._has_doubted |= has_mac and self._keyed is None
         text = line[: -_TAIL if has_mac else -_SUM_TAIL]
         if digest not in self._vouched:
-            return text, False
-        return text.replace(_HALF, b"") if is_half(text) else text, True
+            return text, False, False
+        return text.replace(_HALF, b"") if is_half(text) else text, True, False
 
     def _has_vouched(self, line: bytes) -> bool:
         return digest_of_line(line) in self._vouched
@@ -112,8 +115,9 @@ class Signer:
     def renew(self, key: bytes | None, vouched: Iterable[bytes]) -> bool:
         """Take what was not there before; whether lines that were read count otherwise now."""
         before = len(self._vouched)
-        has_changed = self._has_doubted and self._key is None and key is not None
-        self._key = self._key or key
+        has_changed = self._has_doubted and self._keyed is None and key is not None
+        if self._keyed is None and key is not None:
+            self._keyed = blake3(key=key)
         self._vouched.update(vouched)
         return has_changed or before != len(self._vouched)
 

@@ -164,7 +164,7 @@ class Transcript:
         if plain is None or opened is None:
             message = f"journal {journal} is damaged"
             raise FormatError(message)
-        text, trusted = opened
+        text, trusted, _ = opened
         serial = lines.serial_of(text) or 0
         if not _NAMING.match(text):
             return signer.sealed(plain, serial)

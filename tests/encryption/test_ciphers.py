@@ -52,7 +52,7 @@ def test_a_line_opens_in_its_journal_with_its_number_alone() -> None:
     own, other = SealedSigner("a", CIPHER, bytes(32)), SealedSigner("b", CIPHER, bytes(32))
     line = own.line('{"kind":"event","at":1.5', 7)[:-1]
 
-    assert own.open(line) == (b'{"kind":"event","at":1.5,"n":7', True)
+    assert own.open(line) == (b'{"kind":"event","at":1.5,"n":7', True, False)
     assert other.open(line) is None
     assert own.open(line.replace(b'"n":7', b'"n":8')) is None
     assert b"event" not in line
@@ -76,7 +76,11 @@ def test_a_vouch_for_a_line_holds_when_it_is_sealed_anew() -> None:
 
     other = SealedSigner("a", Cipher(new_key()), None, [digest])
 
-    assert other.open(other.sealed(plain, 0)[:-1]) == (b'{"kind":"event","at":1.5,"n":0', True)
+    assert other.open(other.sealed(plain, 0)[:-1]) == (
+        b'{"kind":"event","at":1.5,"n":0',
+        True,
+        False,
+    )
 
 
 def test_an_envelope_opens_with_its_key_and_tells_of_another() -> None:

@@ -41,7 +41,7 @@ def test_a_line_reads_back_as_its_record(
     assert line.count(b"\n") == 1
     opened = signer.open(line[:-1])
     assert opened is not None
-    text, trusted = opened
+    text, trusted, _ = opened
     assert trusted
     assert read_text(text) == record
     assert serial_of(text) == serial

@@ -56,7 +56,7 @@ def test_a_checkpoint_reads_back_as_it_was(name: str, note: str, source: str, st
     line = SIGNER.line(encode(checkpoint_record(checkpoint)), 3)
     opened = SIGNER.open(line[:-1])
     assert opened is not None
-    text, _ = opened
+    text = opened[0]
     record = read_text(text)
 
     assert isinstance(record, Unread)

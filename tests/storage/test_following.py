@@ -1,0 +1,54 @@
+"""What is read of all journals at once, and what that does to the rest of the process."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from nbckpt.storage.following import MANY, uncollected
+
+
+def made() -> list[list[int]]:
+    """So many new objects that they are told from the few of a usual look."""
+    return [[n] for n in range(2 * MANY)]
+
+
+def test_many_records_are_old_at_once_and_never_gone_through() -> None:
+    with uncollected():
+        new = made()
+
+    assert gc.isenabled()
+    assert any(one is new for one in gc.get_objects(generation=2))
+    assert gc.get_freeze_count() == 0
+
+
+def test_few_new_objects_stay_young() -> None:
+    gc.collect()
+
+    with uncollected():
+        new = [[1]]
+
+    assert any(one is new for one in gc.get_objects(generation=0))
+
+
+def test_what_the_user_has_frozen_stays_frozen(request: pytest.FixtureRequest) -> None:
+    gc.freeze()
+    request.addfinalizer(gc.unfreeze)
+    frozen = gc.get_freeze_count()
+
+    with uncollected():
+        new = made()
+
+    assert gc.get_freeze_count() > frozen // 2
+    assert all(one is not new for one in gc.get_objects(generation=2))
+
+
+def test_who_has_the_collector_off_keeps_it_off(request: pytest.FixtureRequest) -> None:
+    gc.disable()
+    request.addfinalizer(gc.enable)
+
+    with uncollected():
+        made()
+
+    assert not gc.isenabled()
