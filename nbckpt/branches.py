@@ -52,6 +52,7 @@ class Branches:
         self._known: set[Move] = set()
         self._awaited: set[str] = set()  # what moves name and has not come yet
         self._arrived = 0
+        self._is_stale = False
         self._begin()
 
     def _begin(self) -> None:
@@ -59,7 +60,6 @@ class Branches:
         self._overtaken: dict[str, str] = {}  # name given by the fold → the tip it keeps
         self._numbers: dict[str, int] = {}  # of the last name given to a branch's overtaken tips
         self._shown: dict[str, str] | None = None
-        self._is_stale = False
 
     def add(self, record: Record) -> bool:
         """Take in the record of a move, or of a name that was dropped; whether it was new."""
@@ -140,6 +140,7 @@ class Branches:
             self._begin()
             for move in self._moves:
                 self._fold(move)
+            self._is_stale = False  # last: what an interrupt leaves half folded is folded again
 
     def _fold(self, move: Move) -> None:
         if not move.checkpoint:

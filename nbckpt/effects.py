@@ -127,12 +127,13 @@ def holds(session: Session, now: Variable | None, kept: Variable | None, values:
         return False
     if (now.type_name, now.shape) != (kept.type_name, kept.shape):
         return False
-    try:
-        built = values.build(kept.name)
-    except Exception:  # whatever its own code raises; to bring it back says what
-        return False
-    live = _examined(namespace[now.name], namespace)
-    return live is not None and live == _examined(built, values.namespace)
+    with allowed():
+        try:
+            built = values.build(kept.name)
+        except Exception:  # whatever its own code raises; to bring it back says what
+            return False
+        live = _examined(namespace[now.name], namespace)
+        return live is not None and live == _examined(built, values.namespace)
 
 
 def _examined(value: object, namespace: Mapping[str, object]) -> tuple[Digest, list[Digest]] | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import given, moves, references
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
-from nbckpt.interrupts import allowed, held
+from nbckpt.interrupts import allowed, held, whole
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
 from nbckpt.typed import require_text
@@ -60,6 +60,7 @@ def fork(
     return moved
 
 
+@whole
 def branch_off(session: Session) -> str:
     """The name of a new branch where the session stands; it is on it, and nothing else changed.
 

@@ -7,6 +7,7 @@ import linecache
 from types import CodeType
 
 from nbckpt.errors import UsageError
+from nbckpt.interrupts import allowed, held
 from nbckpt.model import Checkpoint
 from nbckpt.recorded import Recorded, without_marker
 from nbckpt.session import Session
@@ -27,28 +28,32 @@ class Plainly:
 
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with."""
-        session, step = self._session, None
         try:
-            tree, code = _compiled(recorded)
-            if request is None:
-                reach = session.reach(tree)
-                session.capturer.touched(reach)  # for blocks in it
-                self._execute(code)
-                session.capturer.touched(reach)
-                session.ran(tree)
-                if recorded.kind == "joined":
-                    session.joining.ran(recorded.name, recorded.cell, 0.0)
-                return None
-            step = Step.begin(session, request, recorded.cell, tree)
-            if step.todo:
-                self._execute_step(step, code)
+            with held():
+                tree, code = _compiled(recorded)
+                if request is None:
+                    self._run_unkept(recorded, tree, code)
+                else:
+                    step = Step.begin(self._session, request, recorded.cell, tree)
+                    if step.todo:
+                        self._run_step(step, code)
         except (Exception, KeyboardInterrupt) as error:  # the recorded code's own, or of its step
-            if step is not None and step.is_running:  # it came before the code began
-                step.left()
             return error
         return None
 
-    def _execute_step(self, step: Step, code: CodeType) -> None:
+    def _run_unkept(self, recorded: Recorded, tree: ast.Module, code: CodeType) -> None:
+        session = self._session
+        reach = session.reach(tree)
+        session.capturer.touched(reach)  # for blocks in it
+        try:
+            self._execute(code)
+        finally:
+            session.capturer.touched(reach)
+            session.ran(tree)
+        if recorded.kind == "joined":
+            session.joining.ran(recorded.name, recorded.cell, 0.0)
+
+    def _run_step(self, step: Step, code: CodeType) -> None:
         try:
             self._execute(code)
         except BaseException as error:
@@ -57,7 +62,8 @@ class Plainly:
         step.finish()
 
     def _execute(self, code: CodeType) -> None:
-        exec(code, self._session.namespace)  # the user's own code, in the user's namespace
+        with allowed():
+            exec(code, self._session.namespace)  # the user's own code, in the user's namespace
 
 
 def _compiled(recorded: Recorded) -> tuple[ast.Module, CodeType]:

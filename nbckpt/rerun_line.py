@@ -14,7 +14,7 @@ from nbckpt import forks, moves
 from nbckpt.building import Values
 from nbckpt.effects import holds, reproduce
 from nbckpt.errors import StoreError
-from nbckpt.interrupts import wait_for
+from nbckpt.interrupts import wait_for, whole
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded, made_between
@@ -41,6 +41,7 @@ class Line:
     is_new: bool = False
     is_begun: bool = False
 
+    @whole
     def begin(self) -> None:
         """Be on a branch that nothing else is ahead on, from now on."""
         if self.is_begun:
@@ -52,6 +53,7 @@ class Line:
         self.is_begun = True
         self.note("rerun")
 
+    @whole
     def note(self, kind: str, **members: object) -> None:
         """Have the history know of this rerun, so that another one can go on."""
         session = self.session
@@ -63,6 +65,7 @@ class Line:
             if wait_for(written, session.settings.patience_s):
                 written.result()
 
+    @whole
     def stand(
         self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
     ) -> Checkpoint:
@@ -77,6 +80,7 @@ class Line:
             return checkpoint
         return self.keep_again(checkpoint, selection, joined)
 
+    @whole
     def is_there_already(self, checkpoint: Checkpoint) -> bool:
         """Whether the namespace is that of a checkpoint of the line; if so, stand on it."""
         if not self._is_as_kept(checkpoint):
@@ -85,6 +89,7 @@ class Line:
         self.session.stand_on(checkpoint)
         return True
 
+    @whole
     def bring_back(self, checkpoint: Checkpoint) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Bring back what changed before a checkpoint by something else than recorded code.
 
@@ -144,6 +149,7 @@ class Line:
         names = {*live, *kept} - left_out
         return all(_tied(live, name) == _tied(kept, name) for name in names)
 
+    @whole
     def keep_again(
         self, checkpoint: Checkpoint, selection: Selection, joined: tuple[Cell, ...] = ()
     ) -> Checkpoint:
@@ -161,6 +167,7 @@ class Line:
             session.commit(draft, patience_s=0.0)
         return draft
 
+    @whole
     def restores_unreached(self, group: Sequence[Recorded]) -> bool:
         """Restore cells that no key tells of, unless a change can have reached them."""
         checkpoint = group[-1].checkpoint

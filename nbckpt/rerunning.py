@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nbckpt import moves
+from nbckpt.interrupts import breathe, held, whole
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.policy import OFF
 from nbckpt.randomness import NAMES
@@ -70,7 +71,7 @@ class Rerunning:
                 await self._all(group)
         finally:  # here nothing is called, so that no interrupt comes between
             session.watch, session.reruns, session.policy = None, reruns, policy
-        session.moved = True
+            session.moved = True
         if self.line.is_begun:
             self.line.note("reran", state="failed" if self.error else "done")
         session.tell("moved")
@@ -88,6 +89,7 @@ class Rerunning:
             else:
                 self.cells.append(await self._one(piece))
 
+    @whole
     def _unreached(self, group: list[Recorded]) -> list[CellRun]:
         """Restore cells that no key tells of, where no change can have reached them."""
         piece, began = group[-1], time.perf_counter()
@@ -102,7 +104,8 @@ class Rerunning:
             return []
         took_s = time.perf_counter() - began
         joined = tuple(other.cell for other in group[:-1])
-        kept = self.line.stand(checkpoint, EVERYTHING, joined=joined)
+        with held(firmly=True):  # its values are bound
+            kept = self.line.stand(checkpoint, EVERYTHING, joined=joined)
         for other in group[:-1]:
             self.runner.tell(f"{other.name} · {_UNREACHED}")
         self.runner.tell(f"{piece.name} · {_UNREACHED}")
@@ -123,9 +126,10 @@ class Rerunning:
         self._piece, self._steps = piece, []
         began = time.perf_counter()
         try:
-            self._came_back, problems = self.line.bring_back(piece.checkpoint)
+            breathe()
             if piece.kind == "nothing":
-                return self._nothing(piece, problems)
+                return self._nothing(piece)
+            self._came_back, _ = self.line.bring_back(piece.checkpoint)
             if piece.kind == "joined":
                 self.runner.tell(f"{piece.name} · runs: {_JOINED}")
             error = await self.runner.run(piece, self._request(piece))
@@ -151,17 +155,22 @@ class Rerunning:
 
     # -- what becomes of a piece ------------------------------------------------------------
 
-    def _nothing(self, piece: Recorded, problems: tuple[str, ...]) -> CellRun:
+    @whole
+    def _nothing(self, piece: Recorded) -> CellRun:
         checkpoint = piece.checkpoint
+        self._came_back, problems = self.line.bring_back(checkpoint)
         why = f"nothing to run: {_made(checkpoint)}"
         if problems:
             why += f"; not brought back: {'; '.join(problems)}"
         elif names := _user_names(self._came_back):
             why += f"; {names} as kept then"
-        if not self.line.is_there_already(checkpoint) and self.session.joined:
-            # What the cells before it did is to be found under its name again.
-            self.line.keep_again(checkpoint, EVERYTHING)
-        elif self.session.position != checkpoint.id:
+        with held(firmly=True):  # what changed before it is bound
+            is_there = self.line.is_there_already(checkpoint)
+            if not is_there and self.session.joined:
+                # What the cells before it did is to be found under its name again.
+                self.line.keep_again(checkpoint, EVERYTHING)
+                is_there = True
+        if not is_there and self.session.position != checkpoint.id:
             return CellRun(piece.name, None, "skipped", why)
         return CellRun(piece.name, self.session.position, "skipped", why)
 

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from nbckpt.errors import UsageError
+from nbckpt.interrupts import held
 from nbckpt.recorded import Plan, plan
 from nbckpt.reran import CellRun, Rerun, as_record
 from nbckpt.rerunning import Rerunning, Runner
@@ -55,11 +56,12 @@ def rerun(
     from nbckpt.plainly import Plainly
 
     runner = shell or (session.runner() if session.runner is not None else Plainly(session))
-    return driven(rerun_with(session, runner, ref, fresh=fresh, everything=everything))
+    with held():
+        return driven(rerun_with(session, runner, ref, fresh=fresh, everything=everything))
 
 
 def driven(work: Coroutine[Any, Any, Rerun]) -> Rerun:
-    """The result of what never waits, though it is written as what may."""
+    """The result of what never waits, though it is written as what may. Call it while `held`."""
     try:
         work.send(None)
     except StopIteration as ended:

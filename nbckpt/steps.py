@@ -21,7 +21,7 @@ from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
-from nbckpt.interrupts import whole
+from nbckpt.interrupts import held, whole
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
@@ -206,12 +206,13 @@ class Step(ThroughItems):
                 self.why = reasons
                 continue
             self.took_s = time.perf_counter() - began
-            if session.watch is None:
-                session.stand_on(checkpoint)
-                self.restored = checkpoint
-            else:
-                self.restored = session.watch.restored(self, checkpoint)
-            self.todo = False
+            with held(firmly=True):  # its values are bound
+                if session.watch is None:
+                    session.stand_on(checkpoint)
+                    self.restored = checkpoint
+                else:
+                    self.restored = session.watch.restored(self, checkpoint)
+                self.todo = False
             saved = checkpoint.duration_s - self.took_s
             size = self._size_of(checkpoint)
             self._event(

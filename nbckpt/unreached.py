@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nbckpt import analysis, keys
+from nbckpt.interrupts import allowed
 from nbckpt.matching import changes_outside
 from nbckpt.model import Manifest
 from nbckpt.randomness import NAMES
@@ -42,7 +43,8 @@ def is_unreached(
     if (tree := _joined(pieces)) is None:
         return False
     names = analysis.names_of_tree(tree)
-    touched = keys.touched(names, session.namespace)
+    with allowed():
+        touched = keys.touched(names, session.namespace)
     if touched is None or any(map(_is_users, names.imports)):
         return False
     if changes_outside(tree, session.namespace) or _reaches_files(session, tree):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nbckpt.durable import intents, occurrences
 from nbckpt.durable.arguments import Arguments, digest_of_arguments
@@ -25,6 +24,7 @@ from nbckpt.llm import scope
 from nbckpt.model import Record, is_trusted
 from nbckpt.session import Session
 
+_R = TypeVar("_R")
 _NO_MEMBERS: Record = MappingProxyType({})
 
 
@@ -59,15 +59,20 @@ class Begun:
         name, _, arguments, n = self.id
         self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
 
-    @contextmanager
-    def inside(self) -> Iterator[None]:
-        """Have what is called in the block belong to this call: other steps, and models.
+    def inside(self, function: Callable[..., _R], /, *args: Any) -> _R:
+        """Call a function; what it calls belongs to this call: other steps, and models.
 
         So nothing shifts for what comes after it when it is answered, and each of several equal
         calls that has no answer asks a model anew.
         """
-        with scope.inside(self._calls), occurrences.inside(self.own):
-            yield
+        within = occurrences.inside
+        answer: _R = scope.inside(self._calls, within, self.own, function, *args)
+        return answer
+
+    async def inside_async(self, function: Callable[..., Awaitable[_R]], /, *args: Any) -> _R:
+        """As `inside`, of one to wait for."""
+        within = occurrences.inside_async
+        return await scope.inside_async(self._calls, within, self.own, function, *args)
 
     @property
     def is_anew(self) -> bool:

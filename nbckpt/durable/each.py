@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -75,9 +74,16 @@ class Each:
 
     # -- in the thread or task that does an item
 
-    def inside(self, task: Task) -> AbstractContextManager[None]:
-        """Have calls in the block belong to the item."""
-        return scope.inside(self._scope.of_item(self._names[task.place]))
+    def done(self, task: Task) -> Any:
+        """What the function makes of an item; the calls that it makes belong to that."""
+        return scope.inside(self._of(task), self.function, task.item)
+
+    async def done_async(self, task: Task) -> Any:
+        """As `done`, of one to wait for."""
+        return await scope.inside_async(self._of(task), self.function, task.item)
+
+    def _of(self, task: Task) -> scope.Scope:
+        return self._scope.of_item(self._names[task.place])
 
     def awaits(self) -> UsageError:
         """What is raised where the function turns out to be asynchronous."""

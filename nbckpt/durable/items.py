@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.durable.attempts import Attempts
@@ -38,9 +37,14 @@ class Tape:
         self._why_not = "" if begun else "it is a plain function's"
         self._has_yielded = False
 
-    def inside(self) -> AbstractContextManager[None]:
-        """Have what the generator calls in the block belong to its call."""
-        return nullcontext() if self._begun is None else self._begun.inside()
+    def inside(self, go_on: Callable[[Any], Any], given: object) -> Any:
+        """Have the generator go on; what it calls belongs to its call."""
+        return go_on(given) if self._begun is None else self._begun.inside(go_on, given)
+
+    async def inside_async(self, go_on: Callable[[Any], Awaitable[Any]], given: object) -> Any:
+        """As `inside`, of one to wait for."""
+        begun = self._begun
+        return await (go_on(given) if begun is None else begun.inside_async(go_on, given))
 
     def take(self, item: object) -> None:
         """Capture what is about to be yielded."""
@@ -116,8 +120,8 @@ def _taped(inner: Generator[Any, Any, Any], tape: Tape) -> Generator[Any, Any, A
     thrown: BaseException | None = None
     while True:
         try:
-            with tape.inside():
-                item = inner.send(sent) if thrown is None else inner.throw(thrown)
+            go_on, given = (inner.send, sent) if thrown is None else (inner.throw, thrown)
+            item = tape.inside(go_on, given)
         except StopIteration as end:
             return end.value
         tape.take(item)
@@ -182,8 +186,8 @@ async def _next(
 ) -> _Came | None:
     """The next item, captured; None at the end."""
     try:
-        with tape.inside():
-            item = await (inner.asend(sent) if thrown is None else inner.athrow(thrown))
+        go_on, given = (inner.asend, sent) if thrown is None else (inner.athrow, thrown)
+        item = await tape.inside_async(go_on, given)
     except StopAsyncIteration:
         return None
     tape.take(item)

@@ -6,10 +6,9 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nbckpt.durable.plans import Plan
 from nbckpt.errors import UsageError
@@ -17,9 +16,8 @@ from nbckpt.errors import UsageError
 R = TypeVar("R")
 
 
-@contextmanager
-def limited(plan: Plan) -> Iterator[None]:
-    """Raise `TimeoutError` in the block when it has taken too long.
+def limited(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a plan's function; `TimeoutError` is raised in it when it has taken too long.
 
     The code is interrupted as by the user's interrupt: in the main thread, wherever it is, and by
     nothing in a call into C that lets no signal through. A thread cannot be stopped, and one that
@@ -31,8 +29,7 @@ def limited(plan: Plan) -> Iterator[None]:
         Outside of the main thread, and where there are no such timers (Windows).
     """
     if plan.timeout_s is None:
-        yield
-        return
+        return plan.function(*args, **kwargs)
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or not hasattr(signal, "setitimer"):
         message = (
@@ -45,16 +42,21 @@ def limited(plan: Plan) -> Iterator[None]:
         raise _expired(plan)
 
     began = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, expire)
-    left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, plan.timeout_s)
-    try:
-        yield
+    handler = signal.getsignal(signal.SIGALRM)
+    left_s, interval_s = signal.getitimer(signal.ITIMER_REAL)
+    try:  # no context manager: an interrupt as one is entered or left leaves the timer running
+        signal.signal(signal.SIGALRM, expire)
+        signal.setitimer(signal.ITIMER_REAL, plan.timeout_s)
+        answer = plan.function(*args, **kwargs)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
-        if left_s:  # somebody else's timer goes on
-            rest_s = max(left_s - (time.monotonic() - began), 0.001)
-            signal.setitimer(signal.ITIMER_REAL, rest_s, interval_s)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+            if left_s:  # somebody else's timer goes on
+                rest_s = max(left_s - (time.monotonic() - began), 0.001)
+                signal.setitimer(signal.ITIMER_REAL, rest_s, interval_s)
+    return answer
 
 
 async def awaited_within(plan: Plan, attempt: Awaitable[R]) -> R:

@@ -65,13 +65,12 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
     each = Each(step, asked.function, listed, asked.key, asked.errors)
 
     async def run(task: Task, clock: Clock) -> None:
-        with each.inside(task):
-            try:
-                outcome = Outcome(task, await asked.function(task.item))
-            except Exception as error:
-                outcome = each.failed(task, error)
-            except (BudgetError, ReplayError) as error:  # those in work end, and are kept
-                outcome = Outcome(task, error=error)
+        try:
+            outcome = Outcome(task, await each.done_async(task))
+        except Exception as error:
+            outcome = each.failed(task, error)
+        except (BudgetError, ReplayError) as error:  # those in work end, and are kept
+            outcome = Outcome(task, error=error)
         each.take(await each.memory.keep_async(outcome, clock))
 
     with each:
@@ -82,14 +81,13 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
 
 def _plain(each: Each) -> Callable[[Task], Outcome]:
     def run(task: Task) -> Outcome:
-        with each.inside(task):
-            try:
-                value = each.function(task.item)
-                if inspect.iscoroutine(value):
-                    value.close()
-                    raise each.awaits()
-            except Exception as error:
-                return each.failed(task, error)
+        try:
+            value = each.done(task)
+            if inspect.iscoroutine(value):
+                value.close()
+                raise each.awaits()
+        except Exception as error:
+            return each.failed(task, error)
         return each.memory.keep(Outcome(task, value))
 
     return run

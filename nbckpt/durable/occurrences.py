@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from nbckpt.llm import scope
@@ -66,6 +65,7 @@ class Place(NamedTuple):
         self.turn.give_back(key, self.within, self.among)
 
 
+_R = TypeVar("_R")
 _inside: ContextVar[Occurrences | None] = ContextVar("nbckpt_step", default=None)
 _running: WeakKeyDictionary[Any, Occurrences] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -100,11 +100,28 @@ def running_step(session: Session) -> Step | None:
     return next((s for s in reversed(list(session.steps.values())) if s.is_running), None)
 
 
-@contextmanager
-def inside(occurrences: Occurrences) -> Iterator[None]:
-    """Count the calls that are made in the block among these."""
-    token = _inside.set(occurrences)
+def inside(occurrences: Occurrences, function: Callable[..., _R], /, *args: Any) -> _R:
+    """Call a function, and count the calls that it makes among these.
+
+    No context manager, as `scope.inside` is none.
+    """
+    before = _inside.get()
     try:
-        yield
+        _inside.set(occurrences)
+        answer = function(*args)
     finally:
-        _inside.reset(token)
+        _inside.set(before)
+    return answer
+
+
+async def inside_async(
+    occurrences: Occurrences, function: Callable[..., Awaitable[_R]], /, *args: Any
+) -> _R:
+    """As `inside`, of one to wait for."""
+    before = _inside.get()
+    try:
+        _inside.set(occurrences)
+        answer = await function(*args)
+    finally:
+        _inside.set(before)
+    return answer

@@ -28,8 +28,7 @@ def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         begun.place.give_back(begun.id.key)
         raise
     try:
-        with begun.inside():
-            value = _run(known, begun.attempts, args, kwargs)
+        value = begun.inside(_run, known, begun.attempts, args, kwargs)
     except BaseException as error:
         begun.failed(error)
         raise
@@ -40,8 +39,7 @@ def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _run(known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     while True:
         try:
-            with limited(known.plan):
-                return known.plan.function(*args, **kwargs)
+            return limited(known.plan, args, kwargs)
         except Exception as error:
             wait_s = attempts.wait_after(error)
             if wait_s is None:
@@ -63,8 +61,7 @@ async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
         begun.place.give_back(begun.id.key)
         raise
     try:
-        with begun.inside():
-            value = await _run_async(known, begun.attempts, args, kwargs)
+        value = await begun.inside_async(_run_async, known, begun.attempts, args, kwargs)
     except BaseException as error:
         begun.failed(error)
         raise

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.interrupts import held
+from nbckpt.llm import scope
 
 _P = ParamSpec("_P")
 _SOON_S = 0.02
@@ -49,6 +50,32 @@ def again_soon() -> None:
     timer = threading.Timer(_SOON_S, interrupt_main)
     timer.daemon = True
     timer.start()
+
+
+class Blocks:
+    """Ends the `nbckpt.recording` blocks of an interrupted cell.
+
+    An interrupt that comes as a `with` statement is entered or left leaves it entered, and what
+    later cells ask would go as if they stood in it.
+    """
+
+    def __init__(self) -> None:
+        self._info: Any = None
+        self._before: scope.Entered | None = None
+
+    def before(self, info: Any) -> None:
+        """Remember what is entered as a cell begins; within it others may run."""
+        if self._info is None:
+            self._info, self._before = info, scope.entered_here()
+
+    def after(self, result: Any) -> None:
+        """End what it has entered, if it was interrupted."""
+        if result is not None and result.info is not self._info:
+            return
+        before, self._info, self._before = self._before, None, None
+        error = result and (result.error_in_exec or result.error_before_exec)
+        if before is not None and (result is None or isinstance(error, KeyboardInterrupt)):
+            scope.back_to(before)
 
 
 def end_cell(shell: InteractiveShell, result: Any, told: str) -> None:

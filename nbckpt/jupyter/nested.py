@@ -16,6 +16,8 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.interrupts import allowed, held
+
 _UNDERSCORES = ("_", "__", "___")
 
 
@@ -26,7 +28,7 @@ def awaits(shell: InteractiveShell, source: str) -> bool:
 
 def run(shell: InteractiveShell, source: str, cell_id: str | None) -> BaseException | None:
     """Run a cell inside the one that runs; the error that it ended with."""
-    with _inside(shell, source):
+    with held(), _inside(shell, source), allowed():
         result = shell.run_cell(source, store_history=False, cell_id=cell_id)
     return _error(result)
 
@@ -112,8 +114,9 @@ def _interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.getsignal(signal.SIGINT)
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     finally:
         signal.signal(signal.SIGINT, before)

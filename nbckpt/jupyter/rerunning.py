@@ -8,7 +8,7 @@ from contextlib import ExitStack, nullcontext
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.interrupts import allowed, held
+from nbckpt.interrupts import held
 from nbckpt.jupyter import nested, notices, telling
 from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Asked, Cells
@@ -64,8 +64,7 @@ class InShell:
                     "put `%rerun` on a line of its own in a cell"
                 )
                 return UsageError(message)
-            with allowed():
-                return nested.run(self._shell, source, cell_id)
+            return nested.run(self._shell, source, cell_id)
 
 
 def _is_in_loop() -> bool:
@@ -99,9 +98,8 @@ def rerun_in(
         As `nbckpt.reruns.rerun` does.
     """
     runner = InShell(shell, cells, quiet=quiet)
-    work = rerun_with(session, runner, ref, fresh=fresh, everything=everything)
-    with nested.underscores_kept(shell):
-        return driven(work)
+    with held(), nested.underscores_kept(shell):
+        return driven(rerun_with(session, runner, ref, fresh=fresh, everything=everything))
 
 
 async def rerun_async(

@@ -18,6 +18,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
+from nbckpt.jupyter.interrupting import Blocks
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session import Session
@@ -49,6 +50,7 @@ class Extension:
         self.comms = Comms(self.cells)
         self._transformer = Transformer(self.cells, self.comms)
         self._awaiter = Awaiter(shell)
+        self._blocks = Blocks()
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
         self._completion = Completion(shell, self.session, self._magics.commands)
@@ -65,6 +67,8 @@ class Extension:
         if self.session.settings.idle_s:
             shell.events.register("post_run_cell", self.idling.glance_after)
         shell.events.register("post_run_cell", self.cells.after)
+        shell.events.register("pre_run_cell", self._blocks.before)
+        shell.events.register("post_run_cell", self._blocks.after)
         self.idling.attach()
         current.begin(self.session)
         if auto := self.session.settings.auto:
@@ -83,6 +87,8 @@ class Extension:
             shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
         shell.events.unregister("post_run_cell", self.cells.after)
+        shell.events.unregister("pre_run_cell", self._blocks.before)
+        shell.events.unregister("post_run_cell", self._blocks.after)
         if self.session.settings.idle_s:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         self._forget_magics()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 from weakref import WeakSet
 
 from nbckpt.errors import UsageError
@@ -22,6 +22,7 @@ from nbckpt.llm.seams.waiting import wait
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
 
+_R = TypeVar("_R")
 Mode: TypeAlias = Literal["replay", "record", "only", "off"]
 MODES = get_args(Mode)
 MOST_REPEATED = 200
@@ -175,6 +176,8 @@ class Place:
         Of what is recorded.
     coalesce
         Whether equal calls in flight share an answer; None: as the recorder says.
+    thread
+        Which has entered it.
     """
 
     scope: Scope | None = None
@@ -184,10 +187,18 @@ class Place:
     tags: tuple[str, ...] = ()
     coalesce: bool | None = None
     before: Place | None = None
+    thread: int = 0
 
     def is_within(self, other: Place) -> bool:
         """Whether this was entered in `other`, or is it."""
         return self is other or (self.outer is not None and self.outer.is_within(other))
+
+
+class Entered(NamedTuple):
+    """What was entered and not left: by who asks, and by anybody."""
+
+    here: Place | None
+    places: tuple[Place, ...]
 
 
 _NOWHERE = Place()
@@ -229,6 +240,20 @@ def leave(place: Place) -> None:
         place.scope.settle()
 
 
+def entered_here() -> Entered:
+    """What is entered and not left now, for `back_to`."""
+    return Entered(_here.get(), tuple(_places))
+
+
+@whole
+def back_to(before: Entered) -> None:
+    """End what this thread has entered since: an interrupt may have kept it from being left."""
+    own = threading.get_ident()
+    with _changing:
+        _places[:] = [p for p in _places if p.thread != own or p in before.places]
+    _here.set(before.here)
+
+
 @contextmanager
 def entered(step: str, cell_id: str | None = None) -> Iterator[Scope]:
     """A run of a step, for the block."""
@@ -246,21 +271,45 @@ def within(step: str) -> Scope | None:
     return None if outer is None else Scope(step, outer.cell_id, outer.is_fresh)
 
 
-@contextmanager
-def inside(inner: Scope | None) -> Iterator[None]:
-    """Have the calls of this thread or task belong to `inner`, and be counted further out, too."""
-    outer = here()
+def inside(inner: Scope | None, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
+    """Call a function whose model calls belong to `inner`, and are counted further out, too.
+
+    No context manager: an interrupt that comes as one is entered or left leaves it entered, and
+    what this thread asks later would belong to `inner`, too.
+    """
+    outer, before = here(), _here.get()
     if inner is None or outer.scope is None:
-        yield
-        return
-    token = _here.set(replace(outer, scope=inner, outer=outer))
+        return function(*args, **options)
     try:
-        yield
+        _here.set(replace(outer, scope=inner, outer=outer))
+        answer = function(*args, **options)
     finally:
-        _here.reset(token)
-        inner.settle()
-        if inner.around is None:  # an item counts where its step does
-            outer.scope.absorb(inner)
+        _here.set(before)
+        _end(inner, outer.scope)
+    return answer
+
+
+async def inside_async(
+    inner: Scope | None, function: Callable[..., Awaitable[_R]], /, *args: Any, **options: Any
+) -> _R:
+    """As `inside`, of one to wait for."""
+    outer, before = here(), _here.get()
+    if inner is None or outer.scope is None:
+        return await function(*args, **options)
+    try:
+        _here.set(replace(outer, scope=inner, outer=outer))
+        answer = await function(*args, **options)
+    finally:
+        _here.set(before)
+        _end(inner, outer.scope)
+    return answer
+
+
+@whole
+def _end(inner: Scope, outer: Scope) -> None:
+    inner.settle()
+    if inner.around is None:  # an item counts where its step does
+        outer.absorb(inner)
 
 
 @contextmanager
@@ -317,7 +366,7 @@ def recording(
 
 
 def _enter(place: Place) -> Place:
-    place = replace(place, before=_here.get())
+    place = replace(place, before=_here.get(), thread=threading.get_ident())
     with _changing:
         if not _is_for_one_thread(place):
             _places.append(place)

@@ -65,8 +65,8 @@ def test_what_was_answered_is_not_asked_again_when_its_step_runs_again(notebook:
 
 def test_each_item_of_a_loop_asks_for_itself(notebook: Notebook) -> None:
     def asks(item: str, **more: Any) -> Any:
-        with scope.entered("clean") as step, scope.inside(step.of_item(item)):
-            return nbckpt.approve("send the mail?", **more)
+        with scope.entered("clean") as step:
+            return scope.inside(step.of_item(item), nbckpt.approve, "send the mail?", **more)
 
     notebook.will_say("approve")
     first = asks("ann")

@@ -12,10 +12,13 @@ import dis
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+
+import pytest
 
 import nbckpt
 from nbckpt import interrupts
@@ -93,6 +96,24 @@ class Instants:
             line for start, _, line in code.co_lines() if start is not None and start <= offset
         ]
         return f"{Path(code.co_filename).name}:{lines[-1]} in {code.co_qualname}"
+
+
+def each_instant(act: Callable[[], Any]) -> Iterator[Instants]:
+    """Run it once for each of its instants, with an interrupt there."""
+    for counted in (Instants(), Instants()):  # the first time it may import
+        counted.run(act)
+    for at in range(counted.count):
+        instants = Instants(at)
+        with pytest.raises(KeyboardInterrupt):
+            instants.run(act)
+        yield instants
+
+
+@contextlib.contextmanager
+def streams_apart() -> Iterator[None]:
+    """Have IPython be interrupted, too: what it puts into stdout and stderr may stay there."""
+    with contextlib.redirect_stdout(StringIO()), contextlib.redirect_stderr(StringIO()):
+        yield
 
 
 def _looking(code: CodeType) -> frozenset[int]:

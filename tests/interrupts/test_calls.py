@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Generator, Iterator
+import signal
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from types import coroutine
 from typing import Any
@@ -11,11 +12,15 @@ from typing import Any
 import pytest
 
 from nbckpt import current
+from nbckpt.durable import occurrences
+from nbckpt.durable.limits import limited
+from nbckpt.durable.occurrences import Occurrences
+from nbckpt.durable.plans import Plan
 from nbckpt.llm import scope, seams
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
-from tests.interrupts.instants import Instants
+from tests.interrupts.instants import Instants, each_instant, streams_apart
 from tests.interrupts.worlds import problems
 from tests.llm.asking import body, post, records_of
 
@@ -69,17 +74,6 @@ def wrong_in(session: Session, count: int) -> list[tuple[str, list[str]]]:
     return found
 
 
-def each_instant(act: Callable[[], Any]) -> Iterator[Instants]:
-    """Run it once for each of its instants, with an interrupt there."""
-    counted = Instants()
-    counted.run(act)
-    for at in range(counted.count):
-        instants = Instants(at)
-        with pytest.raises(KeyboardInterrupt):
-            instants.run(act)
-        yield instants
-
-
 def test_an_interrupt_at_any_instant_of_sending_has_later_calls_seen() -> None:
     @coroutine
     def sent() -> Generator[None, None, str]:
@@ -98,6 +92,73 @@ def test_an_interrupt_at_any_instant_of_sending_has_later_calls_seen() -> None:
 
     assert len(seen) > 6
     assert [where for where, is_inside in seen if is_inside] == []
+
+
+@coroutine
+def waited() -> Generator[None, None, str]:
+    """Something to wait for, which does not."""
+    yield from ()
+    return "waited"
+
+
+def test_an_interrupt_at_any_instant_of_a_call_leaves_later_ones_to_the_step() -> None:
+    def of_scope() -> None:
+        with suppress(StopIteration):
+            scope.inside_async(scope.within("call"), waited).send(None)
+
+    def of_occurrences() -> None:
+        with suppress(StopIteration):
+            occurrences.inside_async(Occurrences(), waited).send(None)
+
+    def inside() -> None:
+        scope.inside(scope.within("call"), occurrences.inside, Occurrences(), str, "called")
+
+    with scope.entered("step"):
+        before = scope.here()
+        seen = [
+            (instants.told(), scope.here() is before and occurrences._inside.get() is None)
+            for act in (inside, of_scope, of_occurrences)
+            for instants in each_instant(act)
+        ]
+
+    assert len(seen) > 20
+    assert [where for where, is_as_before in seen if not is_as_before] == []
+
+
+def test_an_interrupt_at_any_instant_of_a_time_limit_leaves_no_timer() -> None:
+    plan = Plan(lambda: None, "quick", timeout_s=100)  # type: ignore[arg-type]
+    handler = signal.getsignal(signal.SIGALRM)
+    of_pytest = signal.setitimer(signal.ITIMER_REAL, 0)
+
+    try:
+        left = [
+            (i.told(), signal.getitimer(signal.ITIMER_REAL), signal.getsignal(signal.SIGALRM))
+            for i in each_instant(lambda: limited(plan, (), {}))
+        ]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *of_pytest)
+
+    assert len(left) > 5
+    assert [one for one in left if one[1:] != ((0.0, 0.0), handler)] == []
+
+
+def test_an_interrupt_as_a_block_is_entered_or_left_does_not_leave_it_entered(shell: Any) -> None:
+    source = "with nbckpt.recording('off'): pass"
+    shell.run_cell("import nbckpt")
+    for counted in (Instants(), Instants()):  # the first one imports
+        counted.run(lambda: shell.run_cell(source))
+    around = ("contextlib.py", "scope.py")
+    chosen = [at for (code, _), at in counted.places.items() if code.co_filename.endswith(around)]
+
+    found = []
+    for at in chosen[::3]:
+        instants = Instants(at)
+        with suppress(KeyboardInterrupt), streams_apart():
+            instants.run(lambda: shell.run_cell(source))
+        found.append((instants.told(), len(scope._places), scope.here().mode))
+
+    assert len(found) > 10
+    assert [one for one in found if one[1:] != (0, None)] == []
 
 
 def test_the_next_call_is_answered_after_an_interrupt_of_one(recorded: Session) -> None:

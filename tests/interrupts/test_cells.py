@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nbckpt import current
-from tests.interrupts.instants import Instants
+from tests.interrupts.instants import Instants, streams_apart
 from tests.interrupts.worlds import disagreements, problems
 
 SETUP = ["import nbckpt", "rows = [1]", "def grow(n):\n    rows.append(n)\n    return len(rows)"]
@@ -26,6 +26,9 @@ CELLS = {
     ),
     "rewind": "%rewind begun",
     "fork": "%fork begun new n=5",
+    "rerun": "%rerun begun --all",
+    "rerun inside": "n = 1\n%rerun begun",
+    "recording": "with nbckpt.recording('off'):\n    n = grow(2)",
     "prune": "%nbckpt prune --keep-last 2",
     "tag": "%nbckpt tag begun best",
 }
@@ -49,14 +52,15 @@ def interrupted(shell: Any, source: str, at: int | None) -> tuple[list[str], Ins
     instants, came_late = Instants(at), False
     result = None
     try:
-        result = instants.run(lambda: shell.run_cell(source))
-        time.sleep(SOON_S if at is not None else 0)
+        with streams_apart():
+            result = instants.run(lambda: shell.run_cell(source))
+            time.sleep(SOON_S if at is not None else 0)
     except KeyboardInterrupt:
         came_late = True
     session = current.session()
     wrong = problems(session)
     # A rerun tells in its table what ended it, and is no error itself.
-    was_told = result is not None and (not result.success or source.startswith("%rerun"))
+    was_told = result is not None and (not result.success or "%rerun" in source)
     if instants.hit is not None and not (came_late or was_told):
         wrong.append("the interrupt was lost")
     if not shell.run_cell("after = len(rows)").success:

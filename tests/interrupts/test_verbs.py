@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.storage.store import Store
-from tests.interrupts.instants import Instants
+from tests.interrupts.instants import Instants, each_instant
 from tests.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
 
 QUICK = 3
@@ -98,6 +98,23 @@ def wrong_in(folder: Path, verb: str, count: int | None) -> list[tuple[str, list
 @pytest.mark.parametrize("verb", ["checkpoint", "rewind", "fork with values", "switch", "update"])
 def test_an_interrupt_leaves_all_as_before_or_as_after(tmp_path: Path, verb: str) -> None:
     assert wrong_in(tmp_path, verb, QUICK) == []
+
+
+def test_an_interrupt_of_a_look_at_the_branches_leaves_them_as_they_are(tmp_path: Path) -> None:
+    session = world(tmp_path / "store")
+    session.rewind("one")
+    timeline = session.timeline
+    before = timeline.branches
+
+    def look() -> None:
+        timeline._branches.changed()  # as by what another session wrote
+        assert timeline.branches == before
+
+    seen = [(instants.told(), timeline.branches) for instants in each_instant(look)]
+    session.store.close()
+
+    assert len(seen) > 20
+    assert [one for one in seen if one[1] != before] == []
 
 
 @pytest.mark.long

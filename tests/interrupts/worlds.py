@@ -99,6 +99,7 @@ def problems(session: Session) -> list[str]:
 
 def disagreements(session: Session) -> list[str]:
     """What the store, read by another session, says otherwise than this one; and what it lost."""
+    session.wait()  # a branch that follows what was restored waits for no disk
     other = Session(Store.open(session.store.path), {}, notebook="other", branch=session.branch)
     try:
         return [*_of_timelines(session, other), *_of_values(session, other)]

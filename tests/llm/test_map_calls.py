@@ -199,14 +199,14 @@ def test_an_item_that_ends_leaves_the_streams_of_others_to_their_readers(
     url = f"{provider.url}/v1/messages"
     with scope.entered("samples") as step:
         one, other = step.of_item("1"), step.of_item("2")
-        with (
-            scope.inside(one),
-            httpx.stream("POST", url, json={**asked, "stream": True}) as response,
-        ):
-            for data in response.iter_raw():
-                if b"stop_reason" in data:
-                    with scope.inside(other):
-                        pass
+
+        def read() -> None:
+            with httpx.stream("POST", url, json={**asked, "stream": True}) as response:
+                for data in response.iter_raw():
+                    if b"stop_reason" in data:
+                        scope.inside(other, lambda: None)
+
+        scope.inside(one, read)
 
     (recording,) = records_of(session)
     assert recording["state"] == "done"
