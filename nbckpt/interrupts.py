@@ -35,8 +35,11 @@ _SIGNALS = [
 ]
 """Those whose handlers, by custom, raise."""
 
-_PIECE_S = 0.05
-"""How long a wait takes no note of an interrupt."""
+PIECE_S = 0.05
+"""How long a wait takes no note of an interrupt.
+
+Nor does Python of one that comes just before a wait begins: no wait may be long at once.
+"""
 
 PATIENCE = 3
 """The so-manieth of those who ask while something is held comes through: it may hang."""
@@ -107,7 +110,7 @@ class Turn:
     def taken(self) -> Iterator[None]:
         """Have it, for the block."""
         with held():
-            while not self._lock.acquire(timeout=_PIECE_S):
+            while not self._lock.acquire(timeout=PIECE_S):
                 breathe()
             try:
                 yield
@@ -158,9 +161,9 @@ def wait_for(future: Future[_R], timeout_s: float | None = None) -> bool:
     if not _is_main():
         timeouts: Iterable[float | None] = [timeout_s]
     elif timeout_s is None:
-        timeouts = itertools.repeat(_PIECE_S)
+        timeouts = itertools.repeat(PIECE_S)
     else:
-        timeouts = [_PIECE_S] * int(timeout_s / _PIECE_S) + [timeout_s % _PIECE_S]
+        timeouts = [PIECE_S] * int(timeout_s / PIECE_S) + [timeout_s % PIECE_S]
     for piece_s in timeouts:
         with suppress(TimeoutError, CancelledError):
             future.exception(piece_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         home = tmp_path_factory.mktemp("home")
         patch.setenv("NBCKPT_HOME", str(home))
         yield home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Have an interrupt raise `KeyboardInterrupt`: what a shell runs behind it ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from nbckpt.interrupts import allowed, held
+from nbckpt.interrupts import PIECE_S, allowed, held
 
 STACK_BYTES = 512 << 20
 """Of a thread that encodes what is nested deeply; memory only as far as it is used."""
@@ -52,8 +52,9 @@ def with_room(work: Callable[[], T]) -> T:
     thread = threading.Thread(target=run, name="nbckpt-deep", daemon=True)
     with held():
         _limits.start(thread)
-        with allowed():
-            thread.join()
+        while thread.is_alive():
+            with allowed():
+                thread.join(PIECE_S)
     return done.result()
 
 

@@ -33,7 +33,7 @@ THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { 
 NOT_OURS = (
     "reading 'schema'",  # Notebook 7.6 throws this by itself
     "Failed to load resource",
-    "Comm not found for comm id",  # of the widgets in another window
+    "Comm not found for comm id",  # widgets' in another window, or an answer to who has gone
     "Canceled future for create_subshell_request",  # JupyterLab's, where a kernel dies meanwhile
 )
 
@@ -76,7 +76,7 @@ class Notebook(Parts):
         return [
             error
             for error in self.errors
-            if "nbckpt" in error or not any(known in error for known in NOT_OURS)
+            if "/nbckpt/" in error or not any(known in error for known in NOT_OURS)
         ]
 
     def open(self, name: str) -> None:
