@@ -214,9 +214,17 @@ class Step(ThroughItems):
                     self.restored = session.watch.restored(self, checkpoint)
                 self.todo = False
             saved = checkpoint.duration_s - self.took_s
+            other = {} if self.cell.source == checkpoint.cell.source else {
+                "source_crc": self.cell.source_crc  # a comment, say: the key is the same
+            }  # fmt: skip
             size = self._size_of(checkpoint)
             self._event(
-                "restored", self.restored, took_s=self.took_s, saved_s=saved, size_bytes=size
+                "restored",
+                self.restored,
+                took_s=self.took_s,
+                saved_s=saved,
+                size_bytes=size,
+                **other,
             )
             return True
         if not found:
