@@ -128,7 +128,7 @@ class Identities:
             maker = makers.get(cell_id, "")
             if maker not in away or often[maker] > 1:
                 is_new = cell_id not in known and text in once
-                maker = by_text[text] if is_new and text is not None else ""
+                maker = by_text[text] if is_new and text else ""  # 0 is that of no text
             if maker in away and cell_id not in self._same:
                 self._same[cell_id] = maker
                 del away[maker]

@@ -133,11 +133,11 @@ class Marks:
 
     def _has_run_well_since(self, checkpoint: Checkpoint) -> bool:
         """Whether the cell did so, and is not kept yet."""
-        failed = self._in_its_cell(checkpoint).cell
+        failed, who = self._in_its_cell(checkpoint).cell, self.identities
         if not failed.cell_id or checkpoint.session != self._session.id:
             return False
-        since = failed.execution_count or 0
-        ran = (cell for cell in self._session.joined if cell.cell_id == failed.cell_id)
+        since, own = failed.execution_count or 0, who.of(failed.cell_id)
+        ran = (cell for cell in self._session.joined if who.of(cell.cell_id or "") == own)
         return any((cell.execution_count or 0) > since for cell in ran)
 
     def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:

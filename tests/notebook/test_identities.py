@@ -245,6 +245,29 @@ def test_what_runs_again_from_its_record_is_told_at_the_pasted_cell(shell: Any) 
     assert notebook.marks()["pasted"]["checkpoint"] != restored["checkpoint"]
 
 
+def test_a_pasted_cell_that_runs_well_has_failed_no_more(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    shell.run_cell("%nbckpt auto cost")
+    notebook.run(bad="1 / 0")
+    notebook.move("bad", to="pasted")
+    notebook.tell()
+    failed = notebook.states()["pasted"]
+
+    notebook.run(pasted="1 / 1")
+
+    assert failed == "failed: ZeroDivisionError: division by zero"
+    assert "pasted" not in notebook.states()
+
+
+def test_an_empty_cell_is_known_by_nothing() -> None:
+    identities = Identities()
+    identities.take("page", ["empty"], [Cell("").source_crc])
+
+    identities.learn([Run(Cell("", 1, "old"), None, is_own=False)], {})
+
+    assert identities.others == {}
+
+
 # -- names
 
 
