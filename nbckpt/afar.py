@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from nbckpt import forks
 from nbckpt.errors import BranchNotFoundError
+from nbckpt.legible import on_a_line
 from nbckpt.model import Checkpoint
 from nbckpt.references import unknown_branch
 from nbckpt.session import Session
@@ -42,7 +43,7 @@ class Pointed(NamedTuple):
         parts = [f"branch {self.branch!r} {self.did} {short}"]
         parts += [f"given: {', '.join(self.given)}"] * bool(self.given)
         parts += [f"where it was stays on {self.left!r}"] * bool(self.left)
-        return "; ".join(parts)
+        return on_a_line("; ".join(parts))
 
     def as_record(self) -> dict[str, object]:
         """The same for programs."""

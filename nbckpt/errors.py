@@ -31,6 +31,8 @@ A message is one sentence with the name that the user knows and the next move.
 
 from __future__ import annotations
 
+from nbckpt.legible import on_a_line
+
 
 class NbckptError(Exception):
     """The root of all that nbckpt raises on purpose."""
@@ -40,8 +42,13 @@ class NbckptError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """The one line that IPython shows instead of a traceback through nbckpt's insides."""
-        as_typed_here = str(self).replace("`nbckpt ", "`%nbckpt ")
-        return [f"{type(self).__name__}: {as_typed_here}"]
+        return [_shown_in_a_notebook(self)]
+
+
+def _shown_in_a_notebook(error: BaseException) -> str:
+    from nbckpt.spoken import in_notebook
+
+    return on_a_line(in_notebook(f"{type(error).__name__}: {error}"))
 
 
 def line_of(error: BaseException) -> str:
@@ -133,7 +140,7 @@ class ReplayError(BaseException):
 
     def _render_traceback_(self) -> list[str]:
         """The one line that IPython shows instead of a traceback through an SDK's insides."""
-        return [f"{type(self).__name__}: {self}"]
+        return [_shown_in_a_notebook(self)]
 
 
 class BudgetError(BaseException):
@@ -144,4 +151,4 @@ class BudgetError(BaseException):
 
     def _render_traceback_(self) -> list[str]:
         """The one line that IPython shows instead of a traceback through an SDK's insides."""
-        return [f"{type(self).__name__}: {self}"]
+        return [_shown_in_a_notebook(self)]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt import telemetry
+from nbckpt.legible import on_a_line
 
 Outcome: TypeAlias = Literal["done", "partial", "failed"]
 ROOT = "nbckpt"
@@ -135,7 +136,8 @@ def _log(name: str, kind: Kind, outcome: str, event: Mapping[str, object]) -> No
         return
     extra = {f"{ROOT}_{member}": event[member] for member in _TOLD if member in event}
     extra |= {f"{ROOT}_event": name, f"{ROOT}_outcome": outcome}
-    logger.log(kind.level, kind.text, {**_ABSENT, **event}, extra=extra)
+    told = {name: on_a_line(v) if isinstance(v, str) else v for name, v in event.items()}
+    logger.log(kind.level, kind.text, {**_ABSENT, **told}, extra=extra)
     if isinstance(left_out, (list, tuple)) and left_out:
-        names = {"name": event.get("name", ""), "names": ", ".join(map(str, left_out))}
+        names = {"name": told.get("name", ""), "names": on_a_line(", ".join(map(str, left_out)))}
         logger.warning(_LEFT_OUT, names, extra=extra)

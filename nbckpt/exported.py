@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.figures import bytes_text, count_text
+from nbckpt.legible import lines_of
 from nbckpt.model import Checkpoint, Refusal
 
 
@@ -55,7 +56,7 @@ class Exported:
         how = "without trusting it" if self.portable else f"after `nbckpt trust {where}`"
         needs = ", with the key that it is encrypted with" if self.encrypted else ""
         lines.append(f"next: `nbckpt log --store {where}`; others restore it {how}{needs}")
-        return "\n".join(lines)
+        return lines_of(lines)
 
     def _reasons(self) -> dict[str, list[str]]:
         """Reason → what is left out for it, with types."""

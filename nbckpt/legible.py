@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _COLOUR = r"\x1b\[[0-9;:]*m"
 _STEERING = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # all controls but tab and line feed
-    r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # what turns the order of letters round
+    r"\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # what ends lines, or turns letters round
     r"\ud800-\udfff]"  # what no terminal takes
 )
 _FOUND = re.compile(f"({_COLOUR})|{_STEERING}")
+_OF_A_LINE = re.compile(r"[\t\n]")
 
 
 def legible(text: str, *, colours: bool = False) -> str:
@@ -34,3 +36,27 @@ def legible(text: str, *, colours: bool = False) -> str:
         )
 
     return text if text.isprintable() else _FOUND.sub(written, text)
+
+
+def on_a_line(text: str, *, colours: bool = False) -> str:
+    r"""`text` as one line, whatever it holds: what would begin another is written out, too.
+
+    Whatever a line is made of (names, notes, errors) may be somebody else's: a name with a line end
+    in it would begin a line of its own, which says what they like.
+
+    Examples
+    --------
+    >>> on_a_line("train\nall sound") == r"train\nall sound"
+    True
+    """
+    if text.isprintable():
+        return text
+    return _OF_A_LINE.sub(lambda found: _ESCAPED[found[0]], legible(text, colours=colours))
+
+
+def lines_of(texts: Iterable[str]) -> str:
+    """Texts, one a line."""
+    return "\n".join(map(on_a_line, texts))
+
+
+_ESCAPED = {"\t": r"\t", "\n": r"\n"}

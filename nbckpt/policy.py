@@ -29,6 +29,7 @@ from typing import Literal, NamedTuple
 from nbckpt.amounts import seconds_of
 from nbckpt.errors import UsageError
 from nbckpt.figures import count_text, duration_text
+from nbckpt.legible import lines_of
 
 WORKING_DAY_S = 8 * 3600.0
 """One failure in a working day is what is believed before anything was seen."""
@@ -268,7 +269,7 @@ def status_text(policy: Policy, spent: Spent, measured: Measured, joined: Iterab
         more = f" and {len(names) - MOST_NAMED} before" if len(names) > MOST_NAMED else ""
         work = duration_text(spent.work_s)
         lines.append(f"joined      {count_text(len(names), 'cell')}, {work} of work: {shown}{more}")
-    return "\n".join(lines)
+    return lines_of(lines)
 
 
 MOST_NAMED = 5

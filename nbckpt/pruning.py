@@ -11,6 +11,7 @@ from nbckpt.amounts import bytes_of, count_of
 from nbckpt.config import prune_size
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.figures import bytes_text, count_text
+from nbckpt.legible import lines_of
 from nbckpt.typed import require_number, require_texts
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def text_of(pruned: Pruned) -> str:
         lines += [f"  {name}  {i[:8]}" for i, name in pruned.checkpoints[:NAMED]]
         more = removed - NAMED
         lines += [f"  … and {more:,} more"] if more > 0 else []
-    return "\n".join([*lines, *([pruned.left] if pruned.left else [])])
+    return lines_of([*lines, *([pruned.left] if pruned.left else [])])
 
 
 def as_record(pruned: Pruned) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from nbckpt.digests import Json
 from nbckpt.figures import duration_text
+from nbckpt.legible import lines_of
 from nbckpt.model import Checkpoint
 from nbckpt.tabular import Column, table_text
 
@@ -69,7 +70,7 @@ class Rerun:
         counts = [f"{states.count(s)} {s}" for s in _MARKS if s in states]
         on = f"on {'new ' * self.is_new}branch {self.branch!r}"
         text = f"rerun after {self.start.name!r}, {on}: {', '.join(counts)}"
-        return text if self.error is None else f"{text}\n{self.error}"
+        return lines_of([text] if self.error is None else [text, self.error])
 
 
 _MARKS = {"restored": "○", "run": "●", "skipped": "·", "failed": "✗", "not reached": " "}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.figures import count_text
-from nbckpt.legible import legible
+from nbckpt.legible import on_a_line
 from nbckpt.tabular import facts_text
 
 FEW = 6
@@ -70,7 +70,7 @@ class Strange:
     def text(self) -> str:
         """The lines for people."""
         if not self:
-            return f"all in {legible(str(self.path))} is yours: there is nothing to trust"
+            return f"all in {on_a_line(str(self.path))} is yours: there is nothing to trust"
         types = Counter(kind for _, kind in self.pickled)
         pickled = [f"{name} ({count})" for name, count in types.most_common()]
         facts = [
@@ -87,7 +87,7 @@ class Strange:
             ("not seen", f"{few(self.unseen)}, of old checkpoints" if self.unseen else ""),
             ("settings", ", ".join(self.settings)),
         ]
-        return facts_text([(label, legible(text)) for label, text in facts])
+        return facts_text(facts)
 
     def as_record(self) -> dict[str, Any]:
         """The same for programs; times in UTC."""

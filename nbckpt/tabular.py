@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from nbckpt.legible import legible
+from nbckpt.legible import legible, on_a_line
 
 ELLIPSIS = "…"
 GAP = "  "
@@ -41,23 +41,18 @@ def table_text(
     Parameters
     ----------
     rows
-        Texts, one for each column; line ends in them become spaces.
+        Texts, one for each column; line ends in them are written out.
     width
         Characters that there is room for: the widest columns are cut to fit. None: no limit.
     """
-    texts = [[_on_a_line(text) for text in row] for row in rows]
+    texts = [[on_a_line(text) for text in row] for row in rows]
     used = [i for i in range(len(columns)) if columns[i].always or any(row[i] for row in texts)]
     shown = [columns[i] for i in used]
-    grid = [[c.title for c in shown], *([row[i] for i in used] for row in texts)]
+    grid = [[on_a_line(c.title) for c in shown], *([row[i] for i in used] for row in texts)]
     widths = [max(map(width_of, column)) for column in zip(*grid, strict=True)]
     if width is not None:
         widths = _fitted(widths, width)
     return "\n".join(_line(shown, row, widths) for row in grid)
-
-
-def _on_a_line(text: str) -> str:
-    # Spaces stay where there is no line end: the lanes of a graph stand where they stand.
-    return text if text.isprintable() else legible(" ".join(text.split()))
 
 
 def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) -> str:
@@ -108,16 +103,22 @@ def _width_of_character(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def facts_text(facts: Sequence[tuple[str, str]]) -> str:
-    """Labels and what they are, one a line, those without a text left out."""
-    shown = [(label, text) for label, text in facts if text]
+def facts_text(facts: Sequence[tuple[str, str | Sequence[str]]]) -> str:
+    """Labels and what they are, those without a text left out.
+
+    Parameters
+    ----------
+    facts
+        Labels, each with a text, which takes one line whatever it holds, or with several.
+    """
+    shown = [(label, [text] if isinstance(text, str) else text) for label, text in facts if text]
     width = max([LABEL_WIDTH, *(width_of(label) for label, _ in shown)])
     return "\n".join(_fact(label, text, width) for label, text in shown)
 
 
-def _fact(label: str, text: str, width: int) -> str:
+def _fact(label: str, texts: Sequence[str], width: int) -> str:
     labels = [label + " " * (width - width_of(label))]
-    lines = zip_longest(labels, legible(text).splitlines(), fillvalue=" " * width)
+    lines = zip_longest(labels, map(on_a_line, texts), fillvalue=" " * width)
     return "\n".join(f"{left}{GAP}{right}" for left, right in lines)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt import events
 from nbckpt.config import doubted_in, settings_of
 from nbckpt.figures import count_text
-from nbckpt.legible import legible
+from nbckpt.legible import on_a_line
 from nbckpt.locked import why_locked
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
 from nbckpt.report.words import user_names
@@ -143,7 +143,7 @@ def trusted_text(told: Strange) -> str:
     what = count_text(told.checkpoints, "checkpoint") if told.records else "settings"
     by = f" by {few(told.writers)}" if told.writers else ""
     path = told.path
-    return legible(f"trusted: {what}{by} in {path}; what is added there later is not")
+    return on_a_line(f"trusted: {what}{by} in {path}; what is added there later is not")
 
 
 class _Kinds:

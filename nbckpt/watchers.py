@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nbckpt.figures import duration_text
+from nbckpt.legible import on_a_line
 from nbckpt.outcomes import WORTH_TELLING_S, Outcome
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Lines:
 
     def warn(self, text: str) -> None:
         """Write the warning."""
-        print(f"nbckpt: {text}", file=self._stream, flush=True)
+        print(f"nbckpt: {on_a_line(text)}", file=self._stream, flush=True)
 
     def start(self, n_cells: int) -> None:
         """Remember how many there are."""
@@ -93,7 +94,8 @@ class Bar:
 
     def warn(self, text: str) -> None:
         """Write the warning above the bar."""
-        self._progress.console.print(f"nbckpt: {text}", markup=False, soft_wrap=True)
+        text = f"nbckpt: {on_a_line(text)}"
+        self._progress.console.print(text, markup=False, soft_wrap=True)
 
     def start(self, n_cells: int) -> None:
         """Know the bar's length."""
@@ -101,7 +103,7 @@ class Bar:
 
     def begin(self, outcome: Outcome) -> None:
         """Name the cell that runs."""
-        self._progress.update(self._task, description=outcome.label, loop="")
+        self._progress.update(self._task, description=on_a_line(outcome.label), loop="")
 
     def progress(self, done: int, total: int) -> None:
         """Tell how far its loop is."""
@@ -117,6 +119,6 @@ def _line(outcome: Outcome, n_cells: int) -> str:
     width = len(str(n_cells))
     worth = outcome.saved_s >= WORTH_TELLING_S
     saved = f", saved {duration_text(outcome.saved_s)}" if worth else ""
-    label = f"{outcome.label:{LABEL_WIDTH}}"
+    label = f"{on_a_line(outcome.label):{LABEL_WIDTH}}"
     took = duration_text(outcome.took_s)
     return f"[{outcome.number:{width}}/{n_cells}] {label} {outcome.text}, {took}{saved}"

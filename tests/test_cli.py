@@ -162,7 +162,7 @@ def test_a_damaged_byte_is_found_and_its_checkpoint_named(
     assert status == 3
     assert out.startswith("damaged: ")
     assert "'words'" in out
-    assert out.splitlines()[-1].startswith("next: `resume --fallback` brings back the newest")
+    assert out.splitlines()[-1].startswith("next: `nbckpt resume --fallback` brings back the")
 
 
 def test_a_newer_store_is_refused_with_the_next_move(

@@ -241,7 +241,10 @@ def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
         ("rerun wait", "'wait'"),
         ("rerun laod", "did you mean 'load'"),
         ("resume mian -c 1", "no branch 'mian'; did you mean 'main'"),
-        ("resume load -c 1", "no branch 'load': that is a checkpoint, `%rewind load` goes there"),
+        (
+            "resume load -c 1",
+            "no branch 'load': that is a checkpoint, `nbckpt rewind load` goes there",
+        ),
         ("diff load laod", "did you mean 'load'"),
         ("tag load a,b", "'a,b' is no tag"),
         ("tag load new --delete", "has no tag 'new'"),

@@ -82,10 +82,10 @@ def test_a_table_is_cut_to_the_width_and_its_numbers_end_at_one_place() -> None:
     assert lines[2] == "日本  123 kB  b"
 
 
-def test_the_spaces_of_a_graph_stay_and_line_ends_become_spaces() -> None:
+def test_the_spaces_of_a_graph_stay_and_line_ends_are_written_out() -> None:
     text = table_text([Column(""), Column("name")], [["  o", "a\n  b"], ["o─╯", "c"]])
 
-    assert text == "     name\n  o  a b\no─╯  c"
+    assert text == "     name\n  o  a\\n  b\no─╯  c"
 
 
 def test_a_column_in_which_nothing_stands_is_left_out() -> None:
@@ -95,9 +95,9 @@ def test_a_column_in_which_nothing_stands_is_left_out() -> None:
 
 
 def test_facts_without_text_are_left_out_and_lines_stay_under_each_other() -> None:
-    text = facts_text([("one", "1\n2"), ("none", ""), ("three", "3")])
+    text = facts_text([("one", ["1", "2"]), ("none", ""), ("three", "3\n4")])
 
-    assert text == "one         1\n            2\nthree       3"
+    assert text == "one         1\n            2\nthree       3\\n4"
 
 
 def test_the_graph_joins_a_fork_to_the_lane_of_its_parent() -> None:

@@ -16,8 +16,10 @@ from nbckpt.cli.showing import (
     as_typed,
     print_json,
     refused,
+    say,
     width,
 )
+from nbckpt.legible import on_a_line
 
 if TYPE_CHECKING:
     from nbckpt.runner import Run
@@ -96,9 +98,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _print_run(done: Run) -> None:
     from nbckpt.outcomes import summary_text, table
 
-    print(table(done.cells, width=width()))
-    print()
-    print(f"{summary_text(done.cells)} · {as_typed(done.out)}")
+    say(table(done.cells, width=width()))
+    say("")
+    say(on_a_line(f"{summary_text(done.cells)} · {as_typed(done.out)}"))
 
 
 def _demo(arguments: argparse.Namespace) -> int:

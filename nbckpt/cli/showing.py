@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from nbckpt.legible import legible
+from nbckpt.legible import legible, on_a_line
+from nbckpt.spoken import in_terminal
 
 if TYPE_CHECKING:
     from nbckpt.config import Settings
@@ -21,13 +22,13 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 
 def refused(message: str, status: int) -> int:
     """`status`, after its one line was written to stderr."""
-    print(f"nbckpt: {legible(' '.join(message.split()))}", file=sys.stderr)
+    print(f"nbckpt: {on_a_line(in_terminal(message.strip()))}", file=sys.stderr)
     return status
 
 
 def warn(text: str) -> None:
     """Say something on stderr while a verb goes on."""
-    print(f"nbckpt: {text}", file=sys.stderr, flush=True)
+    print(f"nbckpt: {on_a_line(in_terminal(text))}", file=sys.stderr, flush=True)
 
 
 def tell_problems(settings: Settings) -> None:

@@ -9,6 +9,7 @@ from nbckpt.comparison.details import Detail, Line
 from nbckpt.comparison.difference import Difference, VariableDifference
 from nbckpt.comparison.sides import Side
 from nbckpt.figures import bytes_text, duration_text
+from nbckpt.legible import lines_of, on_a_line
 from nbckpt.model import Variable
 from nbckpt.tabular import Column, cut, facts_text, indented, table_text
 
@@ -25,7 +26,7 @@ def text_of(difference: Difference, width: int | None) -> str:
         "\n".join(_variable(v, width) for v in difference.variables),
         _section("code", difference.code, difference.more[0]),
         _section("outputs", difference.outputs, difference.more[1]),
-        "\n".join(difference.remarks),
+        lines_of(difference.remarks),
     ]
     text = "\n\n".join(section for section in sections if section)
     if width is None:
@@ -81,7 +82,7 @@ def more_text(detail: Detail) -> str:
 
 def _variable(variable: VariableDifference, width: int | None) -> str:
     head = f"{MARKS[variable.status]} {variable.name}  {told_variable(variable)}"
-    return "\n".join([head, *(f"    {line}" for line in _below(variable, width))])
+    return lines_of([head, *(f"    {line}" for line in _below(variable, width))])
 
 
 def _below(variable: VariableDifference, width: int | None) -> Iterator[str]:
@@ -99,7 +100,7 @@ def _below(variable: VariableDifference, width: int | None) -> Iterator[str]:
 
 
 def _lines(lines: Sequence[Line]) -> Iterator[str]:
-    return (f"{line.sign} {line.text}".rstrip() for line in lines)
+    return (on_a_line(f"{line.sign} {line.text}".rstrip(), colours=True) for line in lines)
 
 
 def _section(title: str, lines: Sequence[Line], more: int) -> str:

@@ -26,6 +26,7 @@ from nbckpt.asking import terminal
 from nbckpt.asking.desk import Desk
 from nbckpt.asking.showing import Line, Shown
 from nbckpt.errors import NbckptError
+from nbckpt.jupyter import notices
 from nbckpt.questions import Question
 from nbckpt.report.questions import command, outcome_text, waits_text
 
@@ -107,7 +108,7 @@ class Below:
             try:
                 self._desk.answer(self._question.id, said[0], said[1], through="prompt")
             except NbckptError as problem:  # somebody else was quicker, or the disk refuses
-                print(problem)
+                notices.tell(str(problem))
 
     def _tell_terminal(self) -> None:
         """Say once where the kernel was started what waits: nobody may look at the notebook."""

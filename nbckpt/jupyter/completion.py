@@ -15,6 +15,7 @@ from IPython.core.completer import (
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
+from nbckpt.legible import on_a_line
 from nbckpt.questions import APPROVAL, VERDICTS, Questions
 from nbckpt.session import Session
 
@@ -138,7 +139,9 @@ class Completion:
         fitting = [
             text
             for text in dict.fromkeys(offered)
-            if text.startswith(start) and (is_option or start or not text.startswith("--"))
+            if text.startswith(start)
+            and (is_option or start or not text.startswith("--"))
+            and on_a_line(text) == text  # what is typed here is run: no name begins a line
         ]
         return start, [
             *fitting,

@@ -6,13 +6,16 @@ import sys
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.legible import legible, on_a_line
 from nbckpt.report import duration_text
+from nbckpt.spoken import in_notebook
 
 _STYLE = "color: var(--jp-ui-font-color2, gray); font-size: 90%"
 
 
 def say(shell: InteractiveShell, text: str, **facts: object) -> None:
     """Show one quiet line; `facts` go with it for programs, as metadata under ``nbckpt``."""
+    text = on_a_line(in_notebook(text))
     data = {"text/plain": text, "text/html": f'<span style="{_STYLE}">{_escaped(text)}</span>'}
     shell.display_pub.publish(data, {"nbckpt": facts})
 
@@ -24,7 +27,12 @@ def _escaped(text: str) -> str:
 
 def warn(text: str) -> None:
     """Say on stderr what went wrong; the cell's own result stands."""
-    print(f"nbckpt: {text}", file=sys.stderr)
+    print(f"nbckpt: {on_a_line(in_notebook(text))}", file=sys.stderr)
+
+
+def tell(text: str) -> None:
+    """Print lines that answer a magic; what a record holds does not steer a terminal."""
+    print(legible(in_notebook(text), colours=True))
 
 
 def restored_text(name: str, took_s: float, duration_s: float) -> str:

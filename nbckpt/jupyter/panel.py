@@ -18,6 +18,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
 from nbckpt.rows import details_of, status_of
 from nbckpt.session import Session
+from nbckpt.spoken import in_notebook
 from nbckpt.totals import Totals
 
 if TYPE_CHECKING:
@@ -251,12 +252,12 @@ class Panel:
         return self._told(report.noted_text(checkpoint))
 
     def _told(self, text: str) -> Answer:
-        return {"text": text, "status": self.status()}
+        return {"text": in_notebook(text), "status": self.status()}
 
 
 def refusal(text: str, kind: str) -> Answer:
     """The answer to what cannot be done."""
-    return {"ok": False, "error": text, "kind": kind}
+    return {"ok": False, "error": in_notebook(text), "kind": kind}
 
 
 def _text(args: Args, name: str) -> str:

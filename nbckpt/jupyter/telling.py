@@ -47,8 +47,7 @@ def tell_why(shell: InteractiveShell, step: Step) -> None:
     """Say why a cell runs that could have been restored, if it ran before."""
     named = step.session.timeline.named(step.request.name)
     if step.todo and not step.request.rerun and any(c.state == "done" for c in named):
-        why = "; ".join(step.why).replace("`nbckpt ", "`%nbckpt ")
-        notices.say(shell, f"{step.request.name!r} runs: {why}")
+        notices.say(shell, f"{step.request.name!r} runs: {'; '.join(step.why)}")
 
 
 def tell_kept(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.calls import RECORDING, recording_from
 from nbckpt.errors import UsageError
 from nbckpt.figures import count_text, usd_text
+from nbckpt.legible import lines_of
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.usage import Usage
 from nbckpt.priced import PRICE, Paid, paid_for, price_records, prices_in
@@ -48,7 +49,7 @@ class Repriced(NamedTuple):
         )
         told = [f"{source} ({n:,})" for source, n in sorted(self.sources.items())]
         told += [f"unknown ({self.unknown:,})"] if self.unknown else []
-        return f"{what}\nprices     {', '.join(told)}" if told else what
+        return lines_of([what, *([f"prices     {', '.join(told)}"] if told else [])])
 
 
 def reprice(session: Session) -> Repriced:

@@ -19,7 +19,7 @@ COLUMNS = (
     Column("paid", right=True),
     Column("price"),
 )
-UNKNOWN = 'unknown: `config prices "MODEL=IN/OUT"` says it'
+UNKNOWN = 'unknown: `nbckpt config prices "MODEL=IN/OUT"` says it'
 
 
 @dataclass

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbckpt.figures import age_text, bytes_text, duration_text, usd_text
+from nbckpt.legible import lines_of, on_a_line
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.report.words import ID_LENGTH, origin_text, state_text, user_names
 from nbckpt.spending import Book
@@ -83,9 +84,9 @@ def show_text(
         "variables (* changed here)": indented(
             table_text(VARIABLES, rows, width=width and width - INDENT) if rows else ""
         ),
-        "gone": indented(", ".join(checkpoint.removed)),
-        "not kept": indented("\n".join(map(str, checkpoint.refused))),
-        "left out by choice": indented(", ".join(checkpoint.omitted)),
+        "gone": indented(on_a_line(", ".join(checkpoint.removed))),
+        "not kept": indented(lines_of(map(str, checkpoint.refused))),
+        "left out by choice": indented(on_a_line(", ".join(checkpoint.omitted))),
         "model calls": indented(_calls_text(book, checkpoint.id, replays, width)),
         "calls of functions": indented(_kept_text(book, checkpoint.id, width)),
         "outputs": indented(outputs_text(outputs)),
@@ -125,7 +126,7 @@ def _listed_text(
 ) -> str:
     table = [table_text(columns, rows, width=width and width - INDENT)] if rows else []
     more = [f"… and {count - MOST:,} more"] if count > MOST else []
-    return "\n".join([summary, *table, *more])
+    return "\n".join([on_a_line(summary), *table, *more])
 
 
 def _kept_row(record: Record) -> tuple[str, ...]:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from nbckpt.errors import TRUST_IT
 from nbckpt.figures import count_text, duration_text
+from nbckpt.legible import on_a_line
 from nbckpt.model import Checkpoint
 from nbckpt.report.words import ID_LENGTH
 
 if TYPE_CHECKING:
     from nbckpt.moves import Moved
-
-IN_A_NOTEBOOK = TRUST_IT.replace("`nbckpt", "`%nbckpt")
-"""The next move, as it is typed where values are restored."""
 
 
 def moved_lines(moved: Moved, did: str) -> list[str]:
@@ -35,7 +33,7 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     lines += [f"not restored: {refusal}" for refusal in moved.failed]
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
-        lines.append(f"not restored, because this store is not trusted: {names}: {IN_A_NOTEBOOK}")
+        lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")
     if moved.left:
         refused = {r.variable: r for r in moved.checkpoint.refused}
         left_out = [name for name in moved.left if name not in refused]
@@ -44,12 +42,12 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
             left_out
         )
         lines += [f"not kept there, and left as it is: {text}" for text in texts]
-    return lines
+    return [on_a_line(line) for line in lines]
 
 
 def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:
     """What `update` did."""
     given = ", ".join(names)
-    return (
+    return on_a_line(
         f"{given} given at {checkpoint.name!r} ({checkpoint.id[:ID_LENGTH]}), on branch {branch!r}"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.figures import age_text
+from nbckpt.legible import on_a_line
 from nbckpt.model import Record
 from nbckpt.questions import APPROVAL, Question, Questions
 from nbckpt.tabular import Column, table_text
@@ -45,7 +46,7 @@ def outcome_text(question: Question) -> str:
     at = "" if question.answered_at is None else f" at {_clock(question.answered_at)}"
     by = f" by {question.user}" if question.user else ""
     said = f", “{question.text}”" if question.text else ""
-    return f"{question.state}{by}{at} ({question.through}){said}: {question.question}"
+    return on_a_line(f"{question.state}{by}{at} ({question.through}){said}: {question.question}")
 
 
 def command(question: Question, store: Path) -> str:
@@ -55,8 +56,9 @@ def command(question: Question, store: Path) -> str:
 
 def waits_text(question: Question, store: Path) -> str:
     """What says to somebody without buttons that something waits, and how to answer."""
-    about = f" ({_on_a_line(question.preview)})" if question.preview else ""
-    return f"waits for an answer: {question.question}{about} · {command(question, store)}"
+    about = f" ({_shown(question.preview)})" if question.preview else ""
+    asked = f"waits for an answer: {question.question}{about} · {command(question, store)}"
+    return on_a_line(asked)
 
 
 def told_by(record: Record, store: Store, session: str) -> str:
@@ -78,7 +80,7 @@ def table(questions: Sequence[Question], *, width: int | None = None, waiting: b
         (
             q.id,
             q.question,
-            _on_a_line(q.preview),
+            _shown(q.preview),
             q.step or "",
             age_text(max(0.0, now - q.asked_at)),
             answered_text(q, now=now),
@@ -112,7 +114,8 @@ def as_json(question: Question) -> dict[str, object]:
     }
 
 
-def _on_a_line(preview: str) -> str:
+def _shown(preview: str) -> str:
+    """What a question is about, in one line."""
     text = " · ".join(preview.splitlines())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.figures import age_text, bytes_text, count_text
+from nbckpt.legible import lines_of
 from nbckpt.questions import APPROVAL, Questions
 from nbckpt.report.words import ID_LENGTH, state_text
 from nbckpt.spending import book_of
@@ -23,8 +24,9 @@ FEW = 8
 """Branches that a status names."""
 CHECK = "next: `nbckpt check` reads every byte, and tells what else is damaged"
 MEND = (
-    "next: `resume --fallback` brings back the newest checkpoint that is whole; `check --repair`"
-    " rebuilds what can be rebuilt; what is lost comes back from a copy of the store alone"
+    "next: `nbckpt resume --fallback` brings back the newest checkpoint that is whole;"
+    " `nbckpt check --repair` rebuilds what can be rebuilt; what is lost comes back from a copy of"
+    " the store alone"
 )
 
 
@@ -75,17 +77,17 @@ def status_text(
             ("others", _others(timeline, branch, at)),
             ("asks", _asks(store)),
             ("untrusted", strangers_text(store)),
-            ("damaged", "\n".join([*store.damages, *([CHECK] if store.damages else [])])),
+            ("damaged", [*store.damages, *([CHECK] if store.damages else [])]),
         ]
     )
 
 
-def _asks(store: Store) -> str:
+def _asks(store: Store) -> list[str]:
     """The questions that wait for an answer, one a line."""
     waiting = Questions(store.records(APPROVAL)).waiting
     lines = [f"{q.question} (`nbckpt answer {q.id} approve|refuse`)" for q in waiting]
     more = [f"… and {len(lines) - FEW} more"] if len(lines) > FEW else []
-    return "\n".join([*lines[:FEW], *more])
+    return [*lines[:FEW], *more]
 
 
 def _holds(timeline: Timeline) -> str:
@@ -96,13 +98,13 @@ def _holds(timeline: Timeline) -> str:
     return f"{count_text(done, 'checkpoint')} on {branches}{more}"
 
 
-def _others(timeline: Timeline, branch: str, now: float) -> str:
+def _others(timeline: Timeline, branch: str, now: float) -> list[str]:
     """The other branches, each with its head, one a line, the newest first."""
     heads = {b: timeline.checkpoints[i] for b, i in timeline.branches.items() if b != branch}
     newest = sorted(heads, key=lambda b: heads[b].created_at, reverse=True)
     lines = [f"{b}, head {heads[b].name} {age_text(now - heads[b].created_at)}" for b in newest]
     more = [f"… and {len(lines) - FEW} more"] if len(lines) > FEW else []
-    return "\n".join([*lines[:FEW], *more])
+    return [*lines[:FEW], *more]
 
 
 def check_text(report: Report) -> str:
@@ -119,7 +121,7 @@ def check_text(report: Report) -> str:
     )
     problems = [str(problem) for problem in report.problems]
     verdict = "all sound" if report.ok else "damaged"
-    return "\n".join([f"{verdict}: {looked_at}", *problems, *([] if report.ok else [MEND])])
+    return lines_of([f"{verdict}: {looked_at}", *problems, *([] if report.ok else [MEND])])
 
 
 def repaired_text(repaired: Repaired) -> str:
@@ -129,7 +131,7 @@ def repaired_text(repaired: Repaired) -> str:
     lines += [f"left: {told}" for told in repaired.left]
     if repaired.aside is not None:
         lines.append(f"what was damaged is in {repaired.aside}; delete it when you need it no more")
-    return "\n".join(lines)
+    return lines_of(lines)
 
 
 def repaired_members(repaired: Repaired) -> dict[str, object]:

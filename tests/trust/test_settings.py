@@ -132,6 +132,6 @@ def test_a_notebook_begins_nothing_by_them_until_it_trusts_them(
     shell.run_line_magic("nbckpt", "trust")
 
     assert "auto, max_value_size in it do not count" in told
-    assert "nbckpt trust" in told
+    assert "`%nbckpt trust`" in told
     assert before == ([], None)
     assert session.settings.max_value_size == 2_000_000

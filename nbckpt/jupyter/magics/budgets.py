@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbckpt.errors import UsageError
+from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
 from nbckpt.session import Session
 
@@ -13,7 +14,7 @@ def budget(line: str) -> None:
 
     usage = "%nbckpt budget [USD | off]"
     words, _ = lines.parted(line, usage, 0, 1)
-    print(budget(_amount(words[0], usage) if words else None))
+    notices.tell(budget(_amount(words[0], usage) if words else None))
 
 
 def cost(session: Session, line: str, width: int) -> None:
@@ -27,9 +28,9 @@ def cost(session: Session, line: str, width: int) -> None:
     if given:
         from nbckpt.llm.pricing import reprice
 
-        print(reprice(session).text())
+        notices.tell(reprice(session).text())
     book = book_of(session.store, session.timeline)
-    print(costs_text(session.store.records(RECORDING), book, width=width))
+    notices.tell(costs_text(session.store.records(RECORDING), book, width=width))
 
 
 def _amount(word: str, usage: str) -> float:

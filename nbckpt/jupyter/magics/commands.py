@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt import report
 from nbckpt.errors import BranchNotFoundError, UsageError
-from nbckpt.jupyter import autos
+from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
+from nbckpt.legible import lines_of, on_a_line
 from nbckpt.references import unknown_branch
 from nbckpt.spending import book_of, replays_in
+from nbckpt.spoken import in_notebook
 
 if TYPE_CHECKING:
     from nbckpt.comparison import Difference
@@ -90,14 +92,16 @@ class Commands:
         text = report.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
         )
-        print(text)
+        notices.tell(text)
 
     def _show(self, line: str) -> None:
         checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
         session = self._session
         book = book_of(session.store, session.timeline)
         replays = replays_in(session.store, book, checkpoint.id)
-        print(report.show_text(session.timeline, checkpoint, replays=replays, book=book))
+        text = report.show_text(session.timeline, checkpoint, replays=replays, book=book)
+        facts, gap, held = text.partition("\n\n")
+        print(in_notebook(facts), gap, held, sep="")  # code and outputs stay as they are
 
     def _diff(self, line: str) -> Difference:
         words, _ = lines.parted(line, "%nbckpt diff REF [REF]", 1, 2)
@@ -115,14 +119,18 @@ class Commands:
         if given:
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
-        print(report.status_text(session.store, session.timeline, session.branch, session.position))
-        print(health.text_of(found))
-        print(autos.status_text(session, self._cells.auto))
-        print(f"calls       {recording.calls_text()}")
-        print(f"durable     {session.writing.text() or 'all that was kept'}")
+        notices.tell(
+            report.status_text(session.store, session.timeline, session.branch, session.position)
+        )
+        notices.tell(health.text_of(found))
+        notices.tell(autos.status_text(session, self._cells.auto))
+        notices.tell(on_a_line(f"calls       {recording.calls_text()}"))
+        notices.tell(f"durable     {session.writing.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
-            names = ", ".join(left_out)
-            print(f"not watched {names}: slow or restless; `%nbckpt check --memory` looks at all")
+            names = on_a_line(", ".join(left_out))
+            notices.tell(
+                f"not watched {names}: slow or restless; `%nbckpt check --memory` looks at all"
+            )
 
     def _why(self, line: str) -> None:
         name = lines.one(line, "%nbckpt why NAME") if line else None
@@ -134,7 +142,7 @@ class Commands:
                 f"{name or 'no cell'!r} has not run since the kernel started: run its cell first"
             )
             raise UsageError(message)
-        print(_why_text(step))
+        notices.tell(_why_text(step))
 
     def _sql(self, line: str) -> Any:
         query = line[1:-1] if line[:1] in "\"'" and line[-1:] == line[:1] else line
@@ -151,16 +159,18 @@ class Commands:
             return
         self._session.wait()
         if given:
-            print(report.repaired_text(self._session.store.repair()))
-        print(report.check_text(self._session.store.check()))
+            notices.tell(report.repaired_text(self._session.store.repair()))
+        notices.tell(report.check_text(self._session.store.check()))
 
     def _check_memory(self) -> None:
         kept = self._idling.verify()
         if kept is None:
-            print("all that is kept is as it was kept")
+            notices.tell("all that is kept is as it was kept")
             return
         names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
-        print(f"changed by something other than a cell, kept now as {kept.name!r}: {names}")
+        notices.tell(
+            f"changed by something other than a cell, kept now as {kept.name!r}: {on_a_line(names)}"
+        )
 
     # -- between people -------------------------------------------------------------------------
 
@@ -201,4 +211,4 @@ def _why_text(step: Any) -> str:
     reasons = step.why or why_not_restored(step.session, name, step.key)
     if step.request.rerun:
         reasons = ("it was asked to run anyway", *reasons)
-    return f"{name!r} ran, because:\n" + "\n".join(f"  - {reason}" for reason in reasons)
+    return lines_of([f"{name!r} ran, because:", *(f"  - {reason}" for reason in reasons)])

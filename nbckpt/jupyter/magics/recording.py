@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from nbckpt.errors import UsageError
+from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
 from nbckpt.llm import current
 
@@ -45,9 +46,9 @@ def record(line: str) -> None:
         recorder.tags = tags
     if asked.mode == "on" or asked.coalesce:
         recorder.coalesce = asked.coalesce
-    print(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
+    notices.tell(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
     for problem in seams.missed:
-        print(problem)
+        notices.tell(problem)
 
 
 def calls_text() -> str:
