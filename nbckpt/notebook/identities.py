@@ -89,17 +89,20 @@ class Identities:
         pages = reversed(self._pages.values())
         return [{self.of(i): place for place, i in enumerate(page.cells)} for page in pages]
 
-    def learn(self, runs: Sequence[Run], more: Mapping[str, int]) -> None:
+    def learn(
+        self, runs: Sequence[Run], before: Mapping[str, int], since: Mapping[str, int]
+    ) -> None:
         """Find out which cells are which.
 
         Parameters
         ----------
         runs
             All that happened to the namespace, oldest first.
-        more
-            Other ids for which there is something to tell, each with what tells its text.
+        before, since
+            Ids for which there is something else to tell, each with what tells its text then.
         """
-        ran = {**more, **{run.cell_id: run.source_crc for run in runs if run.cell_id}}
+        ran = {run.cell_id: run.source_crc for run in runs if run.cell_id}
+        ran = {**before, **ran, **since}
         made = {run.cell_id: maker for run in runs if (maker := maker_of(run))}
         for page in self._pages.values():
             self._part(page)

@@ -99,9 +99,8 @@ class Marks:
         """The marks, each cell known by the id under which it ran first; and by its own."""
         ended = self._happened.ended_well() if undone else {}
         failed = _failed(undone, ended)
-        told = {i: mark["source_crc"] for i, mark in (*left.items(), *failed.items())}
         who = self.identities
-        who.learn(runs, told)
+        who.learn(runs, _texts(left), _texts(failed))
         well: dict[str, float] = {}
         for cell_id, at in ended.items():
             well[who.of(cell_id)] = max(at, well.get(who.of(cell_id), at))
@@ -196,6 +195,10 @@ def running(known: Mark | None, name: str, began_at: float) -> Mark:
     blank = {"checkpoint": None, "name": name, "source_crc": None}
     now = {"state": "running", "created_at": began_at, "took_s": None, "why": "", "error": ""}
     return {**blank, **(known or {}), **now}
+
+
+def _texts(marks: Mapping[str, Mark]) -> dict[str, int]:
+    return {cell_id: mark["source_crc"] for cell_id, mark in marks.items()}
 
 
 def _is_there(checkpoint: Checkpoint, line: set[str]) -> bool:

@@ -259,11 +259,41 @@ def test_a_pasted_cell_that_runs_well_has_failed_no_more(shell: Any) -> None:
     assert "pasted" not in notebook.states()
 
 
+def test_a_pasted_cell_that_is_restored_has_failed_no_more(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.run(train="%%checkpoint train\nt = m / 0")
+    notebook.move("train", to="pasted")
+    notebook.tell()
+    failed = notebook.states()["pasted"]
+
+    notebook.run(pasted=CELLS["train"])
+
+    assert failed == "failed: ZeroDivisionError: division by zero"
+    assert notebook.states()["pasted"] == "restored"
+
+
+def test_two_cells_that_were_restored_from_one_that_is_gone_are_two(shell: Any) -> None:
+    notebook = notebook_that_ran(shell)
+    notebook.move("load", to="one")
+    notebook.sources["two"] = CELLS["load"]
+    notebook.tell("setup", "one", page="first")
+    notebook.run("one")
+    notebook.tell("setup", "two", page="second")
+    notebook.run("two")
+    identities = Identities()
+
+    identities.take("page", ["one", "two"])
+    identities.learn(notebook._marks._happened.runs(), {}, {})
+
+    assert notebook.states()["one"] == notebook.states()["two"] == "restored"
+    assert identities.others == {}
+
+
 def test_an_empty_cell_is_known_by_nothing() -> None:
     identities = Identities()
     identities.take("page", ["empty"], [Cell("").source_crc])
 
-    identities.learn([Run(Cell("", 1, "old"), None, is_own=False)], {})
+    identities.learn([Run(Cell("", 1, "old"), None, is_own=False)], {}, {})
 
     assert identities.others == {}
 
@@ -372,10 +402,10 @@ def test_texts_that_do_not_fit_the_cells_are_not_believed() -> None:
     ran = [Run(Cell(source, 1, "old"), None, is_own=False)]
 
     identities.take("page", ["one", "two"], [Cell(source).source_crc])
-    identities.learn(ran, {})
+    identities.learn(ran, {}, {})
     before = identities.others
     identities.take("page", ["one", "two"], [Cell(source).source_crc, None])
-    identities.learn(ran, {})
+    identities.learn(ran, {}, {})
 
     assert before == {}
     assert identities.others == {"one": "old"}
