@@ -127,7 +127,7 @@ class _Check:
         counted = counting(records)
         blobs = self._find_blobs(counted)
         tables = self._find_tables(counted)
-        self._find_garbage(frames)
+        self._find_garbage(frames, {r["pack"] for r in records if r["kind"] == BATCH})
         self._find_leftovers()
         return Report(
             journals.count,
@@ -326,21 +326,36 @@ class _Check:
             where = f"{path.parent.name} {path.name}"
             self._tell("unreachable", where, "left by a prune; the next one deletes it")
 
-    def _find_garbage(self, frames: dict[str, list[Frame]]) -> None:
+    def _find_garbage(self, frames: dict[str, list[Frame]], named: Container[str]) -> None:
         for pack, found in frames.items():
+            orphaned = "" if pack in named else self._told_orphaned(pack)
             chunks = [chunk for frame in found for chunk in frame.chunks]
             unnamed = [place for name, place in chunks if name not in self.reached]
             spare = [
                 place for name, place in chunks if place in self.spoiled and name in self.sound
             ]
             for places, what in (
-                (unnamed, "that no checkpoint names"),
+                (unnamed, f"that no checkpoint names{orphaned}"),
                 (spare, "damaged, of which there are sound copies"),
             ):
                 if places:
                     size = sum(place.length for place in places)
                     told = f"{len(places)} chunks, {size:,} bytes, {what}"
                     self._tell("unreachable", f"pack {pack}", told)
+
+    def _told_orphaned(self, pack: str) -> str:
+        """What is said of a pack of whose session nothing is left; no claim need have told of it.
+
+        Nobody can tell a journal that was deleted from one that was never begun.
+        """
+        journal = pack.rpartition("-")[0]
+        is_there = exists(self.path / "journal" / f"{journal}{JOURNAL}")
+        if is_there or journal in self.journals.replaced:
+            return ""
+        return (
+            f", and its journal, {journal}{JOURNAL}, is not there: it was deleted, and a copy of it"
+            " brings back what it names, or its session died before it kept anything"
+        )
 
 
 def _and_others(whats: list[str]) -> str:

@@ -140,3 +140,19 @@ def test_a_store_is_checked_while_it_is_written(store: Store) -> None:
 
     assert all(report.ok for report in reports)
     assert reports[-1].records > 0
+
+
+def test_a_journal_that_is_gone_is_named_even_if_no_other_tells_of_it(store: Store) -> None:
+    store.put_blob([b"x" * 300])
+    store.append([{"kind": "event", "at": 1.0, "event": "kept"}]).result()
+    (journal,) = (store.path / "journal").iterdir()
+    before = store.check()
+    text = journal.read_bytes()
+    journal.unlink()
+
+    told = [str(problem) for problem in store.check().problems]
+    journal.write_bytes(text)
+
+    assert not any(journal.name in str(problem) for problem in before.problems)
+    assert any(f"its journal, {journal.name}, is not there: it was deleted" in one for one in told)
+    assert store.check().problems == before.problems
