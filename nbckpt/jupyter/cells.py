@@ -19,11 +19,11 @@ from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, line_of
-from nbckpt.interrupts import held
+from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.claims import Claims
-from nbckpt.jupyter.interrupting import Interrupted, callback, end_cell
+from nbckpt.jupyter.interrupting import Interrupted, callback, end_cell, is_missed
 from nbckpt.model import Cell
 from nbckpt.session import Session
 
@@ -112,6 +112,8 @@ class Cells:
         """Decide what to do with a parsed cell; what is left of it is run."""
         try:
             with held():
+                if is_missed():
+                    raise KeyboardInterrupt
                 return self._decide(tree)
         except KeyboardInterrupt:
             message = "before the cell ran"
@@ -155,6 +157,8 @@ class Cells:
         try:
             with held():
                 self._after(result)
+                if is_missed():
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
             end_cell(self.shell, result, "after the cell had run")
 
@@ -342,7 +346,7 @@ class Cells:
         if self.transform not in self.shell.input_transformers_cleanup:
             message = "nbckpt no longer follows this notebook's cells: run `%reload_ext nbckpt`"
             raise UsageError(message)
-        with self.apart():
+        with held(), self.apart(), allowed():
             self.shell.run_cell(f"{marking.MARKER} {line}\n{source}").raise_error()
 
     @contextmanager

@@ -7,18 +7,22 @@ come: the cell would run to its end, and *Run All* to the last one.
 from __future__ import annotations
 
 import threading
+import time
 from _thread import interrupt_main
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec
 
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
 
 _P = ParamSpec("_P")
 _SOON_S = 0.02
+_LATE_S = 0.2
+_missed: list[float] = []
+"""When interrupts were swallowed."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -32,7 +36,15 @@ Interrupted.__name__ = KeyboardInterrupt.__name__  # front ends know it by that
 
 
 def callback(function: Callable[_P, object]) -> Callable[_P, None]:
-    """`function`, for an event of IPython: an interrupt comes to what IPython does after it."""
+    """`function`, for an event of IPython: an interrupt comes to the cell that it belongs to.
+
+    If that has ended, and its answer is on its way, to one that follows at once: who stops a cell
+    stops those that wait behind it.
+
+    See Also
+    --------
+    is_missed : where the cell asks for it.
+    """
 
     @wraps(function)
     def guarded(*args: _P.args, **named: _P.kwargs) -> None:
@@ -40,16 +52,26 @@ def callback(function: Callable[_P, object]) -> Callable[_P, None]:
             with held():
                 function(*args, **named)
         except KeyboardInterrupt:
-            again_soon()
+            _missed.append(time.monotonic())
+            if not any(isinstance(arg, ExecutionResult) for arg in args):
+                _come_soon()
 
     return guarded
 
 
-def again_soon() -> None:
-    """Have an interrupt come once more, where it is not swallowed; between cells it is nothing."""
-    timer = threading.Timer(_SOON_S, interrupt_main)
+def _come_soon() -> None:
+    """Have what was missed come where it is not swallowed: what runs may be no cell."""
+    timer = threading.Timer(_SOON_S, lambda: interrupt_main() if is_missed() else None)
     timer.daemon = True
     timer.start()
+
+
+def is_missed() -> bool:
+    """Whether an interrupt was swallowed just now, and has not come again; it does not any more."""
+    try:
+        return time.monotonic() - _missed.pop() < _LATE_S
+    except IndexError:
+        return False
 
 
 class Blocks:

@@ -46,6 +46,11 @@ def begin(shell: Any) -> None:
     shell.run_cell("rows.append('unsaved')")
 
 
+def error_of(result: Any) -> object:
+    """What ended a cell."""
+    return result.error_before_exec or result.error_in_exec
+
+
 def interrupted(shell: Any, source: str, at: int | None) -> tuple[list[str], Instants]:
     """What is wrong after an interrupt at an instant of a cell; and where that was."""
     begin(shell)
@@ -61,9 +66,14 @@ def interrupted(shell: Any, source: str, at: int | None) -> tuple[list[str], Ins
     wrong = problems(session)
     # A rerun tells in its table what ended it, and is no error itself.
     was_told = result is not None and (not result.success or "%rerun" in source)
+    # Cells that run in a rerun make `rows` anew.
+    check = "after = 1" if "%rerun" in source else "after = len(rows)"
+    checked = shell.run_cell(check)
+    if not was_told and isinstance(error_of(checked), KeyboardInterrupt):
+        came_late, checked = True, shell.run_cell(check)  # it came as the cell had ended
     if instants.hit is not None and not (came_late or was_told):
         wrong.append("the interrupt was lost")
-    if not shell.run_cell("after = len(rows)").success:
+    if not checked.success:
         wrong.append("the next cell failed")
     if not shell.run_cell("%%checkpoint next\nz = [after]").success:
         wrong.append("the next checkpoint failed")

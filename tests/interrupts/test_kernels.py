@@ -39,8 +39,10 @@ def interrupt_a_kernel(folder: Path, times: int) -> int:
 
             told += not ran.ok
             assert ran.ok or "KeyboardInterrupt" in ran.error, ran.error
-            assert kernel.run("after = len(rows)").ok
-            assert kernel.run(f"%checkpoint probe-{n}").ok
+            probes = (kernel.run("after = len(rows)"), kernel.run(f"%checkpoint probe-{n}"))
+            late = [probe.error for probe in probes if not probe.ok]
+            # It came as its cell had ended: it stops what waits behind that.
+            assert not late or (ran.ok and len(late) == 1 and "KeyboardInterrupt" in late[0]), late
         assert kernel.run("%rewind begun").ok
         assert kernel.value("rows") == "[0]"
         assert kernel.value("nbckpt.prune().left") == "''"
