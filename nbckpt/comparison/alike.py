@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -33,21 +31,16 @@ def are_alike(before: Any, after: Any) -> bool:
     pair = id(before), id(after)
     if pair in _asked.get():
         return True
-    with _asking(pair):
+    asked = _asked.get()
+    try:
+        _asked.set(asked | {pair})
         if isinstance(before, FunctionType) and isinstance(after, FunctionType):
             return _are_alike_functions(before, after)
         if isinstance(before, type) and isinstance(after, type):
             return _are_alike_classes(before, after)
-    return False
-
-
-@contextmanager
-def _asking(pair: tuple[int, int]) -> Iterator[None]:
-    token = _asked.set(_asked.get() | {pair})
-    try:
-        yield
+        return False
     finally:
-        _asked.reset(token)
+        _asked.set(asked)
 
 
 def _inner(value: Any) -> Any:

@@ -149,8 +149,8 @@ def _instead(owner: Any, name: str, value: object) -> Iterator[None]:
     """An attribute of an object is another one for a while."""
     had = name in vars(owner)
     before = getattr(owner, name)
-    setattr(owner, name, value)
     try:
+        setattr(owner, name, value)
         yield
     finally:
         if getattr(owner, name) is value:  # nobody put another one over it meanwhile

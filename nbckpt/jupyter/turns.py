@@ -169,14 +169,20 @@ class Turns:
         self._changed()
         is_main = threading.current_thread() is threading.main_thread()
         # Between messages a kernel ignores SIGINT: a rerun could not be interrupted.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler) if is_main else None
-        self._shell.events.trigger("pre_execute")
+        before = signal.getsignal(signal.SIGINT)
         try:
-            waiting.job()
+            try:
+                if is_main:
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
+                self._shell.events.trigger("pre_execute")
+                waiting.job()
+            finally:
+                if is_main:
+                    signal.signal(signal.SIGINT, before)
         except KeyboardInterrupt:  # after the job's own answer: nothing is left to interrupt
             return
         finally:
-            if is_main:
+            if is_main:  # once more: an interrupt may have come just before it
                 signal.signal(signal.SIGINT, before)
             self._shell.events.trigger("post_execute")
             self._job = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from nbckpt import current
+from nbckpt.jupyter.turns import Turns
 from tests.interrupts.instants import Instants, streams_apart
 from tests.interrupts.worlds import disagreements, problems
 
@@ -97,6 +99,28 @@ def wrong_in(shell: Any, kind: str, count: int, seed: int = 1) -> list[tuple[str
 
 def test_the_next_cell_works_after_an_interrupt_of_one(shell: Any) -> None:
     assert wrong_in(shell, "runs", QUICK) == []
+
+
+def test_an_interrupt_of_what_a_view_asked_for_leaves_the_kernel_as_it_was(shell: Any) -> None:
+    turns = Turns(shell, lambda: True, lambda: None)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as between the messages of a kernel
+
+    def do() -> None:
+        turns.do("job", lambda: None)
+
+    try:
+        counted = Instants()
+        counted.run(do)
+        seen = []
+        for at in range(counted.count):
+            instants = Instants(at)
+            instants.run(do)
+            seen.append((instants.told(), turns.doing, signal.getsignal(signal.SIGINT)))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert len(seen) > 5
+    assert [one for one in seen if one[1:] != (None, signal.SIG_IGN)] == []
 
 
 @pytest.mark.long
