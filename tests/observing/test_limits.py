@@ -197,11 +197,13 @@ def test_model_calls_are_kept_where_checkpoints_are_not(
         session = current.begin(
             Session(store, {"__name__": "__main__"}, notebook="test", settings=settings)
         )
-        client = openai.OpenAI(base_url=f"{provider.url}/v1", api_key="k")
         session.namespace["x"] = np.random.default_rng().bytes(100_000)
         from nbckpt.llm import scope
 
-        with scope.entered("ask"):
+        with (
+            scope.entered("ask"),
+            openai.OpenAI(base_url=f"{provider.url}/v1", api_key="k") as client,
+        ):
             ask(client, "one")
             ask(client, "two " * 20_000)
         with pytest.raises(StoreError, match="max_store_size"):

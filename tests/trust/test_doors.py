@@ -224,9 +224,11 @@ def test_an_answer_to_a_model_is_paid_again_and_that_is_told(
 ) -> None:
     ask = """%%checkpoint ask
 import openai
-text = openai.OpenAI().chat.completions.create(
-    model="gpt-5-mini", messages=[{"role": "user", "content": "hello"}]
-).choices[0].message.content"""
+with openai.OpenAI() as client:
+    text = client.chat.completions.create(
+        model="gpt-5-mini", messages=[{"role": "user", "content": "hello"}]
+    ).choices[0].message.content
+del client"""
     with Provider() as provider:
         for name, value in provider.environment().items():
             monkeypatch.setenv(name, value)
