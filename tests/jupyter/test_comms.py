@@ -168,7 +168,7 @@ def test_a_write_has_its_turn_and_its_answer(kernel: Kernel, page: Page) -> None
     assert "written" not in kernel.value("[n for n in dir() if not n.startswith('_')]")
     assert page.write("rewind", ref="no such") == {
         "ok": False,
-        "error": "no checkpoint 'no such' on branch 'main'; `nbckpt log` lists them",
+        "error": "no checkpoint 'no such' on branch 'main'; `%nbckpt log` lists them",
         "kind": "CheckpointNotFoundError",
     }
     assert "is nothing that changes a notebook" in page.write("details", ref="w1")["error"]
