@@ -115,9 +115,12 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """Bind a session to the notebook; what ``%load_ext nbckpt`` calls."""
-    from nbckpt.jupyter.shell import load
+    from nbckpt.garbage import uncollected
 
-    load(shell)
+    with uncollected():
+        from nbckpt.jupyter.shell import load
+
+        load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]", re.IGNORECASE)
-_FIELD = re.compile(r"[^\s\"'\\,\[\]{}]+")
+_HOST = r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]"
+_FIELD = r"[^\s\"'\\,\[\]{}]+"
 
 
 class Host(NamedTuple):
@@ -80,7 +80,7 @@ def fields_of(text: str) -> frozenset[str]:
     """
     fields = _listed(text)
     for field in fields:
-        if not _FIELD.fullmatch(field):
+        if not re.fullmatch(_FIELD, field):
             raise ValueError(field)
     return frozenset(fields)
 
@@ -99,7 +99,8 @@ def _host(text: str) -> Host:
     place = re.sub(r"^https?://", "", place.strip())
     authority, slash, path = place.partition("/")
     name, _, port = authority.rpartition(":") if _has_port(authority) else (authority, "", "")
-    is_odd = not _HOST.fullmatch(name) or re.search(r"[\s?#]", path) or re.search(r"\s", provider)
+    is_host = re.fullmatch(_HOST, name, re.IGNORECASE)
+    is_odd = not is_host or re.search(r"[\s?#]", path) or re.search(r"\s", provider)
     if is_odd or ("=" in text and not provider.strip()):
         raise ValueError(text)
     return Host(

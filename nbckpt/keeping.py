@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import secrets
+import os
 import time
 from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import Future
@@ -278,7 +278,7 @@ def _is_of(known: Variable | None, live: Variable) -> bool:
 
 def new_id() -> str:
     """A new checkpoint's id: random, so that its first characters tell it from all others."""
-    return secrets.token_hex(10)
+    return os.urandom(10).hex()
 
 
 def _told(event: Record, context: object, written: Future[None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 import time
 from collections import deque
@@ -75,7 +75,7 @@ class Standing:
     """
 
     def __init__(self, store: Store, notebook: str, branch: str | None) -> None:
-        self.id = secrets.token_hex(6)
+        self.id = os.urandom(6).hex()
         self.store = store
         self.notebook = notebook
         self.branch = branch or MAIN

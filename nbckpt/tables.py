@@ -25,7 +25,6 @@ from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, U
 from nbckpt.interrupts import result_of
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.store import Store
-from nbckpt.storage.whole_tables import is_whole, table_of
 
 AHEAD_BYTES = 128 << 20
 """A larger table waits until it is asked for: making it takes a multiple of its memory."""
@@ -134,9 +133,13 @@ class TableKeeper:
         record = self._recorded(variable)
         if record is None or record["file"] is None:
             return record
+        from nbckpt.storage.whole_tables import is_whole
+
         return record if is_whole(self._store.tables, record) else None
 
     def _recorded(self, variable: Variable) -> Record | None:
+        from nbckpt.storage.whole_tables import table_of
+
         return self._made.get(_which(variable)) or table_of(self._store, variable)
 
     def _kept_or_aside(self, variable: Variable, table: object) -> Record:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
-import fractions
 import logging
 import pathlib
 import re
@@ -25,7 +24,7 @@ _IMMUTABLE: frozenset[type] = frozenset(
         tuple, str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented),
         range, slice, frozenset,
         datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
-        decimal.Decimal, fractions.Fraction, uuid.UUID, re.Pattern,
+        decimal.Decimal, uuid.UUID, re.Pattern,
         pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath,
         types.ModuleType, types.CodeType, types.BuiltinFunctionType, types.GenericAlias,
         types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
@@ -76,7 +75,8 @@ class _Judge(dict[type, int]):
         return verdict
 
     def _decide(self, kind: type) -> int:
-        if kind in _IMMUTABLE or issubclass(kind, (enum.Enum, *self._bases)):
+        fraction = getattr(sys.modules.get("fractions"), "Fraction", None)
+        if kind in _IMMUTABLE or kind is fraction or issubclass(kind, (enum.Enum, *self._bases)):
             return _FIXED
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
             return _FIXED

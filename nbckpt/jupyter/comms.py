@@ -30,7 +30,7 @@ comm to the shell that sent last on it.
 from __future__ import annotations
 
 import contextvars
-import secrets
+import os
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,7 @@ class Comms:
         from comm import create_comm
 
         before, data = self._events, {"version": __version__, "protocol": PROTOCOL}
-        comm_id = EVENTS + secrets.token_hex(8)
+        comm_id = EVENTS + os.urandom(8).hex()
         self._events = create_comm(target_name=TARGET, comm_id=comm_id, data=data)
         if before is not None:
             before.close()

@@ -6,21 +6,25 @@ come: the cell would run to its end, and *Run All* to the last one.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from _thread import interrupt_main
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
 from nbckpt.interrupts import held
-from nbckpt.llm import scope
+
+if TYPE_CHECKING:
+    from nbckpt.llm.scope import Entered
 
 _P = ParamSpec("_P")
 _SOON_S = 0.02
 _LATE_S = 0.2
+_SCOPE = "nbckpt.llm.scope"
 _missed: list[float] = []
 """When interrupts were swallowed."""
 
@@ -83,21 +87,23 @@ class Blocks:
 
     def __init__(self) -> None:
         self._info: Any = None
-        self._before: scope.Entered | None = None
+        self._before: Entered | None = None
 
     def before(self, info: Any) -> None:
         """Remember what is entered as a cell begins; within it others may run."""
         if self._info is None:
-            self._info, self._before = info, scope.entered_here()
+            scope = sys.modules.get(_SCOPE)  # nothing is entered where nobody asked for it
+            self._info, self._before = info, scope.entered_here() if scope else None
 
     def after(self, result: Any) -> None:
         """End what it has entered, if it was interrupted."""
         if result is not None and result.info is not self._info:
             return
-        before, self._info, self._before = self._before, None, None
+        info, before, self._info, self._before = self._info, self._before, None, None
         error = result and (result.error_in_exec or result.error_before_exec)
-        if before is not None and (result is None or isinstance(error, KeyboardInterrupt)):
-            scope.back_to(before)
+        is_interrupted = result is None or isinstance(error, KeyboardInterrupt)
+        if info is not None and is_interrupted and (scope := sys.modules.get(_SCOPE)):
+            scope.back_to(before or scope.Entered(None, ()))
 
 
 def end_cell(shell: InteractiveShell, result: Any, told: str) -> None:

@@ -10,7 +10,6 @@ import errno
 import fcntl
 import io
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -364,7 +363,7 @@ def create_beside(path: Path, *, mode: int = OWN) -> Iterator[NewFile]:
     Readers see the old file or the whole new one. A crash leaves a file whose name begins with
     a dot and ends in ``.tmp``, which nothing reads.
     """
-    beside = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
+    beside = path.parent / f".{path.name}.{os.urandom(4).hex()}.tmp"
     fd = create(beside, mode=mode)
     try:
         yield NewFile(fd)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.garbage import uncollected
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
@@ -26,8 +25,6 @@ TICK_NS = 2_000_000_000
 """Some file systems keep the time of a change no more exactly."""
 
 _time = itemgetter(0)
-MANY = 5_000
-"""So many new objects are worth not looking at."""
 TRIES = 10
 """More prunes than these do not come while journals are read."""
 
@@ -245,22 +242,3 @@ class Journals:
         except FileNotFoundError:
             return {}
         return self._listed
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Look for no garbage: many records come at once, and none of them is any.
-
-    Who has frozen objects of his own finds them so, and no others.
-    """
-    enabled = gc.isenabled()
-    try:
-        gc.disable()
-        yield
-    finally:
-        if enabled:
-            if gc.get_count()[0] > MANY and not gc.get_freeze_count():
-                # As old as they will be: else they are gone through twice to become so.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()

@@ -15,7 +15,6 @@ from blake3 import blake3
 
 from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher
 from nbckpt.storage.disk import read_at
-from nbckpt.storage.sealing import Piece, open_entries, seal_entries, sealed_bytes
 
 Name: TypeAlias = bytes
 """A digest as its 32 bytes."""
@@ -130,6 +129,8 @@ def encode_frame(
         for name, place in chunks.items()
     )  # fmt: skip
     if cipher and chunks:
+        from nbckpt.storage.sealing import Piece, seal_entries
+
         known, pack = checks or {}, next(iter(chunks.values())).pack
         pieces = (Piece(p.offset, p.length, known.get(p.offset, b"")) for p in chunks.values())
         body = seal_entries(cipher, body, pieces, pack=pack, offset=offset)
@@ -181,6 +182,8 @@ def raw_frame(
         return None
     entries: bytes | None = whole.body
     if cipher is not None:
+        from nbckpt.storage.sealing import open_entries
+
         entries = open_entries(cipher, whole.body, whole.n_entries, pack=pack, offset=offset)
     if entries is None:
         return None
@@ -210,7 +213,11 @@ def whole_frame(read: Callable[[int, int], bytes], offset: int) -> WholeFrame | 
 
 
 def _body_bytes(count: int, *, is_sealed: bool) -> int:
-    return sealed_bytes(count, ENTRY.size) if is_sealed else count * ENTRY.size
+    if not is_sealed:
+        return count * ENTRY.size
+    from nbckpt.storage.sealing import sealed_bytes
+
+    return sealed_bytes(count, ENTRY.size)
 
 
 def frame_bytes(count: int, *, is_sealed: bool = False) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
@@ -20,7 +20,9 @@ from nbckpt.storage.disk import reread
 from nbckpt.storage.entries import Entries, Window
 from nbckpt.storage.frames import NO_FRAME, Batch, Frame, Name, Place, RawFrame, chained, raw_frame
 from nbckpt.storage.packs import header_problem, open_pack
-from nbckpt.storage.searching import Search
+
+if TYPE_CHECKING:
+    from nbckpt.storage.searching import Search
 
 
 class Index:
@@ -51,7 +53,7 @@ class Index:
         self._bad: set[Place] = set()
         self._frames: dict[str, set[int]] = {}  # those that are relied upon
         self._offers: dict[str, set[int]] = {}
-        self._search = Search(folder, self._cipher)
+        self._search: Search | None = None
         self._pruned: set[str] = set()
 
     def expect(self, batches: Iterable[Batch]) -> None:
@@ -109,7 +111,7 @@ class Index:
             place = self.find(name) or self._offer_of(name)
             if place is not None and place not in self._bad:
                 return place
-            places = self._search.places(name)
+            places = self._searching().places(name)
             return next((p for p in places if p not in self._bad), places[0] if places else None)
 
     def vouched(self, pack: str, offset: int) -> Batch | None:
@@ -143,7 +145,7 @@ class Index:
             self._unread, self._known, self._frames = [], {}, {}
             self._offered, self._offers = {}, {}
             self._bad = set()
-            self._search.begin_anew()
+            self._search = None
 
     def renew_lock(self) -> None:
         """In a forked child: no thread is left that could give the old lock back."""
@@ -250,8 +252,14 @@ class Index:
             damage = f"pack {pack}: its index at offset {offset} is damaged"
             if damage not in self.damages:
                 self.damages.append(damage)
-            self._search.note_broken(pack, offset)
+            self._searching().note_broken(pack, offset)
         return frame
+
+    def _searching(self) -> Search:
+        from nbckpt.storage.searching import Search  # nearly nobody searches
+
+        self._search = self._search or Search(self._folder, self._cipher)
+        return self._search
 
     def _offer_of(self, name: Name) -> Place | None:
         entries = self._offered.get(name)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
+from nbckpt.garbage import uncollected
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
-from nbckpt.storage.following import Journals, uncollected
+from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
 _KIND_AT = len(b'{"kind":"')
 _KIND_ENDS = _KIND_AT + 5
-_RECORDING = re.compile(
+_RECORDING = (
     rb'\{"kind":"recording","created_at":([0-9.e+]+),"id":"([0-9a-f]+)","step":"([^"\\]*(?:\\.[^"\\]*)*)",'
     rb'"request":"([0-9a-f]+)","occurrence":([0-9]+),"state":"([a-z]+)",'
     rb'"position":(?:null|"([^"\\]+)"),"session":"([^"\\]*)",'
@@ -109,7 +109,7 @@ def read_text(
                 "sum": own.decode(),
             }
             return members if trusted else _marked(members)
-        elif kind == b"recor" and (recording := _RECORDING.match(text)):
+        elif kind == b"recor" and (recording := _recording().match(text)):
             placing = _placing(*recording.groups())
             placing = placing if trusted else _marked(placing)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
@@ -123,6 +123,12 @@ def read_text(
     if record["kind"] in _FILES and (name := wrong_name(record)):
         raise ValueError(name)
     return record
+
+
+@cache
+def _recording() -> re.Pattern[bytes]:
+    """Made for the first recording: it takes as long as ten lines, and many stores hold none."""
+    return re.compile(_RECORDING)
 
 
 def _marked(members: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -175,7 +175,7 @@ class Holds:
 
     def stamp(self) -> None:
         """Have all writers look anew when they hold next. For the one who is alone."""
-        system.files.pwrite(self._fds[WRITING], secrets.token_bytes(TOKEN_BYTES), 0)
+        system.files.pwrite(self._fds[WRITING], os.urandom(TOKEN_BYTES), 0)
 
     def _take(self) -> bool:
         turn, writing = self._open(TURN), self._open(WRITING)

@@ -39,7 +39,6 @@ from nbckpt.storage.frames import (
     encode_frame,
     read_frame,
 )
-from nbckpt.storage.sealing import check_of
 
 SUFFIX = ".pack"
 VERSION = 2
@@ -196,6 +195,8 @@ class PackWriter:
         """The bytes of a place as they are to lie there."""
         if self.cipher is None or not place.codec & SEALED:
             return data
+        from nbckpt.storage.sealing import check_of
+
         name = self._to_seal.get(place.offset)
         stored = data if name is None else self.cipher.chunks.seal(data, name)
         self._checks[place.offset] = check_of(stored)

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import StoreError
-from nbckpt.figures import bytes_text
-from nbckpt.storage.sizes import size_of
 
 if TYPE_CHECKING:
     from nbckpt.storage.writer import Writer
@@ -61,6 +59,8 @@ class Room:
         try:
             yield left
         except NoRoomError:
+            from nbckpt.figures import bytes_text
+
             message = (
                 f"the store has {bytes_text(most - left)} and may have no more than"
                 f" {bytes_text(most)} (max_store_size): `nbckpt prune` makes room,"
@@ -71,6 +71,8 @@ class Room:
     def _measured(self, *, fresh: bool) -> int:
         added, began = self._writer.added_bytes, time.monotonic()
         if fresh or began >= self._not_before:
+            from nbckpt.storage.sizes import size_of
+
             self._size = size_of(self._path) + self._writer.waiting.waiting_bytes - added
             now = time.monotonic()
             self._not_before = now + (now - began) / SHARE

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -92,7 +91,7 @@ class User:
             with _alone(self._folder):
                 if not _exists(path):  # nobody was quicker
                     with create_beside(path) as unnamed:
-                        unnamed.write(f"{secrets.token_hex(KEY_BYTES)}\n".encode())
+                        unnamed.write(f"{os.urandom(KEY_BYTES).hex()}\n".encode())
             return self._read(path)
         except OSError as error:
             self.problem = f"{path}: {_reason(error)}"

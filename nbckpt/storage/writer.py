@@ -6,7 +6,7 @@ the records, the batch's own among them, and syncs those.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def new_name(now: float) -> str:
     """A writer's name: sorts by the time `now`, unique by chance."""
-    return f"{int(now * 1000):012x}-{secrets.token_hex(4)}"
+    return f"{int(now * 1000):012x}-{os.urandom(4).hex()}"
 
 
 def batch_record(batch: Batch) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Collection, Sequence
 
@@ -98,6 +97,8 @@ def unknown(word: str, known: Collection[str]) -> UsageError:
         return UsageError(f"%nbckpt takes one of {there}")
     if word in _OF_AUTO:
         return UsageError(f"%nbckpt {word}: there is no such command; write `%nbckpt auto {word}`")
-    close = difflib.get_close_matches(word, known, n=1)
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=1)
     hint = f"did you mean {close[0]!r}? there are" if close else "there are"
     return UsageError(f"%nbckpt {word}: there is no such command; {hint} {there}")

@@ -1,4 +1,4 @@
-"""What is read of all journals at once, and what that does to the rest of the process."""
+"""What is made while nobody looks for garbage, and what that does to the rest of the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from nbckpt.storage.following import MANY, uncollected
+from nbckpt.garbage import MANY, uncollected
 
 
 def made() -> list[list[int]]:
@@ -14,7 +14,7 @@ def made() -> list[list[int]]:
     return [[n] for n in range(2 * MANY)]
 
 
-def test_many_records_are_old_at_once_and_never_gone_through() -> None:
+def test_many_objects_are_old_at_once_and_never_gone_through() -> None:
     with uncollected():
         new = made()
 
