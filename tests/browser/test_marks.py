@@ -166,8 +166,7 @@ def test_marks_where_of_300_cells_those_far_away_leave_the_page(
     page = context.new_page()
     notebook = Notebook(application, page, "many")
     application.settings("@jupyterlab/notebook-extension:tracker")
-    notebook.fill("%load_ext nbckpt")
-    notebook.run(0)
+    notebook.load()
 
     run_and_look_at_many(notebook, 300)
     # What was scrolled past leaves the page when that has settled.
