@@ -134,7 +134,14 @@ def read_mark(path: Path, name: str = MARK) -> Mark | None:
     except OSError as error:
         message = f"{path / MARK} cannot be read: {error.strerror}"
         raise StoreError(message) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         message = f"{path / name} is damaged: `nbckpt check --repair` writes it anew"
         raise FormatError(message) from error
 

@@ -64,7 +64,7 @@ def test_a_newer_format_says_which_and_what_to_do(tmp_path: Path) -> None:
         Store.open(tmp_path / "s")
 
 
-@pytest.mark.parametrize("mark", ["", "{", "[]", '{"format": "x"}', "{}"])
+@pytest.mark.parametrize("mark", ["", "{", "[]", '{"format": "x"}', '{"format": 1e999}', "{}"])
 def test_a_damaged_mark_is_told(tmp_path: Path, mark: str) -> None:
     Store.open(tmp_path / "s").close()
     (tmp_path / "s" / "format.json").write_text(mark)
