@@ -9,6 +9,7 @@ before it runs.
 from __future__ import annotations
 
 import ast
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -23,7 +24,14 @@ from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.claims import Claims
-from nbckpt.jupyter.interrupting import Interrupted, callback, end_cell, is_missed
+from nbckpt.jupyter.interrupting import (
+    Interrupted,
+    callback,
+    end_cell,
+    is_missed,
+    is_of_cell,
+    is_outermost,
+)
 from nbckpt.model import Cell
 from nbckpt.session import Session
 
@@ -77,6 +85,7 @@ class Cells:
         self.loads: Any = None  # the cell that loads nbckpt, of which IPython did not tell
         self._may_be_loading = True
         self._info: Any = None
+        self._thread = 0  # in which it runs
         self._step: Step | None = None
         self._unkept: Step | None = None  # the cell's, if it could not begin
         self._tree: ast.Module | None = None
@@ -104,8 +113,11 @@ class Cells:
     def before(self, info: Any) -> None:
         """Remember the cell that is about to run (the event `pre_run_cell`)."""
         self._may_be_loading = False
+        thread = threading.get_ident()
+        if self._info is not None and self._thread == thread and is_outermost():
+            self._after(None)  # an interrupt kept IPython from telling of its end
         if self._info is None:
-            self._info = info
+            self._info, self._thread = info, thread
             self._tell_news()
 
     def visit(self, tree: ast.Module) -> ast.Module:
@@ -166,7 +178,7 @@ class Cells:
         self.loads = None
         if self._may_be_loading:
             self._note_loading(result)
-        if self._info is None or not self._is_of_cell(result):
+        if self._info is None or not is_of_cell(result, self._info):
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         unkept, self._unkept = self._unkept, None
@@ -220,14 +232,6 @@ class Cells:
         notices.warn(f"{what}, by a defect in nbckpt:")
         traceback.print_exception(defect)
         self.session.owe_event("hook_failed", where=what, error=type(defect).__name__)
-
-    def _is_of_cell(self, result: Any) -> bool:
-        """Whether a result is the running cell's own, and not that of a cell inside it."""
-        if result is None or result.info is self._info:
-            return True
-        # Where IPython cannot show an error, it tells of the cell anew.
-        is_same = result.info.raw_cell == self._info.raw_cell
-        return is_same and result.error_in_exec is not None
 
     def _tell_news(self) -> None:
         """Say what has become of writes that no cell waited for."""

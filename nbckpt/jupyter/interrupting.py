@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _SOON_S = 0.02
 _LATE_S = 0.2
+_RUNS = InteractiveShell.run_cell_async.__code__
 _SCOPE = "nbckpt.llm.scope"
 _missed: list[float] = []
 """When interrupts were swallowed."""
@@ -78,6 +79,24 @@ def is_missed() -> bool:
         return False
 
 
+def is_of_cell(result: Any, info: Any) -> bool:
+    """Whether a result is that of a running cell, and not of one inside it."""
+    if result is None or result.info is info:
+        return True
+    # Where IPython cannot show an error, it tells of the cell anew.
+    is_same = result.info.raw_cell == info.raw_cell
+    return is_same and result.error_in_exec is not None
+
+
+def is_outermost() -> bool:
+    """Whether the cell that runs is known not to do so inside another of this thread."""
+    frame, n_running = sys._getframe(), 0  # noqa: SLF001  # nothing else tells
+    while (above := frame.f_back) is not None:
+        frame = above
+        n_running += frame.f_code is _RUNS
+    return n_running == 1
+
+
 class Blocks:
     """Ends the `nbckpt.recording` blocks of an interrupted cell.
 
@@ -89,15 +108,17 @@ class Blocks:
         self._info: Any = None
         self._before: Entered | None = None
 
+    @callback
     def before(self, info: Any) -> None:
         """Remember what is entered as a cell begins; within it others may run."""
-        if self._info is None:
+        if self._info is None or is_outermost():
             scope = sys.modules.get(_SCOPE)  # nothing is entered where nobody asked for it
             self._info, self._before = info, scope.entered_here() if scope else None
 
+    @callback
     def after(self, result: Any) -> None:
         """End what it has entered, if it was interrupted."""
-        if result is not None and result.info is not self._info:
+        if self._info is None or not is_of_cell(result, self._info):
             return
         info, before, self._info, self._before = self._info, self._before, None, None
         error = result and (result.error_in_exec or result.error_before_exec)

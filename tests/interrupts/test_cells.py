@@ -101,6 +101,19 @@ def test_the_next_cell_works_after_an_interrupt_of_one(shell: Any) -> None:
     assert wrong_in(shell, "runs", QUICK) == []
 
 
+def test_cells_are_kept_after_one_of_whose_end_nobody_was_told(shell: Any) -> None:
+    begin(shell)
+    events = shell.events.callbacks["post_run_cell"]
+    told, events[:] = events[:], []  # an interrupt came as IPython was about to
+    shell.run_cell("%%checkpoint untold\nuntold = 1")
+    events[:] = told
+
+    assert shell.run_cell("%%checkpoint next\nnext = 2").success
+    made = {c.name: c.state for c in current.session().timeline.checkpoints.values()}
+    assert (made["untold"], made["next"]) == ("failed", "done")
+    assert problems(current.session()) == []
+
+
 def test_an_interrupt_of_what_a_view_asked_for_leaves_the_kernel_as_it_was(shell: Any) -> None:
     turns = Turns(shell, lambda: True, lambda: None)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as between the messages of a kernel
