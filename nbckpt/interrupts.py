@@ -14,6 +14,9 @@ raised, and no second one breaks what cleans up after the first.
 
 from __future__ import annotations
 
+# As C has them: `signal` makes members of enumerations, which takes ten times as long, and each
+# block that holds asks for six.
+import _signal  # type: ignore[import-not-found]  # typeshed has none
 import itertools
 import os
 import signal
@@ -31,7 +34,7 @@ _R = TypeVar("_R")
 _Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
 _SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)
+    int(getattr(signal, name)) for name in ("SIGINT", "SIGTERM", "SIGALRM") if hasattr(signal, name)
 ]
 """Those whose handlers, by custom, raise."""
 
@@ -262,17 +265,17 @@ class _Gate:
             self.waiting = [n for n in self.waiting if n != number]
             if number == signal.SIGINT and isinstance(error, KeyboardInterrupt):
                 continue
-            handler = self._handlers.get(number) or signal.getsignal(number)
+            handler = self._handlers.get(number) or _signal.getsignal(number)
             self._call(handler, number, sys._getframe())  # noqa: SLF001  # as handlers get one
 
     def _take(self) -> None:
         try:
             self._owner = threading.get_ident()
             for number in _SIGNALS:
-                handler = signal.getsignal(number)
+                handler = _signal.getsignal(number)
                 if callable(handler) and handler is not self._own:
                     self._handlers[number] = handler
-                    signal.signal(number, self._own)
+                    _signal.signal(number, self._own)
         except ValueError:  # another interpreter of the process: no signal comes there
             return
         except BaseException:
@@ -285,8 +288,8 @@ class _Gate:
         try:
             while self._handlers:
                 number = next(reversed(self._handlers))
-                if signal.getsignal(number) is self._own:
-                    signal.signal(number, self._handlers[number])
+                if _signal.getsignal(number) is self._own:
+                    _signal.signal(number, self._handlers[number])
                 del self._handlers[number]
         except MemoryError:  # who holds next gives them back, too
             raise

@@ -91,6 +91,8 @@ class Journal:
 
     def add(self, bodies: Sequence[str]) -> None:
         """Take encoded records; `write` puts them on disk."""
+        if not bodies:
+            return
         # All or none, and what needs memory first: a line that was taken twice stands there twice.
         lines = [self._signer.line(body, n) for n, body in enumerate(bodies, self._serial)]
         more, serial = b"".join(lines), self._serial + len(lines)
@@ -131,6 +133,8 @@ class Journal:
             self._fd = None
 
     def _open(self) -> int:
+        if self._fd is not None and self._is_named:
+            return self._fd
         unnamed = self.path.with_name(f".{self.path.name}.tmp")
         if self._fd is None:
             delete(unnamed)  # of a try that was refused
