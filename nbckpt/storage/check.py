@@ -28,7 +28,7 @@ from nbckpt.storage.disk import (
     unfinished_in,
     unreadable,
 )
-from nbckpt.storage.following import Journals
+from nbckpt.storage.following import TRIES, Journals
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.frames import Frame, Name, Place
 from nbckpt.storage.journal import BATCH
@@ -92,11 +92,15 @@ def check(path: Path) -> Report:
     StoreError
         If the disk does not give what it gave a moment before: nothing can be said then.
     """
+    tries = TRIES
     while True:
         checked = _Check(path)
         try:
             report = checked.run()
         except OSError as error:
+            tries -= 1
+            if isinstance(error, FileNotFoundError) and tries:
+                continue  # a prune took what was listed a moment before
             raise unreadable(error, path) from error
         if report.ok or not checked.was_pruned_meanwhile():
             return report
@@ -160,6 +164,8 @@ class _Check:
                 continue
             try:
                 frames[path.stem] = self._read_pack(path.stem, is_named=path.stem in named)
+            except FileNotFoundError:  # taken since it was listed: who names it misses it
+                self.packs -= 1
             except OSError as error:
                 self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
         return frames

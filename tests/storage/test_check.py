@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nbckpt.digests import digest_of
+from nbckpt.storage import check
 from nbckpt.storage.check import Problem
 from nbckpt.storage.store import Store
 
@@ -156,3 +160,22 @@ def test_a_journal_that_is_gone_is_named_even_if_no_other_tells_of_it(store: Sto
     assert not any(journal.name in str(problem) for problem in before.problems)
     assert any(f"its journal, {journal.name}, is not there: it was deleted" in one for one in told)
     assert store.check().problems == before.problems
+
+
+def test_a_file_that_a_prune_takes_while_it_is_looked_at_has_all_looked_at_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.append([checkpoint(1, store.put_blob([b"value"]))]).result()
+    looks: list[object] = []
+    look = check._Check._find_tables
+
+    def look_late(self: check._Check, *counted: Any) -> int:
+        looks.append(self)
+        if len(looks) == 1:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return look(self, *counted)
+
+    monkeypatch.setattr(check._Check, "_find_tables", look_late)
+
+    assert store.check().problems == ()
+    assert len(looks) == 2
