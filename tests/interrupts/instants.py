@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import dis
+import gc
 import signal
 import sys
 import threading
@@ -53,12 +54,15 @@ class Instants:
 
     def run(self, act: Callable[[], Any]) -> Any:
         """What `act` gives, or raises."""
-        before = sys.gettrace()
+        before, collects = sys.gettrace(), gc.isenabled()
+        gc.disable()  # what the collector calls (Hypothesis has something there) loses interrupts
         sys.settrace(self._called)
         try:
             return act()
         finally:
             sys.settrace(before)
+            if collects:
+                gc.enable()
 
     def _called(self, frame: FrameType, event: str, _: object) -> Any:
         name = frame.f_code.co_filename

@@ -92,7 +92,7 @@ def test_the_magic_and_the_command_tell_by_model(
     assert main(["cost", "--recompute", "--json", "--store", str(folder)]) == 0
     told = capsys.readouterr()
 
-    assert "unknown: `config prices" in before
+    assert "unknown: `nbckpt config prices" in before
     assert before.splitlines()[1].split()[:2] == ["m", "3"]
     assert told.err.startswith("3 recordings of 3 priced anew: $0.00 before, $")
     assert [call["price"] for call in json.loads(told.out)] == ["setting prices"] * 3
