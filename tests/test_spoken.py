@@ -60,7 +60,7 @@ def test_what_a_notebook_says_can_be_typed_there(
     unload(shell)
     (pack,) = (session.store.path / "packs").iterdir()
     pack.write_bytes(pack.read_bytes()[:-40])
-    (session.store.path / "config.json").write_text('{"auto": "on"}')
+    (session.store.path / "config.json").write_text('{"auto": "on", "retention_count": 4711}')
     capsys.readouterr()
     load(shell)
     for line in ("check", "status", "show first", "cost", "prune --dry-run"):

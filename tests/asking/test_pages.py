@@ -44,6 +44,8 @@ def test_a_page_answers_what_a_killed_kernel_has_asked(tmp_path: Path) -> None:
         page.hello()
         request = kernel.send(ASK, "c1")
         page.until(lambda: any(e["approvals"] for e in page.named("approvals")))
+        # Pages are told of a question before it is durable; who waits for it begins afterwards.
+        page.until(lambda: page.named("approvals")[-1]["approvals"][0]["is_waited_for"])
         kernel.kill()
         try:
             kernel.collect(request)
