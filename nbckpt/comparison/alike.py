@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from nbckpt.contexts import called_with
+
 _CACHED = type(functools.lru_cache(lambda: None))
 _TELLING = frozenset(
     {
@@ -31,16 +33,11 @@ def are_alike(before: Any, after: Any) -> bool:
     pair = id(before), id(after)
     if pair in _asked.get():
         return True
-    asked = _asked.get()
-    try:
-        _asked.set(asked | {pair})
-        if isinstance(before, FunctionType) and isinstance(after, FunctionType):
-            return _are_alike_functions(before, after)
-        if isinstance(before, type) and isinstance(after, type):
-            return _are_alike_classes(before, after)
-        return False
-    finally:
-        _asked.set(asked)
+    if isinstance(before, FunctionType) and isinstance(after, FunctionType):
+        return called_with(_asked, _asked.get() | {pair}, _are_alike_functions, before, after)
+    if isinstance(before, type) and isinstance(after, type):
+        return called_with(_asked, _asked.get() | {pair}, _are_alike_classes, before, after)
+    return False
 
 
 def _inner(value: Any) -> Any:

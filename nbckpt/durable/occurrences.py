@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from nbckpt.contexts import awaited_with, called_with
 from nbckpt.llm import scope
 from nbckpt.llm.scope import Scope
 from nbckpt.llm.turns import Turn
@@ -65,7 +66,6 @@ class Place(NamedTuple):
         self.turn.give_back(key, self.within, self.among)
 
 
-_R = TypeVar("_R")
 _inside: ContextVar[Occurrences | None] = ContextVar("nbckpt_step", default=None)
 _running: WeakKeyDictionary[Any, Occurrences] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -100,28 +100,7 @@ def running_step(session: Session) -> Step | None:
     return next((s for s in reversed(list(session.steps.values())) if s.is_running), None)
 
 
-def inside(occurrences: Occurrences, function: Callable[..., _R], /, *args: Any) -> _R:
-    """Call a function, and count the calls that it makes among these.
-
-    No context manager, as `scope.inside` is none.
-    """
-    before = _inside.get()
-    try:
-        _inside.set(occurrences)
-        answer = function(*args)
-    finally:
-        _inside.set(before)
-    return answer
-
-
-async def inside_async(
-    occurrences: Occurrences, function: Callable[..., Awaitable[_R]], /, *args: Any
-) -> _R:
-    """As `inside`, of one to wait for."""
-    before = _inside.get()
-    try:
-        _inside.set(occurrences)
-        answer = await function(*args)
-    finally:
-        _inside.set(before)
-    return answer
+inside = partial(called_with, _inside)
+"""Call a function, and count the calls that it makes among occurrences, which are given first."""
+inside_async = partial(awaited_with, _inside)
+"""As `inside`, of one to wait for."""

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 from weakref import WeakSet
 
+from nbckpt.contexts import called_with
 from nbckpt.errors import UsageError
 from nbckpt.interrupts import whole
 from nbckpt.llm import aging
@@ -272,27 +273,24 @@ def within(step: str) -> Scope | None:
 
 
 def inside(inner: Scope | None, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
-    """Call a function whose model calls belong to `inner`, and are counted further out, too.
-
-    No context manager: an interrupt that comes as one is entered or left leaves it entered, and
-    what this thread asks later would belong to `inner`, too.
-    """
-    outer, before = here(), _here.get()
+    """Call a function whose model calls belong to `inner`, and are counted further out, too."""
+    outer = here()
     if inner is None or outer.scope is None:
         return function(*args, **options)
+    place = replace(outer, scope=inner, outer=outer)
     try:
-        _here.set(replace(outer, scope=inner, outer=outer))
-        answer = function(*args, **options)
+        return called_with(_here, place, function, *args, **options)
     finally:
-        _here.set(before)
         _end(inner, outer.scope)
-    return answer
 
 
 async def inside_async(
     inner: Scope | None, function: Callable[..., Awaitable[_R]], /, *args: Any, **options: Any
 ) -> _R:
-    """As `inside`, of one to wait for."""
+    """As `inside`, of one to wait for.
+
+    Not through `awaited_with`: an interrupt would leave a coroutine between the two unawaited.
+    """
     outer, before = here(), _here.get()
     if inner is None or outer.scope is None:
         return await function(*args, **options)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
+from nbckpt.contexts import awaited_with, called_with
 from nbckpt.llm.seams import importing
 
 SEAMS = {
@@ -53,30 +53,10 @@ def is_inside() -> bool:
     return _inside.get()
 
 
-def inside(original: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    """Call the original; seams further in leave it alone: one library may stand on another.
-
-    No context manager: an interrupt that comes as one is entered or left leaves it entered, and
-    no call of this thread would be recorded any more.
-    """
-    before = _inside.get()
-    try:
-        _inside.set(True)
-        answer = original(*args, **options)
-    finally:
-        _inside.set(before)
-    return answer
-
-
-async def inside_async(original: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
-    """As `inside`, of one to wait for."""
-    before = _inside.get()
-    try:
-        _inside.set(True)
-        answer = await original(*args, **options)
-    finally:
-        _inside.set(before)
-    return answer
+inside = partial(called_with, _inside, True)
+"""Call the original; seams further in leave it alone: one library may stand on another."""
+inside_async = partial(awaited_with, _inside, True)
+"""As `inside`, of one to wait for."""
 
 
 def _patch(module: ModuleType) -> None:
