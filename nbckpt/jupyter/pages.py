@@ -56,7 +56,7 @@ class Pages:
     def _dismiss(self, comm: Any) -> None:
         """Note that a page has gone; where nobody looks nothing need be told."""
         self._open.discard(comm.comm_id)
-        self.views.leave(comm.comm_id)
+        self.views.kept_marks.forget(comm.comm_id)
         if not self._open:
             self.views.forget(self)
 
@@ -153,7 +153,7 @@ class Pages:
         cells, texts = args.get("cells"), args.get("texts")
         if isinstance(cells, list):
             numbers = texts if isinstance(texts, list) else []
-            self.views.arrange(
+            self.views.kept_marks.arrange(
                 [str(cell_id) for cell_id in cells],
                 [n if isinstance(n, int) else None for n in numbers],
                 page=page,

@@ -10,7 +10,7 @@ import contextvars
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -36,7 +36,13 @@ class View(Protocol):
 
 
 class Views:
-    """Those of one session; closed ones are forgotten."""
+    """Those of one session; closed ones are forgotten.
+
+    Attributes
+    ----------
+    kept_marks
+        The marks of the cells, but for the one that runs; pages tell it of their cells.
+    """
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
@@ -54,8 +60,8 @@ class Views:
             self._throttle.ask,
             running=lambda: cells.running,
         )
-        self._marks = Marks(cells.session, self._moment)
-        cells.claims.identities = self._marks.identities
+        self.kept_marks = Marks(cells.session, self._moment)
+        cells.claims.identities = self.kept_marks.identities
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
@@ -78,26 +84,11 @@ class Views:
         busy
             What runs, as in a status.
         """
-        marks = self._marks.now()
+        marks = self.kept_marks.now()
         cell_id = busy and busy["cell_id"]
         if not busy or not cell_id:
             return marks
         return {**marks, cell_id: running(marks.get(cell_id), busy["name"], busy["began_at"])}
-
-    def arrange(
-        self,
-        cells: Sequence[str],
-        texts: Sequence[int | None] = (),
-        *,
-        page: str = "",
-        notebook: str = "",
-    ) -> None:
-        """Take note of the notebook's cells, as a page tells them: see `Identities.take`."""
-        self._marks.arrange(cells, texts, page=page, notebook=notebook)
-
-    def leave(self, page: str) -> None:
-        """Take note that a page is closed."""
-        self._marks.forget(page)
 
     def _moment(self) -> object:
         moment = self._turns.moment
