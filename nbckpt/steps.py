@@ -21,6 +21,7 @@ from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
+from nbckpt.fixed import Place
 from nbckpt.interrupts import held, whole
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
@@ -128,7 +129,7 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
-    _objects_before: dict[str, int] = field(default_factory=dict)
+    _objects_before: dict[str, Place] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
     _calls: scope.Place | None = None
 
@@ -263,9 +264,10 @@ class Step(ThroughItems):
         self._before = {n: v.value for n, v in before.items()}
         self._groups_before = {n: v.group for n, v in before.items()}
         self._objects_before = {
-            n: id(session.namespace[n]) for n in self._before if n in session.namespace
+            n: Place(session.namespace[n]) for n in self._before if n in session.namespace
         }
         self._mates_before = session.digests_of(self._mates())
+        session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
@@ -428,7 +430,7 @@ class Step(ThroughItems):
 
     def _is_same_object(self, name: str) -> bool:
         before = self._objects_before.get(name)
-        return before is not None and before == id(self.session.namespace.get(name))
+        return before is not None and before.may_be(self.session.namespace.get(name))
 
     # -- loops ------------------------------------------------------------------------------
 

@@ -161,6 +161,7 @@ class Cells:
             self._recorder.start()
         self._reach = self.session.reach(self._tree) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
+        self.session.capturer.let_go(self._reach)
         self._began = time.perf_counter()
         return tree
 
