@@ -130,6 +130,8 @@ class Observer:
 
     def difference(self, observed: Mapping[str, Json], ran: Ran) -> str | None:
         """Why a checkpoint cannot be restored here and now; None if all is as it was observed."""
+        if unknown := observed.keys() - {facet.name for facet in self.facets}:
+            return f"its {min(unknown)} were observed by another nbckpt"
         with allowed():
             for facet in self.facets:
                 if why := facet.difference(observed.get(facet.name), ran):
