@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.describe import preview_of, shape_of, type_name_of
-from nbckpt.fixed import identity_of, is_fixed
+from nbckpt.fixed import Identity, is_fixed
 from nbckpt.generators import Generators
 from nbckpt.interrupts import allowed, breathe
 from nbckpt.limits import Limits
@@ -79,7 +79,7 @@ class Capturer:
     hidden: Container[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
     _kept: dict[str, Variable] = field(default_factory=dict)
-    _ids: dict[str, int] = field(default_factory=dict)
+    _identities: dict[str, Identity] = field(default_factory=dict)
     _refusals: dict[str, Refusal] = field(default_factory=dict)
     _pending: set[str] | None = None  # None: any name may have changed
 
@@ -114,6 +114,16 @@ class Capturer:
         else:
             self._pending.update(names)
 
+    def let_go(self, names: Iterable[str] | None) -> None:
+        """Hold no object of `names` any longer: code that may drop it is about to run.
+
+        They count as bound to another object then. None is all names.
+        """
+        for name in list(self._identities) if names is None else names:
+            known = self._identities.get(name)
+            if known is not None and known.keeps_alive:
+                del self._identities[name]
+
     def manifest(self) -> dict[str, Variable]:
         """What is kept, as of the last look."""
         return dict(self._kept)
@@ -126,7 +136,7 @@ class Capturer:
         """Take note that these names now hold what these blobs hold."""
         for name, variable in restored.items():
             self._kept[name] = variable
-            self._ids[name] = identity_of(self.namespace.get(name))
+            self._identities[name] = Identity(self.namespace.get(name))
             self._refusals.pop(name, None)
             self._ties.forget(name)
             if self._pending is not None:
@@ -138,7 +148,8 @@ class Capturer:
         """What is kept and still as it was: the names that no code can have changed since."""
         if self._pending is None:
             return {}
-        rebound = {n for n, i in self._ids.items() if i != identity_of(self.namespace.get(n))}
+        names = self._kept.keys() - randomness.NAMES
+        rebound = {n for n in names if not self._holds_same(n, self.namespace.get(n))}
         unsure = self._pending | rebound
         return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
 
@@ -187,13 +198,13 @@ class Capturer:
         with self.store.turn.taken(), self.store.writing():
             self.forget_lost()
             self._looked_at = dict(self.namespace)  # threads bind names meanwhile
-            tables = dict(self._kept), dict(self._ids), dict(self._refusals)
+            tables = dict(self._kept), dict(self._identities), dict(self._refusals)
             pending = None if self._pending is None else set(self._pending)
             try:
                 captured = self._capture(selection, only, base)
                 breathe()
             except BaseException:
-                self._kept, self._ids, self._refusals = tables
+                self._kept, self._identities, self._refusals = tables
                 self._pending = pending
                 raise
             finally:
@@ -263,7 +274,7 @@ class Capturer:
     def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
-        rebound = {n for n in names if self._ids.get(n) != identity_of(self._now()[n])}
+        rebound = {n for n in names if not self._holds_same(n, self._now()[n])}
         found = present if self._pending is None else present & (self._pending | affected)
         found = {n for n in found if n not in self._kept or not is_fixed(self._now()[n])}
         found |= rebound
@@ -275,7 +286,12 @@ class Capturer:
     def _is_as_kept(self, name: str) -> bool:
         """Whether a name holds the same object, and that cannot have changed."""
         value = self._now()[name]
-        return name in self._kept and is_fixed(value) and self._ids.get(name) == identity_of(value)
+        return name in self._kept and is_fixed(value) and self._holds_same(name, value)
+
+    def _holds_same(self, name: str, value: object) -> bool:
+        """Whether `value` is the object that a name held at the last look."""
+        known = self._identities.get(name)
+        return known is not None and known.is_of(value)
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
         """`found` and all that shares objects with it."""
@@ -289,7 +305,7 @@ class Capturer:
         return found
 
     def _forget(self, name: str) -> None:
-        for table in (self._kept, self._ids, self._refusals):
+        for table in (self._kept, self._identities, self._refusals):
             table.pop(name, None)
         self._ties.forget(name)
 
@@ -316,7 +332,7 @@ class Capturer:
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:
-            self._ids[name] = identity_of(self._now()[name])
+            self._identities[name] = Identity(self._now()[name])
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)

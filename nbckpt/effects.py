@@ -31,6 +31,16 @@ MAX_SEEN = 20_000
 @whole
 def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
+    observer, before = session.observer, session.observer.standing()
+    if checkpoint.trusted:
+        observer.restored(checkpoint.observed)  # first: values may be loaded by what it sets
+    reasons = _reproduce(session, checkpoint)
+    if reasons and observer.was_set:
+        observer.go_to(before)
+    return reasons
+
+
+def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     manifest = session.timeline.manifest(checkpoint.id)
     never_made = {n for n in checkpoint.passive if n not in session.namespace}
     bound = {n for n in checkpoint.bound if n in manifest} - never_made

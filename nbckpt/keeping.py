@@ -19,6 +19,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.observation import Observer
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -41,6 +42,8 @@ class Keeping(Standing):
         Whether a shell tells of each cell that ran.
     seeded
         Random generators that somebody put where they stand.
+    observer
+        What sees inputs and effects of cells that their text does not show.
     """
 
     joining: Joining
@@ -61,6 +64,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
+        self.observer = Observer()
 
     @property
     def settings(self) -> Settings:
@@ -211,6 +215,7 @@ class Keeping(Standing):
             refused=captured.refused,
             omitted=captured.omitted,
             seeded=tuple(sorted(self.seeded)),
+            standing=self.observer.standing(),
             inherited=self.timeline.inherited(self.position),
             joined=tuple(self.joined) if state == "done" and not captured.omitted else (),
         )

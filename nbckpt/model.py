@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from nbckpt.digests import Digest, digest_of_json
+from nbckpt.digests import Digest, Json, digest_of_json
 
 _T = TypeVar("_T", "Cell", "Key", "Refusal", "Variable")
 State: TypeAlias = Literal["done", "failed", "partial"]
@@ -184,6 +184,11 @@ class Checkpoint:
         nothing if it had not been seeded.
     seeded
         Random generators that had been seeded by the end of the cell.
+    observed
+        Of each facet of observation that saw something while the cell ran: inputs and effects that
+        its text does not show. It is restored only where they still hold.
+    standing
+        Of each facet: what a move to this checkpoint has to set, process state above all.
     progress
         Of a partial checkpoint: which loop of the step, items of it that are done, and of how
         many (-1: unknown).
@@ -230,6 +235,8 @@ class Checkpoint:
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
+    observed: Mapping[str, Json] = field(default_factory=dict)
+    standing: Mapping[str, Json] = field(default_factory=dict)
     progress: tuple[int, int, int] | None = None
     finished: tuple[Digest, ...] = ()
     failures: int = 0
@@ -245,7 +252,7 @@ class Checkpoint:
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
 _OTHERS = (
-    *("outputs", "passive", "random_in", "progress", "failures"),
+    *("outputs", "passive", "random_in", "progress", "failures", "observed", "standing"),
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

@@ -40,6 +40,8 @@ class Moved(NamedTuple):
         Seconds.
     untrusted
         What was not restored for want of trust, and what it holds.
+    was_set
+        Process state that was set, a short text each.
     """
 
     checkpoint: Checkpoint
@@ -50,6 +52,7 @@ class Moved(NamedTuple):
     left: tuple[str, ...]
     took_s: float
     untrusted: tuple[Refusal, ...] = ()
+    was_set: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         at = self.checkpoint
@@ -104,9 +107,12 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
 def _move_if_whole(session: Session, head: Checkpoint) -> Moved | None:
     """Make the namespace that of `head`, unless it is damaged: nothing is changed then."""
     began = time.perf_counter()
+    before = session.observer.standing()
+    set_state(session, head)
     loaded = bring_back(session, head, session.timeline.manifest(head.id))
     names = {refusal.variable for refusal in loaded.failed}
     if Inspection(session).damage_of(head, names):
+        session.observer.go_to(before)
         return None
     moved = move(session, head, delete=False, loaded=loaded)
     return moved._replace(took_s=time.perf_counter() - began)
@@ -260,6 +266,7 @@ def restore_all(
     began = time.perf_counter()
     manifest = session.timeline.manifest(target.id)
     if loaded is None:
+        set_state(session, target)
         loaded = bring_back(session, target, manifest)
     left = {r.variable for r in target.refused} | set(target.omitted)
     present = set(session.capturer.user_names())
@@ -277,7 +284,16 @@ def restore_all(
         left=tuple(sorted(left)),
         took_s=time.perf_counter() - began,
         untrusted=loaded.untrusted,
+        was_set=session.observer.was_set,
     )
+
+
+def set_state(session: Session, target: Checkpoint) -> None:
+    """Set the process state of a checkpoint, before its values are loaded.
+
+    Of one that is not trusted nothing is set: its environment would decide what is imported.
+    """
+    session.observer.go_to(target.standing if target.trusted else session.observer.standing())
 
 
 def note(session: Session, event: str, moved: Moved, **members: object) -> None:

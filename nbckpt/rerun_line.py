@@ -118,6 +118,7 @@ class Line:
             passive={},
             key=None,
             refused=(),
+            observed={},
         )
         problems = reproduce(self.session, given)
         return ((), problems) if problems else (tuple(sorted(names)), ())
@@ -204,6 +205,7 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
         passive=kept.passive,
         outside=kept.outside,
         random_in=kept.random_in,
+        observed=kept.observed,
         note=kept.note,
         joined=(*draft.joined, *joined),
     )

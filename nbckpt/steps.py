@@ -21,6 +21,7 @@ from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
+from nbckpt.fixed import Place
 from nbckpt.interrupts import held, whole
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
@@ -35,6 +36,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
+from nbckpt.observation import Ran
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -107,6 +109,8 @@ class Step(ThroughItems):
         Its tracked loops.
     at
         Which item is in work.
+    was_set
+        Process state that was set because the step was restored, a short text each.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -128,9 +132,12 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
-    _objects_before: dict[str, int] = field(default_factory=dict)
+    _objects_before: dict[str, Place] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
     _calls: scope.Place | None = None
+    _windows: dict[str, object] = field(default_factory=dict)
+    _observed: dict[str, Json] = field(default_factory=dict)
+    was_set: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.loops = Loops(self, None)
@@ -205,6 +212,7 @@ class Step(ThroughItems):
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
+            self.was_set = session.observer.was_set
             self.took_s = time.perf_counter() - began
             with held(firmly=True):  # its values are bound
                 if session.watch is None:
@@ -244,6 +252,8 @@ class Step(ThroughItems):
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
+        if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
+            return why
         if not checkpoint.random_in:
             return None
         now = self.session.random_states()
@@ -251,6 +261,17 @@ class Step(ThroughItems):
             if now.get(name, "") != state:
                 return f"it draws random numbers, and {name} is not where it was"
         return None
+
+    def _as_it_would_run(self) -> Ran:
+        def values() -> dict[str, str]:
+            captured = self.session.capturer.capture()
+            return {n: v.value for n, v in captured.manifest.items()}
+
+        return Ran(self.tree, self.key, self.session.namespace, values)
+
+    def _as_it_ran(self, *, is_shown: bool) -> Ran:
+        before = self._before
+        return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
 
     # -- run --------------------------------------------------------------------------------
 
@@ -263,9 +284,10 @@ class Step(ThroughItems):
         self._before = {n: v.value for n, v in before.items()}
         self._groups_before = {n: v.group for n, v in before.items()}
         self._objects_before = {
-            n: id(session.namespace[n]) for n in self._before if n in session.namespace
+            n: Place(session.namespace[n]) for n in self._before if n in session.namespace
         }
         self._mates_before = session.digests_of(self._mates())
+        session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
         if not self.request.rerun:
@@ -277,6 +299,7 @@ class Step(ThroughItems):
         self.is_running = True
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self.at.scope = self._calls.scope
+        self._windows = session.observer.open()
         self._began, self._since = time.perf_counter(), time.time()
 
     def _mates(self) -> set[str]:
@@ -298,9 +321,13 @@ class Step(ThroughItems):
         return found
 
     @whole
-    def left(self) -> None:
+    def left(self, *, is_shown: bool = True) -> None:
         """Take note that the body has ended, however: model calls belong to it no more."""
         self.is_running = False
+        if self._windows:
+            self._observe(is_shown=is_shown)
+            self.session.observer.discard(self._windows)
+            self._windows = {}
         self.at.end()
         place, self._calls = self._calls, None
         if place is None:
@@ -311,6 +338,11 @@ class Step(ThroughItems):
                 "model_calls", name=self.request.name, **place.scope.members()
             )
 
+    def _observe(self, *, is_shown: bool) -> None:
+        """Take note of what the body has read and done so far."""
+        ran = self._as_it_ran(is_shown=is_shown)
+        self._observed = self.session.observer.close(self._windows, ran)
+
     @whole
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
@@ -320,8 +352,8 @@ class Step(ThroughItems):
         StoreError
             If the disk refuses: the values are there, the checkpoint is not.
         """
-        self.left()
         duration = time.perf_counter() - self._began
+        self.left(is_shown=bool(outputs))
         self._ran()
         with self.session.holding(self.request.name):
             try:
@@ -410,6 +442,7 @@ class Step(ThroughItems):
             },
             outside=changes_outside(self.tree, session.namespace),
             random_in=drawn,
+            observed=self._observed,
             failures=self.at.failures,
             tags=request.tags,
             note=request.note,
@@ -428,7 +461,7 @@ class Step(ThroughItems):
 
     def _is_same_object(self, name: str) -> bool:
         before = self._objects_before.get(name)
-        return before is not None and before == id(self.session.namespace.get(name))
+        return before is not None and before.may_be(self.session.namespace.get(name))
 
     # -- loops ------------------------------------------------------------------------------
 
@@ -477,6 +510,7 @@ class Step(ThroughItems):
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()
+        self._observe(is_shown=True)
         duration = time.perf_counter() - self._began
         with self.session.holding(self.request.name):
             draft = self._draft(self._spent_s + duration, "partial")

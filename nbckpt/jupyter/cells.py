@@ -161,6 +161,8 @@ class Cells:
             self._recorder.start()
         self._reach = self.session.reach(self._tree) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
+        self.session.capturer.let_go(self._reach)
+        self.session.observer.cell_begins(self._tree)
         self._began = time.perf_counter()
         return tree
 
@@ -187,6 +189,8 @@ class Cells:
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         try:
+            if tree is not None:
+                self.session.observer.cell_ends(tree)
             if unkept is not None:
                 unkept.left()
             if step is not None and self.session.moved:

@@ -30,6 +30,8 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     if moved.removed:
         parts.append(f"gone: {', '.join(moved.removed)}")
     lines = [f"{did} {name!r}: {'; '.join(parts)}"]
+    if moved.was_set:
+        lines.append(f"set: {', '.join(moved.was_set)}")
     lines += [f"not restored: {refusal}" for refusal in moved.failed]
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)

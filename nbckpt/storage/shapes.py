@@ -120,7 +120,7 @@ _MEMBERS: dict[str, Test] = {
     "progress": _or_none(lambda three: isinstance(three, list) and len(three) == 3),
     "sizes": _list(_is_count),
     "headers": _list(lambda pair: _texts(pair) and len(pair) == 2),
-    "usage": _map(lambda _: True),
+    **dict.fromkeys(("usage", "observed", "standing"), _map(lambda _: True)),
     **dict.fromkeys(("streamed", "exact"), _is_flag),
     "begun": _map(_is_count),
     "costs": _map(_or_none(_is_number)),
