@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import functools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -34,29 +35,64 @@ _BOOKKEEPING = frozenset(
         "__slotnames__",
     }
 )  # fmt: skip
+_ITERATORS = frozenset(map(type, (iter([]), iter({}), iter({}.items()), iter({}.values()))))
+"""Python itself pickles an iterator of a dict as one of a list."""
 
 Told = object
 
 
-def fingerprint(namespace: Mapping[str, Any]) -> dict[str, Told]:
-    """What can be told of each variable, by name; under ``memory`` which arrays share memory."""
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What can be told of a namespace.
+
+    Attributes
+    ----------
+    told
+        Of each variable, by name; under ``(memory)`` which arrays share memory.
+    same
+        Path of each function and class → the first path on which it was met.
+    """
+
+    told: dict[str, Told]
+    same: dict[str, str]
+
+
+def fingerprint(namespace: Mapping[str, Any]) -> Fingerprint:
+    """The fingerprint of a namespace."""
     teller = _Teller(namespace)
     names = sorted(n for n in namespace if not n.startswith("_") and n not in _TOOLS)
     told = {name: teller.told(namespace[name], name) for name in names}
     told["(memory)"] = teller.memory()
-    return told
+    return Fingerprint(told, teller.same)
 
 
-def differences(got: Mapping[str, Told], wanted: Mapping[str, Told]) -> dict[str, str]:
+def differences(got: Fingerprint, wanted: Fingerprint) -> dict[str, str]:
     """Name of each variable that differs → what is there, and what should be."""
-    names = sorted(n for n in {*got, *wanted} if got.get(n) != wanted.get(n))
-    absent = "(absent)"
-    return {n: f"{_short(got.get(n, absent))} instead of {_short(wanted.get(n, absent))}" for n in names}
+    found = {}
+    if got.told != wanted.told:
+        one, other = got.told, wanted.told
+        names = sorted(n for n in {*one, *other} if one.get(n) != other.get(n))
+        found = {n: _difference(one.get(n, "(absent)"), other.get(n, "(absent)")) for n in names}
+    if got.same != wanted.same:
+        for path, first in wanted.same.items():
+            if got.same.get(path) != got.same.get(first) and path in got.same:
+                found[path] = f"is not the same definition as {first}"
+    return found
+
+
+def _difference(got: Told, wanted: Told) -> str:
+    """The innermost place where they differ."""
+    if isinstance(got, tuple) and isinstance(wanted, tuple) and got[:1] == wanted[:1]:
+        if len(got) == len(wanted):
+            for one, other in zip(got, wanted, strict=True):
+                if one != other:
+                    return _difference(one, other)
+    return f"{_short(got)} instead of {_short(wanted)}"
 
 
 def _short(told: Told) -> str:
     text = repr(told).replace("<class '", "").replace("'>", "")
-    return text if len(text) < 400 else f"{text[:400]}…"
+    return text if len(text) < 300 else f"{text[:300]}…"
 
 
 class _Teller:
@@ -67,6 +103,8 @@ class _Teller:
         self._seen: dict[int, str] = {}
         self._kept: list[object] = []  # an id is one object's as long as that lives
         self._arrays: list[tuple[str, Any]] = []
+        self._definitions: dict[int, tuple[Told, str]] = {}
+        self.same: dict[str, str] = {}
 
     def told(self, value: Any, path: str) -> Told:
         kind = type(value)
@@ -76,12 +114,14 @@ class _Teller:
             return (kind, *(self.told(v, f"{path}[{i}]") for i, v in enumerate(value)))
         if kind is frozenset:
             return (kind, *sorted(map(repr, value)))
+        if kind is FunctionType or issubclass(kind, type):
+            return self._definition(value, kind, path)
         known = self._seen.get(id(value))
         if known is not None:
             return ("again", known)
         self._seen[id(value)] = path
         self._kept.append(value)
-        return (kind if kind.__module__ != "__main__" else "user's", *self._inside(value, kind, path))
+        return (_name_of(kind), *self._inside(value, kind, path))
 
     def _inside(self, value: Any, kind: type, path: str) -> Iterator[Told]:
         if kind is list or kind is collections.deque:
@@ -97,10 +137,6 @@ class _Teller:
                 yield from self._instance(value, kind, path)
         elif kind is set:
             yield from sorted(map(repr, value))
-        elif kind is FunctionType:
-            yield from self._function(value, path)
-        elif issubclass(kind, type):
-            yield from self._class(value, path)
         elif kind is ModuleType:
             yield value.__name__
         elif issubclass(kind, np.ndarray):
@@ -148,12 +184,21 @@ class _Teller:
             yield self.told(value.obj, f"{path}.obj")
         elif hasattr(value, "cache_info"):
             yield self.told(value.__wrapped__, f"{path}.__wrapped__")
+        elif kind in _ITERATORS:
+            yield from self._iterator(value, path)
         elif kind is functools.partial:
             yield self.told(value.func, f"{path}.func")
             yield self.told(value.args, f"{path}.args")
             yield self.told(value.keywords, f"{path}.keywords")
         else:
             yield from self._instance(value, kind, path)
+
+    def _iterator(self, value: Any, path: str) -> Iterator[Told]:
+        """The list that an iterator goes through, and how far it is; an ended one has none."""
+        _, (items, *_), *state = value.__reduce__()
+        if len(items) > (state[0] if state and state[0] is not None else 0):
+            yield state or [0]
+            yield self.told(items, f"{path}.items")
 
     def _instance(self, value: Any, kind: type, path: str) -> Iterator[Told]:
         yield self.told(kind, f"{path}.__class__")
@@ -179,10 +224,24 @@ class _Teller:
             items = [] if part is None else list(part)
             yield self.told(items, f"{path}.items")
 
-    def _function(self, value: FunctionType, path: str) -> Iterator[Told]:
-        yield f"{value.__module__}.{value.__qualname__}"
+    def _definition(self, value: Any, kind: type, path: str) -> Told:
+        """A function or class: told whole each time, and noted which it is.
+
+        A cell that is run again defines it anew. A restored one may leave an equal one in place.
+        """
+        name = f"{value.__module__}.{value.__qualname__}"
         if value.__module__ != "__main__":
-            return
+            return (kind, name)
+        if id(value) not in self._definitions:
+            self._kept.append(value)
+            self._definitions[id(value)] = ("recursive", name), path
+            inside = self._function if kind is FunctionType else self._class
+            self._definitions[id(value)] = (kind, name, *inside(value, path)), path
+        told, first = self._definitions[id(value)]
+        self.same[path] = first
+        return told
+
+    def _function(self, value: FunctionType, path: str) -> Iterator[Told]:
         yield from _code(value.__code__)
         if value.__globals__.get("__name__") == "__main__":
             yield value.__globals__ is self._namespace
@@ -194,9 +253,6 @@ class _Teller:
             yield self.told(vars(value), f"{path}.__dict__")
 
     def _class(self, value: type, path: str) -> Iterator[Told]:
-        yield f"{value.__module__}.{value.__qualname__}"
-        if value.__module__ != "__main__":
-            return
         yield from (self.told(base, f"{path}.base") for base in value.__bases__)
         for name, member in sorted(vars(value).items()):
             if name not in _BOOKKEEPING:
@@ -239,6 +295,13 @@ class _Teller:
                     found.append((path, other, low - start))
                     break
         return tuple(found)
+
+
+def _name_of(kind: type) -> Told:
+    """A type; pickled iterators of dicts come back as iterators of lists, in any Python."""
+    if kind in _ITERATORS:
+        return "iterator"
+    return kind if kind.__module__ != "__main__" else "user's"
 
 
 def _code(code: CodeType) -> Iterator[Told]:

@@ -134,7 +134,7 @@ class Kernel:
 
 @functools.lru_cache(maxsize=10_000)
 def _compiled(text: str) -> CodeType:
-    return compile(text, "<cell>", "exec")
+    return compile(text, "<cell>", "exec", dont_inherit=True)
 
 
 @dataclass

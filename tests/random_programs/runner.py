@@ -99,6 +99,7 @@ class _Run:
         self.moments: list[Moment] = []
         self.before: tuple[str, ...] | None = None
         self.said = ""
+        self._forks = 0
         self.now = "the beginning"
 
     def all_actions(self) -> None:
@@ -202,7 +203,8 @@ class _Run:
             return
         moment = self.moments[-1 - action.at % len(self.moments)]
         before = self.oracle.history
-        name = f"fork-{len(self.moments)}-{len(before)}"
+        self._forks += 1
+        name = f"fork-{self._forks}"
         self._quiet(f"%fork {moment.checkpoint} {name} {action.given}")
         self._moved(before)
         cells = (action.given.replace("=", " = ", 1),) if action.given else ()
@@ -244,8 +246,7 @@ class _Run:
             self.oracle.lose(lost)
         got = fingerprint(self.kept.namespace)
         wanted = fingerprint(self.oracle.namespace)
-        if got != wanted:
-            different = differences(got, wanted)
+        if different := differences(got, wanted):
             self._wrong("value", "\n".join(f"{n}: {told}" for n, told in different.items()))
 
     # -- what nbckpt says
