@@ -55,7 +55,7 @@ def key_of(
     UsageError
         If one of `deps` is not there.
     """
-    names = names_of_tree(tree, namespace.keys())
+    names = names_of_tree(tree, namespace)
     inputs = Inputs(namespace, names, digest_of_variable)
     inputs.of_cell()
     return Key(

@@ -33,6 +33,8 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
         for code in _code_behind(name, names, namespace, seen, found):
             if reach_of_all(code, namespace):
                 return None
+            if code.everything and not code.loads:
+                return None
             binds |= code.binds
             waiting |= code.loads | code.binds | code.mentions
     found = found & namespace.keys() | binds
