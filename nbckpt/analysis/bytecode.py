@@ -23,21 +23,19 @@ MODULE_STORES = frozenset({"STORE_NAME", "DELETE_NAME"})
 TOUCHES_ALL = frozenset({"exec", "eval", "globals", "breakpoint", "get_ipython", "__main__"})
 """Globals with which code reaches any name."""
 
-FRAMES = frozenset(
-    """
+_FRAMES = """
     f_globals f_locals __globals__ _getframe _current_frames currentframe user_ns user_global_ns
     get_objects get_referrers py_object
-    """.split()
-)
+"""
+FRAMES = frozenset(_FRAMES.split())
 """Attributes with which code reaches any name."""
 
-QUERIES = frozenset(
-    """
+_QUERIES = """
     sql query execute eval from_query read_sql sqldf evaluate re_evaluate dmatrix dmatrices
     from_formula model_matrix ols wls gls glsar glm gee logit probit poisson mnlogit rlm mixedlm
     phreg quantreg negativebinomial nominal_gee ordinal_gee conditional_logit glmgam
-    """.split()
-)
+"""
+QUERIES = frozenset(_QUERIES.split())
 """Calls that look up variables named inside a string: DuckDB's and polars' SQL, pandas' `@name`,
 numexpr's expressions, formulas of patsy, formulaic and statsmodels."""
 

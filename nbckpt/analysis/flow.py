@@ -28,8 +28,8 @@ class Flow:
     """What is known at one point of a cell, while it is walked in the order in which it runs.
 
     `bound` holds what is certainly bound at this point; `in_class` is true directly inside a
-    class body, whose names are its own, and `owner` is the name of the class. `ran` holds, for each function of the cell that may have
-    run, what was bound then.
+    class body, whose names are its own, and `owner` is the name of the class. `ran` holds, for
+    each function of the cell that may have run, what was bound then.
     """
 
     def __init__(self, defined: frozenset[str]) -> None:

@@ -33,20 +33,18 @@ MODULE = "module "
 TEXT = "text of "
 """Stands before the name of a definition whose source somebody asks for."""
 
-IMPORTERS = frozenset(
-    """
+_IMPORTERS = """
     import_module __import__ importlib.import_module runpy runpy.run_path runpy.run_module
     exec_module load_module find_spec
-    """.split()
-)
+"""
+IMPORTERS = frozenset(_IMPORTERS.split())
 """What code imports with by a module's name: its own names, attributes and imports."""
 
-READERS_OF_SOURCE = frozenset(
-    """
+_READERS_OF_SOURCE = """
     getsource getsourcelines getcomments findsource getblock linecache getsourcefile
     co_firstlineno __firstlineno__ getframeinfo
-    """.split()
-)
+"""
+READERS_OF_SOURCE = frozenset(_READERS_OF_SOURCE.split())
 """What code asks for the source of other code with."""
 
 
