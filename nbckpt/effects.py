@@ -243,5 +243,7 @@ def _bind(
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
     # An alias is looked at with its mate: alone it would seem to share nothing.
-    session.capturer.touched({*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)})
+    session.capturer.touched(
+        {*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)}
+    )
     moves.note_seeds(session, checkpoint, loaded)
