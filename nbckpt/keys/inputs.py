@@ -19,7 +19,7 @@ from nbckpt.values.definitions import forward_names, functions_of_class, texts_o
 from nbckpt.values.homes import home_of, home_of_method, is_named
 from nbckpt.values.lookups import imports_by_name, reaches_all, runs_queries, texts_in
 from nbckpt.values.modules import loaded
-from nbckpt.values.sources import user_modules
+from nbckpt.values.sources import is_made_here, user_modules
 
 ABSENT = digest_of("absent")
 """Stands for the value of a name that does not exist."""
@@ -221,7 +221,7 @@ class Inputs:
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
-            self.contents(user_modules(name))
+            self.contents([name] if is_made_here(name) else user_modules(name))
 
     def contents(self, modules: Iterable[str]) -> None:
         """Collect the code and the values of the user's modules."""
