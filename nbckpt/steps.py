@@ -429,7 +429,10 @@ class Step(ThroughItems):
                 n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
             },
             preconditions=unsure,
-            unrepeatable=self._inseparable(bound, captured.manifest),
+            unrepeatable=(
+                *keys.changed_databases(self.key),
+                *self._inseparable(bound, captured.manifest),
+            ),
             outside=(
                 *changes_outside(self.tree, session.namespace),
                 *keys.changed_in_modules(self.key),

@@ -90,6 +90,7 @@ def _names_of_tree(tree: ast.Module, defined: frozenset[str], passing: tuple[boo
         deferred=dict(scan.deferred),
         certain=frozenset(scan.bound),
         forward=frozenset(scan.forward),
+        magics=frozenset(scan.magics),
         texts=texts_of(tree),
         attributes=attributes_of(tree),
     )
@@ -380,6 +381,7 @@ class _Scan(Flow, ast.NodeVisitor):
         """Walk what a magic does."""
         if effect.anything:
             self.touch_all(effect.label)
+            self.magics.add(effect.label)
         for expression in effect.reads:
             if tree := parsed(expression):
                 self.visit(tree)

@@ -22,6 +22,7 @@ from nbckpt.keys.memory import also_on
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.keys.touching import bound, touched
 from nbckpt.model import Key
+from nbckpt.values import default_database
 from nbckpt.values.modules import loaded
 from nbckpt.values.sources import imported_by
 
@@ -30,6 +31,7 @@ __all__ = [
     "IPYTHON_NAMES",
     "also_on",
     "bound",
+    "changed_databases",
     "changed_in_modules",
     "difference",
     "is_users_name",
@@ -95,6 +97,14 @@ def changed_in_modules(key: Key) -> tuple[str, ...]:
     known = {name for name in names if any(n.startswith(f"{name}.") for n in key.inputs)}
     mine = {n: d for n, d in now.items() if n.rpartition(".")[0] in known}
     return tuple(n for n, d in sorted(mine.items()) if key.inputs.get(n) != d)
+
+
+def changed_databases(key: Key) -> tuple[str, ...]:
+    """Why a step cannot be restored that changed a database which is in no variable."""
+    before = key.inputs.get(default_database.NAME)
+    if before is None or before == default_database.digest_of_default():
+        return ()
+    return (f"it changes {default_database.NAME}, which is not kept",)
 
 
 def _scripts(tree: ast.Module) -> list[str]:

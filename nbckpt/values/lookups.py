@@ -82,6 +82,17 @@ def _loaded() -> Iterator[object]:
             yield found
 
 
+def magics_of(namespace: Mapping[str, object]) -> dict[str, object]:
+    """The magics of the shell whose namespace this is → their functions; none without a shell."""
+    ask: Any = namespace.get("get_ipython")
+    if not str(getattr(ask, "__module__", "")).startswith(("IPython", "ipykernel")):
+        return {}
+    manager = getattr(ask(), "magics_manager", None)
+    kinds: dict[str, dict[str, object]] = getattr(manager, "magics", {})
+    marks = {"line": "%", "cell": "%%"}
+    return {marks[k] + n: f for k, found in kinds.items() if k in marks for n, f in found.items()}
+
+
 def texts_in(value: object) -> list[str]:
     """The strings in a variable, and in lists and dicts in it; none if they are very many."""
     if type(value) is str:
