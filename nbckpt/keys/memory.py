@@ -163,7 +163,8 @@ def _of_array(value: Any) -> Iterator[Region]:
     while isinstance(base := _base(owner), np.ndarray):
         owner = base
     kind = "raw" if value.flags.writeable else "read"
-    yield Region("", *map(int, np.lib.array_utils.byte_bounds(owner)), kind)
+    start, end = np.lib.array_utils.byte_bounds(owner)
+    yield Region("", int(start), int(end), kind)
     if type(owner) is np.memmap and owner.filename is not None and owner.mode != "c":
         yield Region(f"file {owner.filename}", 0, 1 << 62, kind)
     elif isinstance(base, mmap.mmap):
@@ -181,7 +182,7 @@ def _of_view(value: memoryview) -> Iterator[Region]:
 
     if is_released(value) or value.nbytes == 0:
         return
-    with memoryview(value.obj) if value.obj is not None else value.cast("B") as whole:
+    with memoryview(value.obj) as whole:
         start = address_of(whole)
         kind = "read" if value.readonly else "raw"
         yield Region("", start, start + whole.nbytes, kind)
