@@ -253,6 +253,8 @@ class Step(ThroughItems):
     def _differs(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.outside:
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
+        if checkpoint.unrepeatable:
+            return checkpoint.unrepeatable[0]
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
@@ -459,7 +461,14 @@ class Step(ThroughItems):
                 n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
             },
             preconditions=unsure,
-            outside=changes_outside(self.tree, session.namespace),
+            unrepeatable=(
+                *keys.changed_databases(self.key),
+                *self._inseparable(bound, captured.manifest),
+            ),
+            outside=(
+                *changes_outside(self.tree, session.namespace),
+                *keys.changed_in_modules(self.key),
+            ),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,
@@ -477,6 +486,18 @@ class Step(ThroughItems):
         gone = (n for n, was_there in self._perhaps.items() if not was_there and n not in namespace)
         self._left.update(self.session.digests_of(same - self._left.keys()))
         return {**{n: self._left[n] for n in sorted(same)}, **dict.fromkeys(sorted(gone), ABSENT)}
+
+    def _inseparable(self, bound: set[str], now: Manifest) -> tuple[str, ...]:
+        """Why variables that lie on one memory cannot be kept together."""
+        return tuple(
+            f"{name!r} and {other!r} lie on one memory, which cannot be kept"
+            for name in sorted(bound & now.keys())
+            if (
+                other := keys.also_on(
+                    name, self.session.namespace, now[name].group, are_tables_values=True
+                )
+            )
+        )
 
     def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:
         """Variables that have equal values and other objects in common with each other now."""
