@@ -208,6 +208,7 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
+        self.session.audit.sample()
         self._tell_news()
 
     def _leave_blocks(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -28,6 +29,7 @@ MAX_THREADS = 8
 
 __all__ = [
     "CHUNK_BYTES",
+    "READS_ALL",
     "WATCHED_BYTES",
     "Look",
     "Place",
@@ -41,6 +43,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+READS_ALL: ContextVar[bool] = ContextVar("nbckpt_reads_all", default=False)
+"""True while nothing that is known of memory counts: all that is looked at is read."""
 
 _watches = Watches()
 
@@ -139,7 +144,8 @@ def look(view: memoryview, *, watch: bool = True) -> Look:
 
 def look_at(place: Place, *, watch: bool = True) -> Look:
     """`look` at bytes that the caller keeps alive."""
-    if watch and place.n_bytes >= WATCHED_BYTES and not is_pinned_at(place.address):
+    is_watchable = watch and place.n_bytes >= WATCHED_BYTES and not READS_ALL.get()
+    if is_watchable and not is_pinned_at(place.address):
         found = _watches.look(place.address, place.n_bytes)
         if found:
             watched, clock, names = found

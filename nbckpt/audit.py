@@ -1,0 +1,350 @@
+"""Whether what is kept is what is there, whatever the looks at the namespace went by.
+
+A look leaves out what it has reasons to think unchanged. A reason may be wrong, and then an old
+value is kept, and restored, without a word. So after each cell one variable is captured again
+without any of these reasons; where the setting `verify` says so, all of them are, after each look.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from nbckpt import randomness
+from nbckpt.config import verify_log
+from nbckpt.errors import StaleCaptureError
+from nbckpt.fixed import is_fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbckpt.keeping import Keeping
+    from nbckpt.model import Refusal, Variable
+    from nbckpt.recapture import Recapture, Recaptured
+
+BUDGET_S = 0.0005
+"""What looking at the variable of a sample may take."""
+
+TRIES = 8
+"""Variables that are drawn until one is found that a sample may look at."""
+
+RESTLESS = 3
+"""What was found to change under the look this often is left alone."""
+
+EVENT = "stale"
+"""In the journal, for each variable that was not as it was kept."""
+
+_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000}
+_LOOK_S = 0.0001
+_HASHED = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "str", "bytes", "bytearray")
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A variable that is not what was kept, or restored, of it.
+
+    Attributes
+    ----------
+    name
+        The variable.
+    path
+        The way to what differs inside it.
+    rule
+        Why nbckpt took it for unchanged.
+    step
+        The step that was restored, where the restored value is not that of a run.
+    """
+
+    name: str
+    path: str
+    rule: str
+    step: str = ""
+
+    def __str__(self) -> str:
+        where = "" if self.path == self.name else f" at {self.path}"
+        if self.step:
+            return f"{self.name!r}{where} is not what running {self.step!r} gives: {self.rule}"
+        return f"{self.name!r} was changed{where}, and nbckpt did not see it: {self.rule}"
+
+
+class Audit:
+    """Compares what a session keeps with what is there.
+
+    Attributes
+    ----------
+    found
+        Each variable that was not as it was kept, or not what a run gives, oldest first.
+    looked_at
+        How many variables were captured again.
+    """
+
+    is_nbckpts_own = True
+
+    def __init__(self, session: Keeping) -> None:
+        self.found: list[Stale] = []
+        self.looked_at = 0
+        self._session = session
+        self._random = Random()  # the user's generators stay where they are
+        self._is_due = False
+        self._took_s: dict[Names, float] = {}
+        self._same: dict[tuple[str, str], str] = {}  # variable, its blob → bytes of the same value
+        self._restless: Counter[Names] = Counter()
+        self._told: set[str] = set()
+
+    @property
+    def mode(self) -> str:
+        """The setting `verify`: ``off``, ``on`` or ``raise``."""
+        return self._session.settings.verify
+
+    def ran(self) -> None:
+        """Take note that code ran: the next look is followed by a sample."""
+        self._is_due = True
+
+    # -- when -------------------------------------------------------------------------------
+
+    def after_look(self, touched: set[str] | None) -> set[str]:
+        """The names that a look has missed; called before it ends.
+
+        Parameters
+        ----------
+        touched
+            What code was known to have touched before the look; None: anything.
+
+        Raises
+        ------
+        StaleCaptureError
+            If there are some, and the setting says so.
+        """
+        try:
+            if self.mode != "off":
+                stale = self._stale_of_all(touched)
+            elif self._is_due:
+                stale = self._stale_of_one(touched)
+            else:
+                return set()
+        except Exception as defect:
+            self._tell_defect(defect)
+            return set()
+        self._is_due = False
+        self.report(stale, "it is kept now")
+        return {one.name for one in stale}
+
+    def sample(self) -> None:
+        """After a cell that no look followed: look at one variable that it did not touch."""
+        if not self._is_due or self._session.position is None:
+            return
+        self._is_due = False
+        try:
+            stale = self._stale_of_one(frozenset())
+        except Exception as defect:
+            self._tell_defect(defect)
+            return
+        self._session.capturer.distrust(one.name for one in stale)
+        self.report(stale, "the next checkpoint has it")
+
+    # -- what -------------------------------------------------------------------------------
+
+    def _stale_of_all(self, touched: set[str] | None) -> list[Stale]:
+        capturer, names = self._session.capturer, set(self._session.capturer.user_names())
+        names &= capturer.untouched()
+        kept = capturer.manifest()
+        while apart := {n for n in names if n in kept and not names.issuperset(kept[n].group)}:
+            names -= apart
+        found = self._recapture().groups_read_whole(sorted(names))
+        self.looked_at += len(names)
+        suspects = [group for group in found if not self._is_as_kept(group)]
+        return [*self._stale_among(suspects, touched), *self._stale_generators()]
+
+    def _stale_of_one(self, touched: Iterable[str] | None) -> list[Stale]:
+        group = self._drawn(touched)
+        if group is None:
+            return []
+        capturer = self._session.capturer
+        kept = capturer.kept_as(group[0])
+        needed = {*group, *(kept.needs if kept else ())} & self._session.namespace.keys()
+        began = time.perf_counter()
+        found = self._recapture().groups(group, needed)
+        self._took_s[group] = time.perf_counter() - began
+        self.looked_at += len(group)
+        if all(self._is_as_kept(one) for one in found):
+            return []
+        found = self._recapture().groups_read_whole(group)  # with every definition
+        suspects = [one for one in found if not self._is_as_kept(one)]
+        return self._stale_among(suspects, None if touched is None else set(touched))
+
+    def _drawn(self, touched: Iterable[str] | None) -> Names | None:
+        """A group of variables at random: every second time one that the cell may have changed.
+
+        Those are what the look has had to decide about.
+        """
+        capturer = self._session.capturer
+        names = capturer.kept_names()
+        if touched and self._random.random() < 0.5:  # a coin
+            names = [n for n in touched if capturer.kept_as(n) is not None] or names
+        for _ in range(TRIES if names else 0):
+            name = names[int(self._random.random() * len(names))]
+            variable = capturer.kept_as(name)
+            if variable is None or variable.recipe or name in randomness.NAMES:
+                continue
+            group = variable.group or (name,)
+            if (
+                self._expected_s(group, variable) <= BUDGET_S
+                and self._restless[group] < RESTLESS
+                and capturer.is_untouched(group)
+                and all(n in self._session.namespace for n in group)
+            ):
+                return group
+        return None
+
+    def _expected_s(self, group: Names, variable: Variable) -> float:
+        if (took_s := self._took_s.get(group)) is not None:
+            return took_s
+        how = "hashed" if variable.type_name.startswith(_HASHED) else "pickled"
+        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how]
+
+    # -- how --------------------------------------------------------------------------------
+
+    def _recapture(self) -> Recapture:
+        from nbckpt.recapture import Recapture
+
+        return Recapture(self._session.capturer)
+
+    def _is_as_kept(self, found: Recaptured) -> bool:
+        kept = [self._session.capturer.kept_as(name) for name in found.names]
+        if found.blob is None:
+            return not any(kept)  # it was refused, and is again
+        return all(
+            variable is not None
+            and variable.group == found.names
+            and (
+                found.blob == variable.blob
+                or variable.recipe  # its bytes are a statement
+                or found.blob == self._same.get((variable.name, variable.blob))
+            )
+            for variable in kept
+        )
+
+    def _stale_among(self, suspects: list[Recaptured], touched: set[str] | None) -> list[Stale]:
+        """Of groups that have other bytes, the variables that have another value."""
+        stale: list[Stale] = []
+        refused = {r.variable: r for r in self._session.capturer.refusals()}
+        for group in suspects:
+            if self._restless[group.names] < RESTLESS:
+                stale += self._stale_in(group, refused, touched)
+        return stale
+
+    def _stale_in(
+        self, group: Recaptured, refused: dict[str, Refusal], touched: set[str] | None
+    ) -> list[Stale]:
+        from nbckpt.recapture import Verdict
+
+        capturer = self._session.capturer
+        kept = {n: v for n in group.names if (v := capturer.kept_as(n)) is not None}
+        if group.blob is None:
+            return [Stale(n, n, "what it holds now cannot be kept") for n in kept]
+        if absent := [n for n in group.names if n not in kept]:
+            why = {n: f"it was refused ({r.reason})" for n, r in refused.items()}
+            return [Stale(n, n, why.get(n, "no look has found it")) for n in absent]
+        parted = [n for n, v in kept.items() if v.group != group.names]
+        names = list(group.names)
+        blobs = dict.fromkeys(names, group.blob)
+        judged = self._recapture().judged(names, blobs, capturer.manifest())
+        if judged.verdict is Verdict.RESTLESS:
+            self._restless[group.names] += 1
+            return []
+        if judged.verdict is Verdict.OTHER and judged.values is not None:
+            recapture, values = self._recapture(), judged.values
+            return [
+                Stale(n, recapture.path_in(n, values), self._rule(n, kept[n], touched))
+                for n in sorted(judged.names)
+            ]
+        if parted:
+            return [Stale(n, n, _sharing_text(n, kept[n].group, group.names)) for n in parted]
+        self._same |= {(n, v.blob): group.blob for n, v in kept.items()}
+        return []
+
+    def _rule(self, name: str, kept: Variable, touched: set[str] | None) -> str:
+        """Why a look took a variable for unchanged."""
+        capturer = self._session.capturer
+        if touched is not None and name not in touched:
+            return "no code that ran was found to touch it"
+        if self._recapture().blobs(kept.group).get(name) == kept.blob:
+            return "its memory counted as not written to"
+        value = capturer.value_of(name)
+        if is_fixed(value):
+            kind = type(value).__name__
+            return f"it seemed to be the same object, and nothing inside of {kind!r} can change"
+        return "the look found other bytes"
+
+    def _stale_generators(self) -> list[Stale]:
+        from nbckpt.codecs.pickler import Scope, encode
+        from nbckpt.storage.blobs import digest_of_parts
+
+        kept = self._session.capturer.manifest()
+        return [
+            Stale(name, name, "its state seemed to be the same")
+            for name, state in randomness.states().items()
+            if name in kept
+            and digest_of_parts(encode({name: state}, Scope({}), with_shares=False).parts)
+            != kept[name].blob
+        ]
+
+    # -- what comes of it -------------------------------------------------------------------
+
+    def report(self, stale: list[Stale], what_then: str) -> None:
+        """Tell the user, the journal and the log of `verify` what was found.
+
+        Raises
+        ------
+        StaleCaptureError
+            If the setting says so.
+        """
+        session = self._session
+        for one in stale:
+            self.found.append(one)
+            session.owe_event(EVENT, name=one.name, error=one.rule, step=one.step or None)
+            if one.name not in self._told or self.mode != "off":
+                session.writing.news.append(f"{one}; {what_then}")
+            self._told.add(one.name)
+        if stale and (log := verify_log()):
+            _append(log, stale)
+        if stale and self.mode == "raise":
+            message = "; ".join(map(str, stale))
+            raise StaleCaptureError(message)
+
+    def _tell_defect(self, defect: Exception) -> None:
+        where = "looking at a variable once more"
+        self._session.owe_event("hook_failed", where=where, error=type(defect).__name__)
+        if self.mode == "off":
+            return
+        trace = "".join(traceback.format_exception(defect))
+        self._session.writing.news.append(f"{where} failed, by a defect in nbckpt: {trace}")
+        if log := verify_log():
+            _append(log, [Stale("", "", f"a defect in the audit: {trace}")])
+
+
+def _sharing_text(name: str, before: Names, now: Names) -> str:
+    gained = sorted({*now} - {*before})
+    lost = sorted({*before} - {*now})
+    texts = [f"it shares objects with {', '.join(gained)}"] if gained else []
+    texts += [f"it shares nothing with {', '.join(lost)} any more"] if lost else []
+    return f"{' and '.join(texts)}, which no look had found" if texts else f"{name!r}"
+
+
+def _append(log: Path, stale: list[Stale]) -> None:
+    """One line for each, whole: other processes write there too."""
+    lines = "".join(json.dumps({"pid": os.getpid(), **asdict(one)}) + "\n" for one in stale)
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(descriptor, lines.encode())
+    finally:
+        os.close(descriptor)

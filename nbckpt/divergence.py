@@ -1,0 +1,60 @@
+"""The place inside two values at which they part, as one would write the way to it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nbckpt.codecs.refused import children_of
+from nbckpt.digests import Digest
+
+DEPTH = 12
+MOST_CHILDREN = 2000
+"""Of one object; where the values part behind that, the way ends there."""
+
+Digester: TypeAlias = Callable[[object], Digest]
+
+
+def path_of_divergence(
+    name: str, one: object, other: object, digest: Digester, other_digest: Digester
+) -> str:
+    """The way from a variable to where two values of it differ: ``cfg['rows'][3]``.
+
+    Parameters
+    ----------
+    digest, other_digest
+        Digests of what is inside `one`, and inside `other`.
+    """
+    path = name
+    for _ in range(DEPTH):
+        if type(one) is not type(other):
+            return path
+        mine, its = _children(one), _children(other)
+        label = _first_differing(mine, its, digest, other_digest)
+        if label is None:
+            return path
+        path += label
+        if label not in mine or label not in its:
+            return path
+        one, other = mine[label], its[label]
+    return path
+
+
+def _children(value: object) -> dict[str, object]:
+    try:
+        found = itertools.islice(children_of(value), MOST_CHILDREN)
+        return {label: child for label, child in found if label != "{…}"}
+    except Exception:  # a value's own code: the way ends here
+        return {}
+
+
+def _first_differing(
+    mine: dict[str, object], its: dict[str, object], digest: Digester, other_digest: Digester
+) -> str | None:
+    for label in {**mine, **its}:
+        if label not in mine or label not in its:
+            return label
+        if digest(mine[label]) != other_digest(its[label]):
+            return label
+    return None
