@@ -85,6 +85,8 @@ class Audit:
         Each variable that was not as it was kept, or not what a run gives, oldest first.
     looked_at
         How many variables were captured again.
+    shadows
+        What came of running restored steps as well: ``compared``, or why not → how often.
     """
 
     is_nbckpts_own = True
@@ -92,6 +94,7 @@ class Audit:
     def __init__(self, session: Keeping) -> None:
         self.found: list[Stale] = []
         self.looked_at = 0
+        self.shadows: Counter[str] = Counter()
         self._session = session
         self._random = Random()  # the user's generators stay where they are
         self._is_due = False
@@ -132,7 +135,7 @@ class Audit:
             else:
                 return set()
         except Exception as defect:
-            self._tell_defect(defect)
+            self.tell_defect(defect)
             return set()
         self._is_due = False
         self.report(stale, "it is kept now")
@@ -146,7 +149,7 @@ class Audit:
         try:
             stale = self._stale_of_one(frozenset())
         except Exception as defect:
-            self._tell_defect(defect)
+            self.tell_defect(defect)
             return
         self._session.capturer.distrust(one.name for one in stale)
         self.report(stale, "the next checkpoint has it")
@@ -321,7 +324,8 @@ class Audit:
             message = "; ".join(map(str, stale))
             raise StaleCaptureError(message)
 
-    def _tell_defect(self, defect: Exception) -> None:
+    def tell_defect(self, defect: Exception) -> None:
+        """Tell of an error of our own: it breaks neither a look nor a restore."""
         where = "looking at a variable once more"
         self._session.owe_event("hook_failed", where=where, error=type(defect).__name__)
         if self.mode == "off":
