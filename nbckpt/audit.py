@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.config import verify_log
+from nbckpt.contexts import called_with
 from nbckpt.errors import StaleCaptureError
-from nbckpt.fixed import is_fixed
+from nbckpt.pages.memory import READS_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,12 +161,15 @@ class Audit:
         capturer, names = self._session.capturer, set(self._session.capturer.user_names())
         names &= capturer.untouched()
         kept = capturer.manifest()
+        states, generators = randomness.states(), self._stale_generators()
         while apart := {n for n in names if n in kept and not names.issuperset(kept[n].group)}:
             names -= apart
         found = self._recapture().groups_read_whole(sorted(names))
         self.looked_at += len(names)
         suspects = [group for group in found if not self._is_as_kept(group)]
-        return [*self._stale_among(suspects, touched), *self._stale_generators()]
+        stale = self._stale_among(suspects, touched)
+        randomness.put_states(states)  # values whose own code draws numbers were taken apart
+        return [*generators, *stale]
 
     def _stale_of_one(self, touched: Iterable[str] | None) -> list[Stale]:
         group = self._drawn(touched)
@@ -260,18 +264,22 @@ class Audit:
         parted = [n for n, v in kept.items() if v.group != group.names]
         names = list(group.names)
         blobs = dict.fromkeys(names, group.blob)
-        judged = self._recapture().judged(names, blobs, capturer.manifest())
+        judged = called_with(
+            READS_ALL, True, self._recapture().judged, names, blobs, capturer.manifest()
+        )
         if judged.verdict is Verdict.RESTLESS:
             self._restless[group.names] += 1
             return []
+        stale = [Stale(n, n, _sharing_text(kept[n].group, group.names)) for n in parted]
         if judged.verdict is Verdict.OTHER and judged.values is not None:
             recapture, values = self._recapture(), judged.values
-            return [
+            differing = [
                 Stale(n, recapture.path_in(n, values), self._rule(n, kept[n], touched))
                 for n in sorted(judged.names)
             ]
-        if parted:
-            return [Stale(n, n, _sharing_text(n, kept[n].group, group.names)) for n in parted]
+            return [*differing, *(one for one in stale if one.name not in judged.names)]
+        if stale:
+            return stale
         self._same |= {(n, v.blob): group.blob for n, v in kept.items()}
         return []
 
@@ -282,9 +290,8 @@ class Audit:
             return "no code that ran was found to touch it"
         if self._recapture().blobs(kept.group).get(name) == kept.blob:
             return "its memory counted as not written to"
-        value = capturer.value_of(name)
-        if is_fixed(value):
-            kind = type(value).__name__
+        if capturer.is_as_kept(name):
+            kind = type(capturer.value_of(name)).__name__
             return f"it seemed to be the same object, and nothing inside of {kind!r} can change"
         return "the look found other bytes"
 
@@ -336,12 +343,12 @@ class Audit:
             _append(log, [Stale("", "", f"a defect in the audit: {trace}")])
 
 
-def _sharing_text(name: str, before: Names, now: Names) -> str:
-    gained = sorted({*now} - {*before})
-    lost = sorted({*before} - {*now})
-    texts = [f"it shares objects with {', '.join(gained)}"] if gained else []
-    texts += [f"it shares nothing with {', '.join(lost)} any more"] if lost else []
-    return f"{' and '.join(texts)}, which no look had found" if texts else f"{name!r}"
+def _sharing_text(before: Names, now: Names) -> str:
+    gained = ", ".join(sorted({*now} - {*before}))
+    lost = ", ".join(sorted({*before} - {*now}))
+    texts = [f"shares objects with {gained}"] if gained else []
+    texts += [f"shares nothing with {lost} any more"] if lost else []
+    return f"it {' and '.join(texts)}, which no look had found"
 
 
 def _append(log: Path, stale: list[Stale]) -> None:

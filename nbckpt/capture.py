@@ -279,7 +279,7 @@ class Capturer:
         for name in removed:
             self._forget(name)
         pending = present if self._pending is None else self._pending
-        pending = {n for n in pending & present if not self._is_as_kept(n)}
+        pending = {n for n in pending & present if not self.is_as_kept(n)}
         self._pending = ((pending - looked_at - removed) & present) | left_out
         omitted = tuple(n for n in names if n in left_out)
         return Captured(
@@ -303,7 +303,7 @@ class Capturer:
             found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
         return self._closed(found & present, present)
 
-    def _is_as_kept(self, name: str) -> bool:
+    def is_as_kept(self, name: str) -> bool:
         """Whether a name holds the same object, and that cannot have changed."""
         value = self._now()[name]
         return name in self._kept and is_fixed(value) and self._ids.get(name) == identity_of(value)
