@@ -14,14 +14,15 @@ import traceback
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.config import verify_log
 from nbckpt.contexts import called_with
 from nbckpt.errors import StaleCaptureError
-from nbckpt.pages.memory import READS_ALL
+from nbckpt.pages.memory import READS_ALL, is_as_known
+from nbckpt.pages.tracker import give_up
+from nbckpt.sampling import RESTLESS, Names, Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,23 +31,10 @@ if TYPE_CHECKING:
     from nbckpt.model import Refusal, Variable
     from nbckpt.recapture import Recapture, Recaptured
 
-BUDGET_S = 0.0005
-"""What looking at the variable of a sample may take."""
-
-TRIES = 8
-"""Variables that are drawn until one is found that a sample may look at."""
-
-RESTLESS = 3
-"""What was found to change under the look this often is left alone."""
-
 EVENT = "stale"
 """In the journal, for each variable that was not as it was kept."""
 
-_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000}
-_LOOK_S = 0.0001
-_HASHED = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "str", "bytes", "bytearray")
-
-Names = tuple[str, ...]
+_UNWRITTEN = "its memory counted as not written to; from now on all memory is read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +85,10 @@ class Audit:
         self.looked_at = 0
         self.shadows: Counter[str] = Counter()
         self._session = session
-        self._random = Random()  # the user's generators stay where they are
         self._is_due = False
-        self._took_s: dict[Names, float] = {}
         self._same: dict[tuple[str, str], str] = {}  # variable, its blob → bytes of the same value
         self._restless: Counter[Names] = Counter()
+        self._sampler = Sampler(session.capturer, self._restless)
         self._told: set[str] = set()
 
     @property
@@ -172,15 +159,17 @@ class Audit:
         return [*generators, *stale]
 
     def _stale_of_one(self, touched: Iterable[str] | None) -> list[Stale]:
-        group = self._drawn(touched)
+        group = self._sampler.drawn(touched)
         if group is None:
             return []
+        if (view := self._sampler.watched_memory(group)) is not None:
+            return self._stale_in_chunk(group[0], view)
         capturer = self._session.capturer
         kept = capturer.kept_as(group[0])
         needed = {*group, *(kept.needs if kept else ())} & self._session.namespace.keys()
         began = time.perf_counter()
         found = self._recapture().groups(group, needed)
-        self._took_s[group] = time.perf_counter() - began
+        self._sampler.took(group, time.perf_counter() - began)
         self.looked_at += len(group)
         if all(self._is_as_kept(one) for one in found):
             return []
@@ -188,35 +177,13 @@ class Audit:
         suspects = [one for one in found if not self._is_as_kept(one)]
         return self._stale_among(suspects, None if touched is None else set(touched))
 
-    def _drawn(self, touched: Iterable[str] | None) -> Names | None:
-        """A group of variables at random: every second time one that the cell may have changed.
-
-        Those are what the look has had to decide about.
-        """
-        capturer = self._session.capturer
-        names = capturer.kept_names()
-        if touched and self._random.random() < 0.5:  # a coin
-            names = [n for n in touched if capturer.kept_as(n) is not None] or names
-        for _ in range(TRIES if names else 0):
-            name = names[int(self._random.random() * len(names))]
-            variable = capturer.kept_as(name)
-            if variable is None or variable.recipe or name in randomness.NAMES:
-                continue
-            group = variable.group or (name,)
-            if (
-                self._expected_s(group, variable) <= BUDGET_S
-                and self._restless[group] < RESTLESS
-                and capturer.is_untouched(group)
-                and all(n in self._session.namespace for n in group)
-            ):
-                return group
-        return None
-
-    def _expected_s(self, group: Names, variable: Variable) -> float:
-        if (took_s := self._took_s.get(group)) is not None:
-            return took_s
-        how = "hashed" if variable.type_name.startswith(_HASHED) else "pickled"
-        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how]
+    def _stale_in_chunk(self, name: str, view: memoryview) -> list[Stale]:
+        """One chunk of a large array at random, read although nothing was written to it."""
+        self.looked_at += 1
+        if is_as_known(view, self._sampler.chunk(view)):
+            return []
+        give_up()
+        return [Stale(name, name, _UNWRITTEN)]
 
     # -- how --------------------------------------------------------------------------------
 
@@ -289,7 +256,8 @@ class Audit:
         if touched is not None and name not in touched:
             return "no code that ran was found to touch it"
         if self._recapture().blobs(kept.group).get(name) == kept.blob:
-            return "its memory counted as not written to"
+            give_up()
+            return _UNWRITTEN
         if capturer.is_as_kept(name):
             kind = type(capturer.value_of(name)).__name__
             return f"it seemed to be the same object, and nothing inside of {kind!r} can change"

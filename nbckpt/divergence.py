@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nbckpt.codecs.refused import children_of
 from nbckpt.digests import Digest
@@ -30,6 +31,8 @@ def path_of_divergence(
     for _ in range(DEPTH):
         if type(one) is not type(other):
             return path
+        if (place := _place_in_array(one, other)) is not None:
+            return path + place
         mine, its = _children(one), _children(other)
         label = _first_differing(mine, its, digest, other_digest)
         if label is None:
@@ -39,6 +42,20 @@ def path_of_divergence(
             return path
         one, other = mine[label], its[label]
     return path
+
+
+def _place_in_array(one: Any, other: Any) -> str | None:
+    """The first element at which two arrays differ; None if they are none, or differ otherwise."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(one) is not numpy.ndarray:
+        return None
+    if (one.dtype, one.shape) != (other.dtype, other.shape) or one.dtype.hasobject or not one.ndim:
+        return None
+    differing = (one != other) & ~((one != one) & (other != other))  # NaN is NaN
+    found = numpy.flatnonzero(differing)
+    if not len(found):
+        return None
+    return str(list(map(int, numpy.unravel_index(found[0], one.shape))))
 
 
 def _children(value: object) -> dict[str, object]:

@@ -146,13 +146,16 @@ class Recapture:
         if name not in values.namespace:
             return name
         with allowed():
-            return path_of_divergence(
-                name,
-                capturer.value_of(name),
-                values.namespace[name],
-                ValueDigester(capturer.namespace).digest,
-                ValueDigester(values.namespace).digest,
-            )
+            try:
+                return path_of_divergence(
+                    name,
+                    capturer.value_of(name),
+                    values.namespace[name],
+                    ValueDigester(capturer.namespace).digest,
+                    ValueDigester(values.namespace).digest,
+                )
+            except Exception:  # whatever a value's own code raises
+                return name
 
     def _digests_in(self, values: Values, names: list[str]) -> dict[str, Digest] | None:
         with allowed():

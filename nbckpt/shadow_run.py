@@ -11,7 +11,9 @@ awaits, or calls nbckpt) the step is restored without it.
 """
 
 from __future__ import annotations
+import __future__
 
+import _thread
 import ast
 import io
 import json
@@ -19,6 +21,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -122,7 +125,8 @@ def _shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> Sh
     if why := _why_not(session, checkpoint, session.reach(tree)):
         return why
     try:
-        code = compile(tree, "<shadow run>", "exec", dont_inherit=True)
+        flags = _future_flags(session.namespace)
+        code = compile(tree, "<shadow run>", "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return "it awaits"
     timeout_s = PATIENCE_S + 3 * checkpoint.duration_s
@@ -153,6 +157,13 @@ def _why_not(session: Session, checkpoint: Checkpoint, loads: frozenset[str] | N
     if _shares_memory():
         return "this process shares memory with others"
     return ""
+
+
+def _future_flags(namespace: Mapping[str, object]) -> int:
+    """Those of `from __future__ import …`, which a shell applies to all cells below."""
+    return sum(
+        {v.compiler_flag for v in list(namespace.values()) if type(v) is __future__._Feature}  # noqa: SLF001
+    )
 
 
 def _package_of(value: object) -> str:
@@ -295,15 +306,32 @@ def _after_running(session: Session, code: Any) -> dict[str, Any]:
     sys.addaudithook(watch)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    _start_no_threads(watch)
     watch.is_on = True
     try:
         exec(code, namespace)
+        if len(sys._current_frames()) > 1:  # noqa: SLF001  # also those that `threading` missed
+            return {"why": "it starts threads"}
     finally:
         watch.is_on = False
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if watch.seen:  # and the code caught it
         return {"why": f"it wants {watch.seen}"}
     return {"digests": digests_of_all(session)}
+
+
+def _start_no_threads(watch: _Watch) -> None:
+    """Have a thread be what is watched for: not every Python raises an event of it."""
+
+    def start(*_: object, **__: object) -> NoReturn:
+        watch("_thread.start_new_thread", ())
+        raise _Stopped
+
+    for module in (_thread, threading):
+        for name in ("start_new_thread", "start_new", "start_joinable_thread"):
+            for own in (name, f"_{name}"):
+                if hasattr(module, own):
+                    setattr(module, own, start)
 
 
 def digests_of_all(session: Session) -> dict[str, Digest]:

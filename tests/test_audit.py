@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from nbckpt.config import Settings
 from nbckpt.current import session as current
 from nbckpt.errors import StaleCaptureError
 from nbckpt.looks import Look
+from nbckpt.pages import tracker
 from nbckpt.pages.tracker import tracker_of_process
 from nbckpt.session import Session
 from tests.kernels import Kernel
@@ -66,6 +67,13 @@ def thorough(session: Session) -> Session:
     """A session that looks at everything after each look."""
     session.settings = Settings(verify="on")
     return session
+
+
+@pytest.fixture
+def tracked() -> Iterator[None]:
+    """Pages are tracked again after the test, though it gives that up."""
+    yield
+    tracker._process.is_probed = False
 
 
 def kept(session: Session, name: str) -> Any:
@@ -162,6 +170,7 @@ def test_where_the_setting_says_so_it_is_an_error_and_as_if_nobody_had_looked(
 
 @pytest.mark.changes_unseen
 @pytest.mark.skipif(tracker_of_process() is None, reason="no page is tracked here")
+@pytest.mark.usefixtures("tracked")
 def test_memory_that_counts_as_unwritten_is_read(
     thorough: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,8 +180,29 @@ def test_memory_that_counts_as_unwritten_is_read(
 
     cell("big[5] = 7")
 
-    assert [one.rule for one in thorough.audit.found] == ["its memory counted as not written to"]
+    [found] = thorough.audit.found
+    assert found.path == "big[5]"
+    assert found.rule.startswith("its memory counted as not written to")
     assert kept(thorough, "big")[5] == 7
+    assert tracker_of_process() is None
+
+
+@pytest.mark.changes_unseen
+@pytest.mark.skipif(tracker_of_process() is None, reason="no page is tracked here")
+@pytest.mark.usefixtures("tracked")
+def test_a_sample_reads_a_piece_of_a_large_array(
+    session: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell("import numpy as np\nbig = np.zeros(1_000_000)")
+    cell("big[1] = 1")
+    monkeypatch.setattr("nbckpt.pages.watches.Watches._tell", lambda *_: None)
+    cell("big += 7")
+    n = 0
+    while not session.audit.found and (n := n + 1) < 200:
+        cell("pass")
+
+    assert {one.name for one in session.audit.found} == {"big"}
+    assert kept(session, "big").sum() == 7_000_001
 
 
 @pytest.mark.changes_unseen
@@ -223,15 +253,15 @@ def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     session: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: set[str] = set()
-    before = session.audit._drawn
+    before = session.audit._sampler.drawn
 
     def noted(touched: Any) -> Any:
         found = before(touched)
         drawn.update(found or ())
         return found
 
-    monkeypatch.setattr(session.audit, "_drawn", noted)
-    monkeypatch.setattr("nbckpt.audit.BUDGET_S", 1.0)
+    monkeypatch.setattr(session.audit._sampler, "drawn", noted)
+    monkeypatch.setattr("nbckpt.sampling.BUDGET_S", 1.0)
     cell(ALL_KINDS)
     state = random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]
     for _ in range(400):
@@ -244,8 +274,8 @@ def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     assert session.audit.found == []
 
 
-def test_a_large_value_is_not_sampled(session: Session, cell: Cell) -> None:
-    cell("large = list(range(100_000)); array = __import__('numpy').zeros(1_000_000)")
+def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) -> None:
+    cell("large = list(range(100_000))")
     for _ in range(20):
         cell("pass")
 

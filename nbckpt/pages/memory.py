@@ -36,6 +36,7 @@ __all__ = [
     "digest_of_blocks",
     "digest_of_memory",
     "digest_of_names",
+    "is_as_known",
     "look",
     "look_at",
     "names_of_memory",
@@ -151,6 +152,19 @@ def look_at(place: Place, *, watch: bool = True) -> Look:
             watched, clock, names = found
             return Look(names, _watches, watched, clock)
     return Look([None] * -(-place.n_bytes // CHUNK_BYTES))
+
+
+def is_as_known(view: memoryview, chunk: int) -> bool:
+    """Whether what is known of one chunk of `view` is so: it is read, whatever counts as unwritten.
+
+    A thread that writes meanwhile is no contradiction.
+    """
+    known = look(view)
+    data = view[chunk * CHUNK_BYTES : (chunk + 1) * CHUNK_BYTES]
+    if known.names[chunk] in (None, blake3(data).digest()):
+        return True
+    again = look(view)
+    return again.names[chunk] in (None, blake3(data).digest())
 
 
 def remember(view: memoryview, key: Hashable, compute: Callable[[], T], *, watch: bool = True) -> T:
