@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbckpt.keeping import Keeping
-    from nbckpt.model import Refusal, Variable
+    from nbckpt.model import Variable
     from nbckpt.recapture import Recapture, Recaptured
 
 EVENT = "stale"
@@ -147,6 +147,7 @@ class Audit:
     def _stale_of_all(self, touched: set[str] | None) -> list[Stale]:
         capturer, names = self._session.capturer, set(self._session.capturer.user_names())
         names &= capturer.untouched()
+        names -= {refusal.variable for refusal in capturer.refusals()}  # absent, and never wrong
         kept = capturer.manifest()
         states, generators = randomness.states(), self._stale_generators()
         while apart := {n for n in names if n in kept and not names.issuperset(kept[n].group)}:
@@ -210,15 +211,12 @@ class Audit:
     def _stale_among(self, suspects: list[Recaptured], touched: set[str] | None) -> list[Stale]:
         """Of groups that have other bytes, the variables that have another value."""
         stale: list[Stale] = []
-        refused = {r.variable: r for r in self._session.capturer.refusals()}
         for group in suspects:
             if self._restless[group.names] < RESTLESS:
-                stale += self._stale_in(group, refused, touched)
+                stale += self._stale_in(group, touched)
         return stale
 
-    def _stale_in(
-        self, group: Recaptured, refused: dict[str, Refusal], touched: set[str] | None
-    ) -> list[Stale]:
+    def _stale_in(self, group: Recaptured, touched: set[str] | None) -> list[Stale]:
         from nbckpt.recapture import Verdict
 
         capturer = self._session.capturer
@@ -226,8 +224,7 @@ class Audit:
         if group.blob is None:
             return [Stale(n, n, "what it holds now cannot be kept") for n in kept]
         if absent := [n for n in group.names if n not in kept]:
-            why = {n: f"it was refused ({r.reason})" for n, r in refused.items()}
-            return [Stale(n, n, why.get(n, "no look has found it")) for n in absent]
+            return [Stale(n, n, "no look has found it") for n in absent]
         parted = [n for n, v in kept.items() if v.group != group.names]
         names = list(group.names)
         blobs = dict.fromkeys(names, group.blob)

@@ -301,7 +301,18 @@ class Capturer:
         # A blob that refers to a function by name is stale when the name means another one now.
         if rebound:
             found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
+        found |= self._behind_refused(found & present, present)
         return self._closed(found & present, present)
+
+    def _behind_refused(self, found: set[str], present: set[str]) -> set[str]:
+        """What shares objects with those of `found` that cannot be kept, as far as can be told."""
+        refused = found & self._refusals.keys()
+        if not refused:
+            return set()
+        from nbckpt.referents import names_reached
+
+        others = {n for n in present - found if n in self._kept and not self.is_as_kept(n)}
+        return names_reached((self._now()[n] for n in refused), others, self._now())
 
     def is_as_kept(self, name: str) -> bool:
         """Whether a name holds the same object, and that cannot have changed."""
