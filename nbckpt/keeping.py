@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nbckpt import events, randomness, telemetry
+from nbckpt.audit import Audit
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
@@ -44,6 +45,8 @@ class Keeping(Standing):
         Random generators that somebody put where they stand.
     observer
         What sees inputs and effects of cells that their text does not show.
+    audit
+        Compares what is kept with what is there.
     """
 
     joining: Joining
@@ -60,6 +63,8 @@ class Keeping(Standing):
         super().__init__(store, notebook, branch)
         self.namespace = namespace
         self.capturer = Capturer(store, namespace, hidden)
+        self.audit = Audit(self)
+        self.capturer.audit = self.audit.after_look
         self.settings = settings or settings_from()
         self.running: ast.Module | None = None
         self.guards_blocks = False
@@ -93,6 +98,7 @@ class Keeping(Standing):
 
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
+        self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
             self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from nbckpt import analysis, effects, keys, loops, randomness
 from nbckpt.calls import BEGUN, begun_record
@@ -41,6 +41,9 @@ from nbckpt.observation import Ran
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+
+if TYPE_CHECKING:
+    from nbckpt.shadow_run import ShadowRun
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,7 @@ class Step(ThroughItems):
             if why := self._differs(checkpoint):
                 self.why = (why,)
                 continue
+            shadow = self._shadow(checkpoint)
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
@@ -224,6 +228,8 @@ class Step(ThroughItems):
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
                 self.todo = False
+            if shadow is not None:
+                shadow.compare(session, checkpoint, self.request.selection)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
                 "source_crc": self.cell.source_crc  # a comment, say: the key is the same
@@ -241,6 +247,14 @@ class Step(ThroughItems):
         if not found:
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
         return False
+
+    def _shadow(self, checkpoint: Checkpoint) -> ShadowRun | None:
+        """What running gives, where the setting `verify` asks for that and it can be told."""
+        if self.session.audit.mode == "off":
+            return None
+        from nbckpt.shadow_run import shadow_of
+
+        return shadow_of(self.session, checkpoint, self.tree)
 
     def _size_of(self, checkpoint: Checkpoint) -> int:
         """Bytes of what the step bound or changed."""

@@ -23,6 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
+from nbckpt.jupyter.callbacks import touched_by_callbacks
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -188,6 +189,8 @@ class Cells:
         shown = recorder.stop() if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
+        by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
+        self.session.capturer.touched(by_callbacks)
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
@@ -212,6 +215,8 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
+        self.session.capturer.touched(by_callbacks)  # some are called after this
+        self.session.audit.sample()
         self._tell_news()
 
     def _leave_blocks(self) -> None:
