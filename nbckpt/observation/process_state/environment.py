@@ -119,6 +119,7 @@ class ModulePath(Ordered):
 
     name = "sys.path"
     module = "sys"
+    reach = "imports"
 
     def read(self, module: Any) -> dict[str, Any]:
         return {str(entry): place for place, entry in enumerate(module.path)}

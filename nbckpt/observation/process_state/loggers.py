@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Collection
+from operator import attrgetter
 from typing import Any
 
 from nbckpt.observation.process_state.kinds import Change, Kind
 
+_FIELDS = attrgetter("level", "disabled", "propagate")
 _ROOT = "root"
 _DISABLED = "disable"
 
@@ -23,9 +25,30 @@ class Loggers(Kind):
 
     def __init__(self) -> None:
         self._of_others = list(logging.getLogger().handlers)
+        self._entries: list[Any] = []
+        self._loggers: list[logging.Logger] = []
+        self._handlers: list[list[logging.Handler]] = []
+        self._last: Any = None
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
+        manager = module.root.manager
+        if list(manager.loggerDict.values()) != self._entries:
+            return False
+        return bool(self._look(module) == self._last)
+
+    def _look(self, module: Any) -> Any:
+        """What tells of a change: a few fields of each logger, read by C code."""
+        fields = list(map(_FIELDS, self._loggers))
+        sizes = list(map(len, self._handlers))
+        return (fields, sizes, module.root.manager.disable, list(module.root.handlers))
 
     def read(self, module: Any) -> dict[str, Any]:
         manager = module.root.manager
+        self._entries = list(manager.loggerDict.values())
+        self._loggers = [e for e in self._entries if type(e) is not logging.PlaceHolder]
+        self._loggers.append(module.root)
+        self._handlers = [logger.handlers for logger in self._loggers]
+        self._last = self._look(module)
         found = {_ROOT: self._state(module.root), _DISABLED: manager.disable}
         for name, logger in list(manager.loggerDict.items()):
             if type(logger) is logging.PlaceHolder:

@@ -33,6 +33,11 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     ),
     "logging": re.compile(r"log | level | handler | warn | verbos | debug | enabledfor", re.X | re.I),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
+    "imports": re.compile(
+        r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path | sys
+        | require | execute | process | python | worker | pool | parallel | distribut""",
+        re.VERBOSE | re.IGNORECASE,
+    ),
     "signals": re.compile(r"signal | alarm | kill | timer | handler", re.VERBOSE | re.IGNORECASE),
 }
 """What a step that has such a word in its code can depend on; to run is right where it is wrong."""
@@ -83,6 +88,8 @@ def _of_node(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.alias(name=name):
             yield from name.split(".")
+        case ast.Import() | ast.ImportFrom():
+            yield "__import__"
         case ast.JoinedStr():
             yield "__fstring__"
         case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):
@@ -163,9 +170,16 @@ def _of_code(code: CodeType) -> frozenset[str]:
     for part in _parts(code):
         found.update(part.co_names)
         found.update(c for c in part.co_consts if type(c) is str and len(c) < _LONGEST)
-        if any(i.opname in ("FORMAT_VALUE", "FORMAT_SIMPLE") for i in dis.get_instructions(part)):
-            found.add("__fstring__")
+        found.update(_STEPS.get(i.opname, "") for i in dis.get_instructions(part))
     return frozenset(found)
+
+
+_STEPS = {
+    "FORMAT_VALUE": "__fstring__",
+    "FORMAT_SIMPLE": "__fstring__",
+    "FORMAT_WITH_SPEC": "__fstring__",
+    "IMPORT_NAME": "__import__",
+}
 
 
 def _parts(code: CodeType) -> Iterator[CodeType]:
