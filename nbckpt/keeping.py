@@ -20,7 +20,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
-from nbckpt.observation import Observer
+from nbckpt.observation import Observer, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -70,7 +70,7 @@ class Keeping(Standing):
         self.guards_blocks = False
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
-        self.observer = Observer()
+        self.observer = Observer(facets_for(namespace))
 
     @property
     def settings(self) -> Settings:

@@ -150,11 +150,10 @@ class Cells:
         request = self._request(line)
         step = None if request is None else self._begin(request, explicit=line is not None)
         if step is not None and not step.todo:
-            from nbckpt.jupyter.setup import setup_statements
             from nbckpt.jupyter.telling import show_restored
 
             show_restored(self.shell, step)
-            tree.body = setup_statements(tree)
+            tree.body = []
         elif step is not None or self.session.policy.joins:
             from nbckpt.jupyter.outputs import Recorder
 
