@@ -124,6 +124,11 @@ class Capturer:
             if known is not None and known.keeps_alive:
                 del self._identities[name]
 
+    @property
+    def too_large(self) -> frozenset[str]:
+        """Names of variables that have more bytes than they may."""
+        return frozenset(self._too_large)
+
     def manifest(self) -> dict[str, Variable]:
         """What is kept, as of the last look."""
         return dict(self._kept)

@@ -217,8 +217,8 @@ def _bind(
     aliases: Mapping[str, str],
 ) -> None:
     manifest = session.timeline.manifest(checkpoint.id)
-    lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
-    gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
+    # What could not be kept is absent, and never what the name held before.
+    gone = [n for n in checkpoint.bound if n not in manifest and n not in checkpoint.omitted]
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}

@@ -170,6 +170,9 @@ class Checkpoint:
         Of these, the ones whose object was there before and was changed where it stood.
     refused
         What could not be kept.
+    lacking
+        Of what could not be kept, each variable that the cell bound or read → digest of its value
+        after the cell, as a key has it.
     omitted
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs
@@ -229,6 +232,7 @@ class Checkpoint:
     bound: tuple[str, ...] = ()
     in_place: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    lacking: Mapping[str, Digest] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
@@ -253,6 +257,7 @@ class Checkpoint:
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
 _OTHERS = (
     *("outputs", "passive", "random_in", "progress", "failures", "observed", "standing"),
+    "lacking",
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

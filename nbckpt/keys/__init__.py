@@ -32,6 +32,7 @@ def key_of(
     digest_of_variable: Callable[[str], Digest] | None = None,
     deps: Sequence[str | PathLike[str]] = (),
     options: Mapping[str, str] | None = None,
+    lacking: Mapping[str, Digest] | None = None,
 ) -> Key:
     """What a cell depends on, in a namespace as it is before the cell runs.
 
@@ -49,6 +50,9 @@ def key_of(
         Files that the cell reads; of a folder, every file in it.
     options
         Options of the magic that change what is kept.
+    lacking
+        Variables that are not there because they could not be kept → digest of what they held;
+        nothing if it cannot be told.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def key_of(
         If one of `deps` is not there.
     """
     names = names_of_tree(tree, namespace.keys())
-    inputs = Inputs(namespace, names, digest_of_variable)
+    inputs = Inputs(namespace, names, digest_of_variable, lacking)
     inputs.of_cell()
     return Key(
         code=digest_of_tree(tree),
