@@ -21,6 +21,7 @@ from nbckpt.limits import Limits
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
 from nbckpt.progress import Bar
+from nbckpt.reachability import reaches
 from nbckpt.recipes import Bindings
 from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
@@ -328,6 +329,7 @@ class Capturer:
             outcomes = encoder.encode_groups(looked_at)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
+        self._renew_refusals({n for o in outcomes if o.encoded is None for n in o.names})
         size = sum(memoryview(p).nbytes for o in outcomes if o.encoded for p in o.encoded.parts)
         changed: set[str] = set()
         with Bar("saving", size) as bar:
@@ -367,6 +369,18 @@ class Capturer:
             )
         return changed
 
+    def _renew_refusals(self, looked_at: set[str]) -> None:
+        """Have what holds, or is held by, something that may have changed count as changed."""
+        now = self._now()
+        present = [n for n in looked_at if n in now]
+        for name in self._refusals.keys() - looked_at:
+            if name in now and any(
+                reaches(now[n], now[name], self.namespace)
+                or reaches(now[name], now[n], self.namespace)
+                for n in present
+            ):
+                self._refusals[name] = Refusal(*self._refusals[name])
+
     def _refuse(self, outcome: Group) -> set[str]:
         changed = set()
         for refusal in outcome.refusals:
@@ -375,6 +389,21 @@ class Capturer:
                 changed.add(name)
             self._refusals[name] = refusal
         return changed
+
+    def still_refuses(self, refusal: Refusal) -> bool:
+        """Whether a variable that could not be kept was neither touched nor bound since."""
+        name = refusal.variable
+        if self._refusals.get(name) is not refusal or self._pending is None:
+            return False
+        return name not in self._pending and self._holds_same(name, self.namespace.get(name))
+
+    def may_share(self, names: Iterable[str]) -> bool:
+        """Whether some of `names` may share an object with what has not been looked at."""
+        now = self.namespace
+        shareable = {n for n in names if n in now and not is_fixed(now[n])}
+        if not shareable or self._pending is None:
+            return bool(shareable)
+        return any(n in now and not is_fixed(now[n]) for n in self._pending)
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What cannot be kept, as of the last look."""

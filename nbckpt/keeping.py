@@ -18,7 +18,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
 from nbckpt.observation import Observer
 from nbckpt.records import event_record
 from nbckpt.references import require_name
@@ -67,6 +67,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
+        self._refused_at: dict[str, tuple[Refusal, ...]] = {}
         self.observer = Observer()
         self.unkept = Unkept()
 
@@ -161,6 +162,14 @@ class Keeping(Standing):
         self.capturer.capture_random_states()
         kept = self.capturer.manifest()
         return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
+
+    def still_refused(self, checkpoint: Checkpoint) -> set[str]:
+        """Names that a checkpoint of this session could not keep, and that are as they were then.
+
+        No code has touched what they hold since.
+        """
+        refused = self._refused_at.get(checkpoint.id, ())
+        return {r.variable for r in refused if self.capturer.still_refuses(r)}
 
     # -- checkpoint -------------------------------------------------------------------------
 
@@ -264,6 +273,8 @@ class Keeping(Standing):
             written.add_done_callback(partial(_told, event, telemetry.context()))
         for record in records:
             self.timeline.apply(record)
+        if checkpoint.refused:
+            self._refused_at[checkpoint.id] = checkpoint.refused
         if checkpoint.state == "done":
             self.position = checkpoint.id
             self.joining.kept(checkpoint, written)

@@ -180,6 +180,9 @@ class Checkpoint:
     passive
         Of `in_place`, names that the cell changed without reading or naming them, through an
         object that they share → digests of the value before: as it was kept, and as a key has it.
+    preconditions
+        Of names that the cell binds on some condition, those that it left as they were → the
+        digest of the value, `ABSENT` if there was none. Whether it bound them is not known.
     outside
         What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
@@ -236,6 +239,7 @@ class Checkpoint:
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
+    preconditions: Mapping[str, Digest] = field(default_factory=dict)
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
@@ -256,8 +260,8 @@ class Checkpoint:
 
 _TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
 _OTHERS = (
-    *("outputs", "passive", "random_in", "progress", "failures", "observed", "standing"),
-    "lacking",
+    *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
+    *("observed", "standing", "lacking"),
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

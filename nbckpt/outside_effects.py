@@ -16,7 +16,8 @@ _CALLS = frozenset(
     {
         "write", "writelines", "write_text", "write_bytes", "mkdir", "makedirs", "unlink", "remove",
         "rename", "replace_file", "rmtree", "rmdir", "touch", "symlink_to", "chmod", "move",
-        "copy2", "copyfile", "copytree", "savefig", "save", "savez", "savetxt", "dump", "imsave", "imwrite",
+        "copy2", "copyfile", "copytree", "savefig", "save", "savez", "savetxt", "dump",
+        "imsave", "imwrite",
         "to_csv", "to_parquet", "to_sql", "to_excel", "to_json", "to_pickle", "to_feather",
         "to_hdf", "to_file", "write_csv", "write_parquet", "write_table", "sink_parquet",
         "post", "put", "patch", "delete", "request", "urlopen", "urlretrieve", "send", "sendall",

@@ -159,7 +159,7 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     absent = lacking(session)
     if not absent:
         return set()
-    names = analysis.names_of_tree(tree, session.namespace.keys())
+    names = analysis.names_of_tree(tree, session.namespace)
     code = dataclasses.replace(
         names, loads=names.reads, binds=frozenset(), everything=False, reason=""
     )

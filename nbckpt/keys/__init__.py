@@ -17,12 +17,12 @@ from nbckpt.analysis import digest_of_tree, names_of_tree, scripts_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.keys.difference import difference
-from nbckpt.keys.inputs import Inputs
+from nbckpt.keys.inputs import ABSENT, Inputs
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
-from nbckpt.keys.touching import touched
+from nbckpt.keys.touching import bound, touched
 from nbckpt.model import Key
 
-__all__ = ["IPYTHON_NAMES", "difference", "is_users_name", "key_of", "touched"]
+__all__ = ["ABSENT", "IPYTHON_NAMES", "bound", "difference", "is_users_name", "key_of", "touched"]
 
 
 def key_of(
@@ -59,7 +59,7 @@ def key_of(
     UsageError
         If one of `deps` is not there.
     """
-    names = names_of_tree(tree, namespace.keys())
+    names = names_of_tree(tree, namespace)
     inputs = Inputs(namespace, names, digest_of_variable, lacking)
     inputs.of_cell()
     return Key(
