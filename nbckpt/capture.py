@@ -140,6 +140,11 @@ class Capturer:
         self._generators.forget(doubted)
         self.touched(doubted - randomness.NAMES)
 
+    @property
+    def too_large(self) -> frozenset[str]:
+        """Names of variables that have more bytes than they may."""
+        return frozenset(self._too_large)
+
     def manifest(self) -> dict[str, Variable]:
         """What is kept, as of the last look."""
         return dict(self._kept)

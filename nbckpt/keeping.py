@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -26,6 +26,7 @@ from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
+from nbckpt.unkept import Unkept
 from nbckpt.values import ValueDigester
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Keeping(Standing):
         What sees inputs and effects of cells that their text does not show.
     audit
         Compares what is kept with what is there.
+    unkept
+        What is absent because it could not be kept.
     """
 
     joining: Joining
@@ -71,6 +74,7 @@ class Keeping(Standing):
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
         self.observer = Observer(facets_for(namespace))
+        self.unkept = Unkept()
 
     @property
     def settings(self) -> Settings:
@@ -125,12 +129,30 @@ class Keeping(Standing):
         except Exception:  # whatever a value's own code raises when it is looked at
             return None
 
-    def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
-        """What a step with this code depends on, here and now."""
+    def key_of(
+        self,
+        tree: ast.Module,
+        selection: Selection,
+        deps: Sequence[str] = (),
+        lacking: Mapping[str, Digest] | None = None,
+    ) -> Key:
+        """What a step with this code depends on, here and now.
+
+        Parameters
+        ----------
+        lacking
+            Variables that could not be kept → digest of what they would hold.
+        """
         from nbckpt import keys
 
         with allowed():
-            key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+            key = keys.key_of(
+                tree,
+                self.namespace,
+                deps=deps,
+                options=selection.options(),
+                lacking=lacking,
+            )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(", ".join(group) for group in groups))
 

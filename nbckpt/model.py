@@ -170,6 +170,9 @@ class Checkpoint:
         Of these, the ones whose object was there before and was changed where it stood.
     refused
         What could not be kept.
+    lacking
+        Of what could not be kept, each variable that the cell bound or read → digest of its value
+        after the cell, as a key has it.
     omitted
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs
@@ -234,6 +237,7 @@ class Checkpoint:
     bound: tuple[str, ...] = ()
     in_place: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    lacking: Mapping[str, Digest] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
@@ -263,7 +267,7 @@ _TUPLES = (
 )
 _OTHERS = (
     *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
-    *("observed", "standing"),
+    *("observed", "standing", "lacking"),
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

@@ -16,6 +16,7 @@ from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
+from nbckpt.unkept import Unkept
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def take(
     stays = kept.keys() - replaced
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
+    session.unkept = Unkept(checkpoint.id)
     note_seeds(session, checkpoint, loaded)
 
 

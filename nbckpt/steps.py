@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, loops, randomness
+from nbckpt import analysis, effects, keys, loops, randomness, remake
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
@@ -171,11 +171,16 @@ class Step(ThroughItems):
         if session.reruns:
             request = replace(request, rerun=True)
         session.refresh()
-        key = session.key_of(tree, request.selection, request.deps)
+        key = session.key_of(tree, request.selection, request.deps, remake.lacking(session))
         session.steps.pop(request.name, None)  # they stand in the order in which they began
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
-        if request.is_skippable and not request.rerun and step._restore():
+        can_restore = request.is_skippable and not request.rerun
+        if can_restore and step._restore():
             return step
+        if remake.before(session, tree):
+            step.key = session.key_of(tree, request.selection, request.deps)
+            if can_restore and step._restore():
+                return step
         step._start()
         return step
 
@@ -230,6 +235,7 @@ class Step(ThroughItems):
                 self.todo = False
             if shadow is not None:
                 shadow.compare(session, checkpoint, self.request.selection)
+            remake.was_restored(session, checkpoint, self.names.binds)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
                 "source_crc": self.cell.source_crc  # a comment, say: the key is the same
@@ -271,6 +277,8 @@ class Step(ThroughItems):
             return checkpoint.unrepeatable[0]
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
+        if why := remake.why_not(self.session, checkpoint):
+            return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
             return why
         if changed := self._unlike(checkpoint.preconditions):
@@ -466,9 +474,12 @@ class Step(ThroughItems):
         drawn = {
             n: self._random_before.get(n, "") for n in randomness.NAMES & differing if n in now
         }
+        refused = {r.variable for r in captured.refused}
+        named = refused & {*bound, *assigned, *self.key.inputs}
         return replace(
             draft,
             key=self.key,
+            lacking=session.digests_of(named - session.capturer.too_large),
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={

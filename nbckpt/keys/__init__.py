@@ -47,6 +47,7 @@ def key_of(
     digest_of_variable: Callable[[str], Digest] | None = None,
     deps: Sequence[str | PathLike[str]] = (),
     options: Mapping[str, str] | None = None,
+    lacking: Mapping[str, Digest] | None = None,
 ) -> Key:
     """What a cell depends on, in a namespace as it is before the cell runs.
 
@@ -64,6 +65,9 @@ def key_of(
         Files that the cell reads; of a folder, every file in it.
     options
         Options of the magic that change what is kept.
+    lacking
+        Variables that are not there because they could not be kept → digest of what they held;
+        nothing if it cannot be told.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def key_of(
         If one of `deps` is not there.
     """
     names = names_of_tree(tree, namespace)
-    inputs = Inputs(namespace, names, digest_of_variable)
+    inputs = Inputs(namespace, names, digest_of_variable, lacking)
     inputs.of_cell()
     scripts = _scripts(tree)
     for script in scripts:

@@ -62,10 +62,12 @@ class Inputs:
         namespace: Mapping[str, object],
         names: Names,
         digest_of_variable: Callable[[str], Digest] | None,
+        lacking: Mapping[str, Digest] | None = None,
     ) -> None:
         self.namespace = namespace
         self.names = names
         self.digest_of_variable = digest_of_variable
+        self.lacking = lacking or {}
         self.digester = ValueDigester(namespace, BUDGET)
         self.variables: dict[str, Digest] = {}
         self.definitions: dict[str, Digest] = {}
@@ -111,6 +113,8 @@ class Inputs:
             return
         if name in self.namespace:
             self.value(name, self.namespace[name], bound)
+        elif name in self.lacking:
+            self.variables[name] = self.lacking[name] or _nothing_equals()
         elif not hasattr(builtins, name):
             self.variables[name] = ABSENT
 
@@ -223,7 +227,7 @@ class Inputs:
         if self.has_all:
             return
         self.has_all = True
-        for name in sorted(filter(is_users_name, self.namespace)):
+        for name in sorted({*filter(is_users_name, self.namespace), *self.lacking}):
             self.variable(name, frozenset())
 
     def queried(self, names: Names) -> None:
@@ -294,7 +298,11 @@ def _is_dotted(text: str) -> bool:
 
 
 def _whole(examined: Examined) -> Digest:
-    return digest_of(secrets.token_bytes(16)) if examined.exhausted else examined.digest
+    return _nothing_equals() if examined.exhausted else examined.digest
+
+
+def _nothing_equals() -> Digest:
+    return digest_of(secrets.token_bytes(16))
 
 
 def _name_of(value: object, namespace: Mapping[str, object]) -> str:

@@ -115,7 +115,7 @@ _MEMBERS: dict[str, Test] = {
     "carried": _list(_VARIABLE),
     "refused": _list(_REFUSAL),
     "passive": _map(lambda pair: _texts(pair) and len(pair) == 2),
-    **dict.fromkeys(("preconditions", "random_in"), _text_by_name),
+    **dict.fromkeys(("preconditions", "random_in", "lacking"), _text_by_name),
     "inherited": _map(_texts),
     "progress": _or_none(lambda three: isinstance(three, list) and len(three) == 3),
     "sizes": _list(_is_count),
