@@ -16,9 +16,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.bench.small_notebooks import NOTEBOOKS
-from tests.bench.small_notebooks.judging import BAD, VERDICTS, Judgement, judged
+from tests.bench.small_notebooks.judging import (
+    BAD,
+    VERDICTS,
+    Judgement,
+    complaints,
+    judged,
+)
 from tests.bench.small_notebooks.notebook import SmallNotebook
-from tests.bench.small_notebooks.playing import PHASES, play, warm
+from tests.bench.small_notebooks.playing import PHASES, play, play_plainly, warm
 
 MODES = ("ckpt", "skip")
 
@@ -35,6 +41,8 @@ def main() -> int:
     ]
     modes = MODES if arguments.mode is None else (arguments.mode,)
     warm()
+    if arguments.check:
+        return _check(chosen)
     judgements = list(judgements_of(chosen, modes, arguments.jobs))
     for judgement in judgements:
         if arguments.verbose or (judgement.verdict in BAD and not arguments.table):
@@ -53,10 +61,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--category", action="append", help="may be given several times")
     parser.add_argument("--only", metavar="GLOB", help="of CATEGORY/NAME")
     parser.add_argument("--table", action="store_true", help="print the table alone")
+    parser.add_argument("--check", action="store_true", help="the notebooks themselves, plainly")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="where each verdict goes, one a line")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every verdict")
     return parser
+
+
+def _check(notebooks: Sequence[SmallNotebook]) -> int:
+    """Print what speaks against the notebooks themselves; 1 if anything does."""
+    found = 0
+    for notebook in notebooks:
+        scratch = Path(tempfile.mkdtemp(prefix="nbckpt-small-"))
+        for complaint in complaints(notebook, play_plainly(notebook, scratch)):
+            found += 1
+            print(f"{notebook.key:48} {complaint[-300:]}", flush=True)
+        shutil.rmtree(scratch, ignore_errors=True)
+    return int(found > 0)
 
 
 def judgements_of(
@@ -67,10 +88,10 @@ def judgements_of(
         yield from _in_forks(notebooks, modes, jobs)
         return
     for notebook in notebooks:
+        scratch = Path(tempfile.mkdtemp(prefix="nbckpt-small-"))
+        answers = play(notebook, modes, scratch)
+        shutil.rmtree(scratch, ignore_errors=True)
         for mode in modes:
-            scratch = Path(tempfile.mkdtemp(prefix="nbckpt-small-"))
-            answers = play(notebook, mode, scratch)
-            shutil.rmtree(scratch, ignore_errors=True)
             yield from (judged(notebook, mode, phase, answers) for phase in PHASES)
 
 

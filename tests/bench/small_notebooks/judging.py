@@ -39,10 +39,10 @@ class Judgement:
 
 
 def judged(
-    notebook: SmallNotebook, mode: str, phase: str, answers: dict[str, dict[str, Any]]
+    notebook: SmallNotebook, mode: str, phase: str, answers: dict[tuple[str, str], dict[str, Any]]
 ) -> Judgement:
     """The verdict on one phase."""
-    plain, kept = answers[f"plain-{phase}"], answers[f"kept-{phase}"]
+    plain, kept = answers["plain", phase], answers[mode, phase]
     verdict, why = _verdict(notebook, mode, phase, plain, kept)
     return Judgement(notebook.key, mode, phase, verdict, why)
 
@@ -68,6 +68,26 @@ def _verdict(
         if want["outputs"] != got["outputs"] or want["error"] != got["error"]:
             return "WRONG", f"{when}output of {want['id']}: {_differing(want, got)}"
     return _right(notebook, mode, kept["cells"])
+
+
+def complaints(notebook: SmallNotebook, plain: dict[str, Any]) -> list[str]:
+    """What speaks against a notebook itself: it raises, or its edit makes no difference."""
+    if "crash" in plain:
+        return [plain["crash"]]
+    found = [
+        f"{when} {cell['id']}: {cell['error']}"
+        for when, cells in (("first", plain["first"]), ("second", plain["cells"]))
+        for cell in cells
+        if cell["error"]
+    ]
+    if plain["probe"].startswith("raises "):
+        found.append(f"its probe {plain['probe']}")
+    is_deciding = notebook.cells[:-1] != notebook.edited[:-1] or notebook.outside
+    before = plain["first_probe"], plain["first"][-1]["outputs"]
+    if is_deciding and before == (plain["probe"], plain["cells"][-1]["outputs"]):
+        if notebook.is_last_affected:
+            found.append("its second version does what the first did")
+    return found
 
 
 def _right(notebook: SmallNotebook, mode: str, cells: list[dict[str, Any]]) -> tuple[str, str]:

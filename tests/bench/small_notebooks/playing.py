@@ -14,10 +14,11 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,7 @@ WARM = (
     "sklearn.linear_model", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.cluster",
     "sympy", "networkx", "polars", "pyarrow.parquet", "pyarrow.csv", "pyarrow.dataset", "duckdb",
     "sqlite3", "patsy", "statsmodels.formula.api", "ipywidgets", "PIL.Image", "tqdm.auto", "torch",
-    "pydantic", "joblib", "yaml", "ipykernel.inprocess.manager", "nbckpt.jupyter.shell",
-    "nbckpt.jupyter.guards", "nbckpt.jupyter.outputs", "nbckpt.jupyter.setup", "nbckpt.effects",
-    "nbckpt.steps", "nbckpt.jupyter.telling",
+    "pydantic", "joblib", "yaml",
 )  # fmt: skip
 """Imported before the forks; what is not installed is left out."""
 
@@ -48,29 +47,63 @@ def warm() -> None:
     for name in WARM:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    for name in _modules_of_a_kernel():
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
     gc.freeze()
 
 
-def play(notebook: SmallNotebook, mode: str, scratch: Path) -> dict[str, Answer]:
-    """The answers of a notebook: plainly and with nbckpt, live and after a restart."""
-    answers: dict[str, Answer] = {}
-    for way in ("plain", mode):
-        home = scratch / ("plain" if way == "plain" else "kept")
-        work = home / "work"
-        work.mkdir(parents=True)
-        for name, text in notebook.files.items():
-            path = work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        kind = "plain" if way == "plain" else "kept"
-        answers[f"{kind}-live"] = _forked(notebook, way, home, "live")
+def _modules_of_a_kernel() -> list[str]:
+    """What a kernel with nbckpt imports until its first cell has run, as a fork finds out."""
+    folder = Path(tempfile.mkdtemp(prefix="nbckpt-small-"))
+    notebook = SmallNotebook("", "", ("import numpy\nx = [1]\nx",), ("y = x",))
+    before = set(sys.modules)
+    pid = os.fork()
+    if pid == 0:
+        (folder / "work").mkdir()
+        found = folder / "modules"
+        try:
+            _played(notebook, "skip", folder, "live")
+            found.write_text("\n".join(sorted(set(sys.modules) - before)))
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    names = (folder / "modules").read_text().split()
+    shutil.rmtree(folder)
+    return names
+
+
+def play(
+    notebook: SmallNotebook, modes: Sequence[str], scratch: Path
+) -> dict[tuple[str, str], Answer]:
+    """The answers by way (plain, or a mode of nbckpt) and phase: live, and after a restart."""
+    answers: dict[tuple[str, str], Answer] = {}
+    for way in ("plain", *modes):
+        home = scratch / way
+        (home / "work").mkdir(parents=True)
+        _write_files(notebook, home / "work")
+        answers[way, "live"] = _forked(notebook, way, home, "live")
         if (home / "after").exists():
             for name in ("work", "store"):
                 shutil.rmtree(home / name, ignore_errors=True)
                 with contextlib.suppress(FileNotFoundError):
                     (home / "after" / name).rename(home / name)
-        answers[f"{kind}-restart"] = _forked(notebook, way, home, "restart")
+        answers[way, "restart"] = _forked(notebook, way, home, "restart")
     return answers
+
+
+def play_plainly(notebook: SmallNotebook, scratch: Path) -> Answer:
+    """The answer of a plain kernel that runs both versions."""
+    (scratch / "work").mkdir(parents=True)
+    _write_files(notebook, scratch / "work")
+    return _forked(notebook, "plain", scratch, "live")
+
+
+def _write_files(notebook: SmallNotebook, work: Path) -> None:
+    for name, text in notebook.files.items():
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 def _forked(notebook: SmallNotebook, way: str, home: Path, phase: str) -> Answer:
@@ -139,15 +172,17 @@ def _played(notebook: SmallNotebook, way: str, home: Path, phase: str) -> Answer
             import nbckpt
 
             nbckpt.wait()
+        first, first_probe = kernel.document(), kernel.probe(notebook.probe)
         _copy(home)
-        first, kernel.records = kernel.document(), []
+        kernel.records = []
     else:
-        first = []
+        first, first_probe = [], ""
     if notebook.outside:
         exec(notebook.outside, {"__name__": "outside"})
     _run(kernel, notebook, notebook.edited, way)
     return {
         "first": first,
+        "first_probe": first_probe,
         "cells": kernel.document(),
         "probe": kernel.probe(notebook.probe),
     }
