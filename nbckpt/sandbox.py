@@ -35,7 +35,8 @@ _STARTING = ("subprocess.", "socket.", "ctypes.", "sqlite3.", "shutil.", "urllib
 _ACTING = frozenset(
     {"os.system", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile",
      "os.kill", "os.killpg", "signal.pthread_kill", "os.remove", "os.rename", "os.rmdir",
-     "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime", "os.setxattr",
+     "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
+     "os.setxattr",
      "os.removexattr", "os.lockf", "tempfile.mkstemp", "tempfile.mkdtemp", "mmap.__new__",
      "builtins.input"}
 )  # fmt: skip
