@@ -372,6 +372,16 @@ class ProcessState:
         return [f"NOT {text}{why}" for text in _told(kind, new)]
 
 
+def unsettable(observed: Json) -> str | None:
+    """Why what a step has set cannot be set from its record; None if it can."""
+    done = _state(observed, "set") if isinstance(observed, dict) else {}
+    for name, items in done.items():
+        for item, value in items.items():
+            if not is_settable(value):
+                return f"it sets {name} {item}".rstrip() + ", which cannot be set from a record"
+    return None
+
+
 def _told(kind: Kind, items: Sequence[str]) -> list[str]:
     if len(items) > _MANY:
         return [f"{kind.name} ({len(items)} settings)"]
