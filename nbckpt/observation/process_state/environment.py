@@ -13,13 +13,14 @@ from nbckpt.observation.process_state.kinds import (
     ABSENT,
     MARK,
     Change,
+    Imported,
     Kind,
     Ordered,
     as_json,
     short_digest,
 )
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _SHORTEST = 8
 """What is shorter is no secret: `TOKENIZERS_PARALLELISM=false`."""
@@ -63,6 +64,10 @@ class Environment(Kind):
         module.environ.update(change.values)
         for name in change.gone:
             module.environ.pop(name, None)
+
+    def is_of_import(self, item: str, imported: Imported) -> bool:
+        told = (*imported.names, *imported.strings)
+        return item not in told and not any("env" in word.lower() for word in told)
 
     def reach_of(self, item: str) -> str:
         return "text" if _FORMATTING.fullmatch(item) else self.reach

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import ABSENT, Change, Kind, Ordered
+from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered
 
 
 class Limits(Kind):
@@ -98,6 +98,9 @@ class DecimalContext(Kind):
                 context.traps[trap] = trap.__name__ in value
 
 
+_TELLING = 8
+
+
 class WarningFilters(Ordered):
     """Filters of warnings, those of the notebook above or below the others."""
 
@@ -119,15 +122,14 @@ class WarningFilters(Ordered):
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
         return bool(module.filters == self._filters)
 
-    def is_of_import(
-        self, item: str, value: Any, modules: Collection[str], words: Collection[str]
-    ) -> bool:
-        if not modules or value is ABSENT:
-            return False
+    def is_of_import(self, item: str, imported: Imported) -> bool:
         _, message, category, place, _ = item.split("\0")
-        if not (message or place) and category.partition(".")[0] not in modules:
-            return False  # a plain one, which silences all: people write it, libraries do not
-        return not any(w and (w in message or w in place) for w in words if len(w) > 2)
+        if not (message or place) and category.partition(".")[0] not in imported.modules:
+            return False  # one that silences all: people write it, libraries do not
+        strings = [s for s in imported.strings if s]
+        return not any(
+            s in (message, place) or (len(s) > _TELLING and s in message) for s in strings
+        )
 
     def reach_of(self, item: str) -> str:
         return "" if item.startswith("error\0") else self.reach

@@ -31,11 +31,8 @@ class Plotting(Kind):
         return bool(dict.__eq__(module.rcParams, self._raw))
 
     def defaults(self, module: Any) -> Mapping[str, Any]:
-        found = dict(dict.items(module.rcParamsOrig))
-        shell = sys.modules.get("IPython.core.interactiveshell")
-        if shell is not None and shell.InteractiveShell.initialized():
-            found["interactive"] = dict.__getitem__(module.rcParams, "interactive")
-        return {k: v for k, v in found.items() if k not in self._NOT}
+        found = dict.items(module.rcParamsOrig)
+        return {k: v for k, v in found if k not in self._NOT}
 
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():

@@ -61,7 +61,7 @@ class Showing(_OfShell):
                 setattr(shell if item in self._OF_SHELL else formatter, item, value)
 
     def reach_of(self, item: str) -> str:
-        return "" if item == "ast_node_interactivity" else self.reach
+        return "expressions" if item == "ast_node_interactivity" else self.reach
 
 
 class Printers(_OfShell):
@@ -159,7 +159,7 @@ class Configuration(_OfShell):
     def reach_of(self, item: str) -> str:
         if item.startswith("InlineBackend."):
             return "drawing"
-        return "" if item == "InteractiveShell.ast_node_interactivity" else self.reach
+        return "expressions" if item.endswith(".ast_node_interactivity") else self.reach
 
 
 def _configs(shell: Any) -> dict[str, Any]:
@@ -171,6 +171,7 @@ class Extensions(_OfShell):
     """Extensions that were loaded, and what `%autoreload` reloads."""
 
     name = "IPython extension"
+    reach = "magics"
     setters = r"load_ext|reload_ext|autoreload|aimport"
     _NOT = re.compile(r"nbckpt(\.|$)|storemagic$|google\.colab")
 
@@ -246,6 +247,9 @@ class Hooks(_OfShell):
                 shell.events.register(item.partition(" ")[0], value)
             else:
                 shell.enable_gui(value)
+
+    def reach_of(self, item: str) -> str:
+        return "" if " callback " in item else "magics"
 
     def encoded(self, item: str, value: Any) -> Json:
         if value is ABSENT or not callable(value):
