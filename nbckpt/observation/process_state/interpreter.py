@@ -33,6 +33,9 @@ class Limits(Kind):
             found["nested event loops"] = hasattr(asyncio, "_nest_patched")
         return found
 
+    def defaults(self, module: Any) -> Mapping[str, Any]:
+        return {**self.read(module), "gc enabled": True}  # it may be off while nbckpt begins
+
     def put(self, module: Any, change: Change) -> None:
         for item, value in change.values.items():
             match item:
@@ -171,7 +174,7 @@ class Signals(Kind):
     """Handlers of signals; of those that shells and nbckpt handle, only functions of a notebook."""
 
     name = "signal"
-    module = "signal"
+    module = "_signal"  # what is above it makes an enumeration's member of each answer
     reach = "signals"
     _NAMES = ("SIGALRM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGPIPE", "SIGVTALRM", "SIGPROF")
     _NUMBERS = tuple((n, getattr(signal, n)) for n in _NAMES if hasattr(signal, n))
@@ -179,13 +182,13 @@ class Signals(Kind):
 
     def read(self, module: Any) -> dict[str, Any]:
         found = {n: _handler(module.getsignal(number), number) for n, number in self._NUMBERS}
-        return {n: self._PLAIN.get(h, h) for n, h in found.items()}
+        return {n: self._PLAIN[h] if h in self._PLAIN else h for n, h in found.items()}
 
     def put(self, module: Any, change: Change) -> None:
         handlers = {text: handler for handler, text in self._PLAIN.items()}
         for item, value in change.values.items():
             handler = handlers.get(value, value) if isinstance(value, str) else value
-            module.signal(getattr(module, item), handler)
+            signal.signal(getattr(signal, item), handler)
 
 
 def _handler(handler: Any, number: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -68,11 +69,9 @@ class Backend(Kind):
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:
-        found = self.read(module)
-        was = dict.__getitem__(module.rcParamsOrig, "backend")
-        is_chosen = isinstance(was, str)
-        # One that was found because a figure was drawn is found again.
-        return {**found, "backend": was.lower()} if is_chosen else {**found, "backend": None}
+        was = os.environ.get("MPLBACKEND") or dict.__getitem__(module.rcParamsOrig, "backend")
+        # One that is found because a figure is drawn is found again.
+        return {**self.read(module), "backend": was.lower() if isinstance(was, str) else None}
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         found = super().changed(items, baseline)

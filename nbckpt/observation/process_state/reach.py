@@ -31,7 +31,9 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         | show | sketch | bar$ | pie$ | ^rc | backend | explain | diagram""",
         re.VERBOSE | re.IGNORECASE,
     ),
-    "logging": re.compile(r"log | level | handler | warn | verbos | debug | enabledfor", re.X | re.I),
+    "logging": re.compile(
+        r"log | level | handler | warn | verbos | debug | enabledfor", re.X | re.I
+    ),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
     "imports": re.compile(
         r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path | sys
