@@ -19,7 +19,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.observation import Observer
+from nbckpt.observation import Observer, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -64,7 +64,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
-        self.observer = Observer()
+        self.observer = Observer(facets_for(namespace, self.capturer.touched))
 
     @property
     def settings(self) -> Settings:

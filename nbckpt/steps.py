@@ -11,7 +11,7 @@ import ast
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
@@ -262,6 +262,13 @@ class Step(ThroughItems):
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
+    def _changes_outside(self) -> tuple[str, ...]:
+        """Changes in the user's modules that the text tells of, where none was observed."""
+        observed = self._observed.get("attachments")
+        if isinstance(observed, Mapping) and observed.get("modules"):
+            return ()
+        return changes_outside(self.tree, self.session.namespace)
+
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
             captured = self.session.capturer.capture()
@@ -440,7 +447,7 @@ class Step(ThroughItems):
             passive={
                 n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
             },
-            outside=changes_outside(self.tree, session.namespace),
+            outside=self._changes_outside(),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,

@@ -10,6 +10,29 @@ References
 .. [1] Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", ICFP 2018, section 4.2.2.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
 from nbckpt.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran"]
+__all__ = ["Facet", "Observer", "Ran", "facets_for"]
+
+
+def facets_for(
+    namespace: Mapping[str, object], touch: Callable[[frozenset[str] | None], object]
+) -> tuple[Facet, ...]:
+    """The facets of a session.
+
+    Parameters
+    ----------
+    namespace
+        The live variables.
+    touch
+        Is told which variables may have changed unseen; None for any.
+    """
+    from nbckpt.observation.attachments import Attachments
+
+    return (
+        Attachments(namespace, touch),
+    )  # fmt: skip
