@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -30,6 +31,7 @@ from nbckpt.observation.registering import registering_calls
 from nbckpt.observation.registries import TABLES
 from nbckpt.observation.stores import (
     defines,
+    is_harmless,
     is_inert,
     stores_of,
     texts_of,
@@ -41,6 +43,9 @@ from nbckpt.values.modules import loaded
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
+
+_SOON_S = 0.01
+"""After the end of a cell nothing has happened yet, if the next one begins within this time."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +84,23 @@ class Attachments:
         self._originals: dict[str, Change] = {}
         self._held: dict[str, dict[str, Attached]] = {}
         self._n_seen = self._n_seen_before = 0
+        self._looked_at = -1.0
 
     # -- looking ----------------------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002  # as facets have it
         """Take note of what changed while no cell ran."""
-        self._look(None)
+        if time.monotonic() - self._looked_at > _SOON_S:
+            self._look(None)
         self._n_seen_before = self._n_seen
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Take note of what the cell attached."""
-        self._look(tree)
-        if self._n_seen == self._n_seen_before:
+        is_harmless_cell = is_harmless(tree, self.namespace)
+        if not is_harmless_cell:
+            self._look(tree)
+        self._looked_at = time.monotonic()
+        if not is_harmless_cell and self._n_seen == self._n_seen_before:
             for call in registering_calls(tree, self.namespace):
                 self._add(call)
         for attached in self.now.values():
@@ -101,7 +111,12 @@ class Attachments:
         changes, fresh = self.libraries.look()
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
             changes += self._by_text(tree, set(fresh))
-        counted = [c for c in changes if self._counts(c, tree)] if changes else []
+        counted = []
+        for change in changes:
+            is_counted = self._counts(change, tree)
+            self.libraries.is_own(change, own=not is_counted)
+            if is_counted:
+                counted.append(change)
         source = source_of(tree) if counted else ""
         for change in counted:
             self._n_seen += 1

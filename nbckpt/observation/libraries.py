@@ -12,6 +12,7 @@ import gc
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -117,7 +118,8 @@ class Libraries:
     _tables: list[_Table] = field(default_factory=list)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _seen: dict[int, object] = field(default_factory=dict)
-    _lists: dict[str, list[Any]] = field(default_factory=dict)
+    _lists: dict[str, tuple[list[Any], list[Any]]] = field(default_factory=dict)
+    _flips: dict[tuple[str, Any], list[object]] = field(default_factory=dict)
     _abc_token: int = -1
     _registered: dict[tuple[str, str], type] = field(default_factory=dict)
 
@@ -131,11 +133,21 @@ class Libraries:
         changes = [c for n in self._versions.changed() for c in self._changes_of(self._tables[n])]
         if len(self._tables) > first:
             self._versions.changed()  # from now on
-        is_first = not self._abc_token >= 0
+        is_first = self._abc_token < 0
+        if is_first or len(self._tables) > first:
+            self._find_lists()
         changes += [*self._list_changes(), *self._registrations()]
         if is_first:
             return [], []
         return changes, [table.owner for table in self._tables[first:]]
+
+    def is_own(self, change: Change, *, own: bool) -> None:
+        """Tell no more of a library that sets a place to this object, or tell of it again."""
+        place = (change.owner, change.key)
+        if not own:
+            self._flips.pop(place, None)
+        elif change.kind not in ("list", "abc"):
+            self._flips[place] = [*self._flips.get(place, [])[-3:], change.new]
 
     def table(self, kind: str, owner: str) -> dict[Any, Any] | None:
         """The entries of a module, class or registry that is followed."""
@@ -192,6 +204,8 @@ class Libraries:
                 self._meet_module(key, new)
             elif table.kind != "registry" and new is not ABSENT:
                 self._meet_member(table.owner.partition(":")[0], table, key, new)
+            if any(new is value for value in self._flips.get((table.owner, key), ())):
+                continue
             if type(key) is not str or table.kind == "registry" or key not in _NEVER:
                 yield self._change(table, key, before.get(key, ABSENT), new)
 
@@ -201,15 +215,18 @@ class Libraries:
             table.kind, table.owner, name, key, old, new, functools.partial(table.put, key)
         )
 
-    def _list_changes(self) -> Iterator[Change]:
-        found = {owner: found_at(owner) for owner in LISTS}
-        found |= shell_lists(self.namespace)
+    def _find_lists(self) -> None:
+        found = {owner: found_at(owner) for owner in LISTS} | shell_lists(self.namespace)
         for owner, items in found.items():
-            if not isinstance(items, list):
+            known = self._lists.get(owner)
+            if isinstance(items, list) and (known is None or known[0] is not items):
+                self._lists[owner] = (items, list(items) if known is None else known[1])
+
+    def _list_changes(self) -> Iterator[Change]:
+        for owner, (items, before) in self._lists.items():
+            if len(items) == len(before) and all(map(is_, items, before)):
                 continue
-            before, self._lists[owner] = self._lists.get(owner), list(items)
-            if before is None or _are_same(before, items):
-                continue
+            self._lists[owner] = (items, list(items))
             for item in _missing_from(items, before):
                 put = functools.partial(_put_in_list, items, item)
                 yield Change("list", owner, _name_of(item), item, ABSENT, item, put)
@@ -312,10 +329,6 @@ def _name_of(value: Any) -> str:
     """What a key, or an element of a list, is called in every process."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{getattr(named, '__module__', '')}.{named.__qualname__}"
-
-
-def _are_same(first: list[Any], second: list[Any]) -> bool:
-    return len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
 
 
 def _missing_from(items: list[Any], others: list[Any]) -> list[Any]:

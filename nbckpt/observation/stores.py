@@ -26,6 +26,11 @@ _INERT = (
     ast.Set, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context, ast.Pass, ast.If,
     ast.JoinedStr, ast.FormattedValue, ast.Starred, ast.NamedExpr,
 )  # fmt: skip
+_HARMLESS = frozenset(
+    {"abs", "bool", "dict", "float", "int", "len", "list", "max", "min", "print", "range", "repr",
+     "round", "set", "sorted", "str", "sum", "tuple"}
+)  # fmt: skip
+"""Builtins that only compute, given plain values."""
 
 
 class Stores(NamedTuple):
@@ -111,15 +116,42 @@ def defines(tree: ast.Module) -> bool:
 
 
 def is_inert(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell only computes with plain values: no code of a library can see it."""
-    nodes = nodes_of(tree)
-    if not all(isinstance(node, _INERT) for node in nodes):
-        return False
-    loaded = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    bound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return all(
-        type(namespace[name]) in ATOMS if name in namespace else name in bound for name in loaded
-    )
+    """Whether a cell only computes with plain values: nothing attached can change what it does."""
+    return _computes_only(tree, namespace, ast.Call) is False
+
+
+def is_harmless(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell cannot attach anything: it calls nothing but simple builtins."""
+    return _computes_only(tree, namespace) is not None
+
+
+def _computes_only(
+    tree: ast.Module, namespace: Mapping[str, object], *never: type[ast.AST]
+) -> bool | None:
+    """Whether a cell calls builtins; None if it does more than that and compute."""
+    loaded: set[str] = set()
+    bound: set[str] = set()
+    is_calling = False
+    for node in nodes_of(tree):
+        kind = type(node)
+        if kind in never:
+            return None
+        if kind is ast.Name:
+            (bound if type(node.ctx) is ast.Store else loaded).add(node.id)  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            function = node.func  # type: ignore[attr-defined]
+            if type(function) is not ast.Name or function.id not in _HARMLESS:
+                return None
+            is_calling = True
+        elif not issubclass(kind, _INERT):
+            return None
+    for name in loaded:
+        if name in namespace:
+            if type(namespace[name]) not in ATOMS:
+                return None
+        elif name not in bound and name not in _HARMLESS:
+            return None
+    return is_calling
 
 
 def _words_of_tree(tree: ast.Module) -> Iterator[str]:
