@@ -114,7 +114,8 @@ class Attachments:
         counted = []
         for change in changes:
             is_counted = self._counts(change, tree)
-            self.libraries.is_own(change, own=not is_counted)
+            if change.owner != "sys.modules":
+                self.libraries.is_own(change, own=not is_counted)
             if is_counted:
                 counted.append(change)
         source = source_of(tree) if counted else ""
@@ -133,7 +134,7 @@ class Attachments:
             elif place is not None:
                 found += self.libraries.named(name)
         if fresh and defines(tree):
-            found += [c for c in self.libraries.entries(fresh) if is_users(c.new, self.namespace)]
+            found += self.libraries.users_entries(fresh)
         return found
 
     def _counts(self, change: Change, tree: ast.Module | None) -> bool:
@@ -164,12 +165,12 @@ class Attachments:
         return ((change.kind, change.owner), change.name) in places
 
     def _counts_as_module(self, change: Change, tree: ast.Module | None) -> bool:
-        if change.new is ABSENT or tree is None or is_users_module(change.name):
+        if change.new is ABSENT or tree is None or is_named_module(change.new):
+            return False
+        if is_users_module(change.name):
             return False
         if is_users(change.new, self.namespace):
             return True
-        if is_named_module(change.new):
-            return False
         return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)
 
     def _note(self, change: Change, source: str) -> None:

@@ -11,11 +11,13 @@ import functools
 import gc
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from nbckpt.garbage import uncollected
 from nbckpt.observation.dict_versions import DictVersions
 from nbckpt.observation.ownership import is_users, is_users_module
 from nbckpt.observation.registries import (
@@ -26,6 +28,7 @@ from nbckpt.observation.registries import (
     shell_lists,
     shell_tables,
 )
+from nbckpt.values.plain import ATOMS
 
 Kind: TypeAlias = Literal["module", "class", "registry", "list", "abc"]
 
@@ -47,6 +50,12 @@ _DICT_OF_MODULE: Any = vars(ModuleType)["__dict__"]
 _GENERIC: Any = functools.singledispatch(lambda _: None)
 _DISPATCHER = _GENERIC.__code__
 _DUMP: Any = vars(abc)["_get_dump"]
+_DULL = frozenset(
+    {*ATOMS, tuple, list, set, frozenset, property, staticmethod, classmethod, ModuleType,
+     type(len), type(str.join), type(str.__add__), type(FunctionType.__code__),
+     type(FunctionType.__globals__), type(vars(dict)["fromkeys"])}
+)  # fmt: skip
+"""Types of members that are no class and hold no registry."""
 _OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
 
 
@@ -130,7 +139,11 @@ class Libraries:
             for owner, table in shell_tables(self.namespace).items():
                 self._follow(_Table("registry", owner, None, table, table.copy()))
         first = len(self._tables)
-        changes = [c for n in self._versions.changed() for c in self._changes_of(self._tables[n])]
+        numbers = self._versions.changed()
+        with (
+            uncollected() if 0 in numbers else nullcontext()
+        ):  # many small objects, none of them waste
+            changes = [c for n in numbers for c in self._changes_of(self._tables[n])]
         if len(self._tables) > first:
             self._versions.changed()  # from now on
         is_first = self._abc_token < 0
@@ -165,12 +178,13 @@ class Libraries:
         table = self._tables[self._numbers[kind, owner]]
         return self._change(table, name, UNKNOWN, table.table.get(name, ABSENT))
 
-    def entries(self, owners: Container[str]) -> Iterator[Change]:
-        """What some followed owners hold, as changes from what is not known."""
+    def users_entries(self, owners: Container[str]) -> Iterator[Change]:
+        """What some owners hold of the user's, as changes from what is not known."""
         for table in self._tables:
             if table.owner in owners:
                 for key, value in list(table.table.items()):
-                    yield self._change(table, key, UNKNOWN, value)
+                    if _may_be_users(value, self.namespace) and is_users(value, self.namespace):
+                        yield self._change(table, key, UNKNOWN, value)
 
     @property
     def tells_rebinding(self) -> bool:
@@ -274,11 +288,19 @@ class Libraries:
             return
         table = _Table("module", name, module, members, members.copy())
         self._follow(table)
-        for member, value in table.before.items():
-            self._meet_member(name, table, member, value)
+        self._meet_members(name, table)
         for owner, registry in TABLES.get(name, {}).items():
             if isinstance(found := found_at(registry), dict):
                 self._follow(_Table("registry", owner, None, found, found.copy()))
+
+    def _meet_members(self, module: str, holder: _Table) -> None:
+        for name, value in holder.before.items():
+            kind = type(value)
+            if kind is FunctionType:
+                if value.__code__ is _DISPATCHER:
+                    self._meet_member(module, holder, name, value)
+            elif kind not in _DULL:
+                self._meet_member(module, holder, name, value)
 
     def _meet_member(self, module: str, holder: _Table, name: object, value: Any) -> None:
         """Follow a member of a module or class: a class, a registry, a generic function."""
@@ -311,8 +333,7 @@ class Libraries:
             return
         table = _Table("class", _owner(cls), cls, members, members.copy())
         self._follow(table)
-        for member, value in table.before.items():
-            self._meet_member(home, table, member, value)
+        self._meet_members(home, table)
 
 
 def _owner(holder: Any) -> str:
@@ -340,3 +361,17 @@ def _put_in_list(items: list[Any], item: object, value: object) -> None:
     items[:] = [each for each in items if each is not item]
     if value is not ABSENT:
         items.append(value)
+
+
+def _may_be_users(value: Any, namespace: Mapping[str, object]) -> bool:
+    """A quick answer, for many: code of the notebook, or what gives access to it in a class."""
+    kind = type(value)
+    if kind is FunctionType:
+        return value.__globals__ is namespace
+    if issubclass(kind, type):
+        return value.__module__ == "__main__"
+    if kind is property:
+        return type(value.fget) is FunctionType and value.fget.__globals__ is namespace
+    if kind in _DULL:
+        return kind is staticmethod or kind is classmethod
+    return hasattr(kind, "__get__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -36,7 +37,8 @@ _FRONT_ENDS = frozenset(
 )  # fmt: skip
 _BOOKKEEPING = re.compile(
     r"cache|memo|active|live|seen|weak|refs|track|pool|lock|stack|current|instances|annotations"
-    r"|__match_args__|__dataclass|__attrs|counter|warn|_parameters|globals|pending|running",
+    r"|counter|warn|_parameters|globals|pending|running|_member_map_|_value2member_map_|_hashable_"
+    r"|_field_defaults|model_fields",
     re.IGNORECASE,
 )
 _MANY = 5_000
@@ -49,7 +51,12 @@ def is_registry(module: str, name: str, table: Any) -> bool:
         return name in _OF_PYTHON
     if top in _FRONT_ENDS or (name.startswith("__") and name.endswith("__")):
         return False
-    return len(table) <= _MANY and _BOOKKEEPING.search(name) is None
+    return len(table) <= _MANY and not _is_bookkeeping(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_bookkeeping(name: str) -> bool:
+    return _BOOKKEEPING.search(name) is not None
 
 
 def found_at(place: str) -> Any:
