@@ -46,6 +46,8 @@ class Moved(NamedTuple):
         What was not restored for want of trust, and what it holds.
     was_set
         Process state that was set, a short text each.
+    unset
+        What could not be set, and what to run for it, a short text each.
     """
 
     checkpoint: Checkpoint
@@ -57,6 +59,7 @@ class Moved(NamedTuple):
     took_s: float
     untrusted: tuple[Refusal, ...] = ()
     was_set: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         at = self.checkpoint
@@ -327,6 +330,7 @@ def restore_all(
         took_s=time.perf_counter() - began,
         untrusted=loaded.untrusted,
         was_set=session.observer.was_set,
+        unset=session.observer.unset,
     )
 
 

@@ -293,6 +293,14 @@ class Step(ThroughItems):
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
+    def _changes_outside(self) -> tuple[str, ...]:
+        """Changes in the user's modules that text or values tell of, where none was observed."""
+        observed = self._observed.get("attachments")
+        if isinstance(observed, Mapping) and observed.get("modules"):
+            return ()
+        told = changes_outside(self.tree, self.session.namespace)
+        return (*told, *keys.changed_in_modules(self.key))
+
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
             captured = self.session.capturer.capture()
@@ -501,10 +509,7 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=(
-                *changes_outside(self.tree, session.namespace),
-                *keys.changed_in_modules(self.key),
-            ),
+            outside=self._changes_outside(),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,
