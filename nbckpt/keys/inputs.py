@@ -206,7 +206,8 @@ class Inputs:
         registry = magics_of(self.namespace)
         for label in sorted(self.names.magics):
             function = registry.get(label)
-            if function is None or is_named(function, self.namespace):
+            own = getattr(function, "__func__", function)
+            if function is None or is_named(own, self.namespace):
                 continue
             examined = self.examine(function)
             self.note(label, _whole(examined))
