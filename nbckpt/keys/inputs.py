@@ -203,7 +203,7 @@ class Inputs:
 
     def magics(self) -> None:
         """Collect the user's own magics that the cell runs; the shell alone may hold them."""
-        registry = magics_of(self.namespace)
+        registry = magics_of(self.namespace) if self.names.magics else {}
         for label in sorted(self.names.magics):
             function = registry.get(label)
             own = getattr(function, "__func__", function)
