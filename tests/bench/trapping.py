@@ -30,13 +30,7 @@ from tests.bench.worker import ANSWER
 Outcome = dict[str, Any]
 WHY_CHARACTERS = 200
 RACES = frozenset(
-    {
-        "thread-joined",
-        "garbage-collector",
-        "thread-between-cells",
-        "thread-in-an-array",
-        "task-between-cells",
-    }
+    {"thread-joined", "thread-between-cells", "thread-in-an-array", "task-between-cells"}
 )
 """Something other than a cell changes variables, at a time of its own: `NBCKPT_VERIFY` may tell."""
 
