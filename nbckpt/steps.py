@@ -22,7 +22,7 @@ from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
 from nbckpt.fixed import Place
-from nbckpt.interrupts import held, whole
+from nbckpt.interrupts import allowed, held, whole
 from nbckpt.keeping import new_id
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
@@ -40,6 +40,7 @@ from nbckpt.observation import Ran
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+from nbckpt.values.likeness import whole_digest
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
+    _users_before: dict[str, object] = field(default_factory=dict)
     _objects_before: dict[str, Place] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
     _calls: scope.Place | None = None
@@ -287,6 +289,7 @@ class Step(ThroughItems):
             n: Place(session.namespace[n]) for n in self._before if n in session.namespace
         }
         self._mates_before = session.digests_of(self._mates())
+        self._users_before = self._users()
         session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
@@ -307,6 +310,24 @@ class Step(ThroughItems):
         kept = self.session.capturer.manifest()
         named = {*self.key.inputs, *self.names.binds}
         return {mate for n in named if n in kept for mate in kept[n].group} - named
+
+    def _users(self) -> dict[str, object]:
+        """Digests of variables that are kept by the names of definitions that the code makes anew.
+
+        They hold the ones that were there before, and are kept otherwise afterwards.
+        """
+        made = self.names.binds
+        kept, namespace = self.session.capturer.manifest(), self.session.namespace
+        users = [n for n, v in kept.items() if n not in made and not made.isdisjoint(v.needs)]
+        with allowed():
+            return {n: whole_digest(namespace[n], namespace) for n in users if n in namespace}
+
+    def _is_as_before(self, name: str, was: object) -> bool:
+        namespace = self.session.namespace
+        if was is None or name not in namespace or not self._is_same_object(name):
+            return False
+        with allowed():
+            return was == whole_digest(namespace[name], namespace)
 
     def _unfinished(self) -> Checkpoint | None:
         """How far an earlier run of this step's loops came; its key is then this step's."""
@@ -420,6 +441,7 @@ class Step(ThroughItems):
         captured = session.capture(request.selection)
         now = {n: v.value for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
+        differing -= {n for n, was in self._users_before.items() if self._is_as_before(n, was)}
         differing |= self._tied_anew(captured.manifest, differing)
         assigned = self.names.binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))

@@ -53,16 +53,19 @@ def _code_behind(
     for definition in definitions_of_all(namespace) if definitions is None else definitions:
         if id(definition) not in seen:
             seen.add(id(definition))
-            if isinstance(definition, type) and _holds_state(definition):
+            if isinstance(definition, type) and holds_state(definition):
                 found.add(definition.__name__)
             yield names_of_definition(definition, namespace)
 
 
-def _holds_state(cls: type) -> bool:
-    """Whether something in a class may change while its members stay the same objects."""
+def holds_state(definition: FunctionType | type) -> bool:
+    """Whether something in a definition may change while its parts stay the same objects."""
+    if isinstance(definition, FunctionType):
+        held = definition.__closure__, definition.__defaults__, definition.__kwdefaults__
+        return any(held) or bool(vars(definition))
     return any(
         not isinstance(member, _FIXED) and not _is_machinery(name, member)
-        for name, member in vars(cls).items()
+        for name, member in vars(definition).items()
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -83,10 +83,11 @@ def differences(got: Fingerprint, wanted: Fingerprint) -> dict[str, str]:
 def _difference(got: Told, wanted: Told) -> str:
     """The innermost place where they differ."""
     if isinstance(got, tuple) and isinstance(wanted, tuple) and got[:1] == wanted[:1]:
-        if len(got) == len(wanted):
-            for one, other in zip(got, wanted, strict=True):
-                if one != other:
-                    return _difference(one, other)
+        for one, other in zip(got, wanted, strict=False):
+            if one != other:
+                return _difference(one, other)
+        length = min(len(got), len(wanted))
+        got, wanted = got[length:], wanted[length:]
     return f"{_short(got)} instead of {_short(wanted)}"
 
 
@@ -110,6 +111,8 @@ class _Teller:
         kind = type(value)
         if kind in _ATOMS:
             return (kind, repr(value))
+        if value is MISSING:
+            return "MISSING"
         if kind is tuple:
             return (kind, *(self.told(v, f"{path}[{i}]") for i, v in enumerate(value)))
         if kind is frozenset:

@@ -309,6 +309,23 @@ def numbers(end):
 <=list> = <dd>['k']
 <=named> = collections.namedtuple('Point', 'x y')(<e>, <list>)
 <=list> = <named>.y
+<=named> = <named>._replace(x=<e>)
+<=box> = [<named>, <named>]
+<=obj> = type('Made', (), {'v': <n>})()
+<=obj> = type(<obj>)()
+<=cls> = type(<obj>)
+def factory():
+    class Local:
+        def __init__(self, v=<n>):
+            self.v = v
+    return Local(), Local(<n>)
+| <=obj>, <=obj> = factory()
+<=int> = int(type(<obj>) is type(<obj>))
+<=int> = int(isinstance(<named>, type(<named>)))
+def <=func>(x, o=<obj>, p=<any>):
+    return int(isinstance(o, type(<obj>))) + x
+def <=func>(x, *, o=<obj>):
+    return int(type(o) is type(<obj>)) + x
 <=record> = [{'id': i, 'tags': <list>} for i in range(2)]
 <record>[0]['tags'].append(<e>)
 <record>.append(<record>[0])
