@@ -7,7 +7,7 @@ import io
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
@@ -171,8 +171,6 @@ class Oracle:
         return self.kernel.namespace
 
 
-def spoken(names: list[str], said: str) -> list[str]:
-    """Of `names`, those that a text names."""
-    with suppress(re.error):
-        return [n for n in names if re.search(rf"\b{re.escape(n)}\b", said)]
-    return []
+def told_lost(names: Iterable[str], said: str) -> set[str]:
+    """Of `names`, those of which a text says why they were not kept or restored."""
+    return {n for n in names if re.search(rf"(?<![\w.']){re.escape(n)}: \w|'{re.escape(n)}'", said)}
