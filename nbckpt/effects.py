@@ -16,11 +16,11 @@ from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
-from nbckpt.keys.touching import holds_state
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.reachability import reaches
 from nbckpt.values import ValueDigester
+from nbckpt.values.definitions import holds_state
 from nbckpt.values.likeness import whole_digest
 from nbckpt.values.plain import ATOMS
 
@@ -265,5 +265,7 @@ def _bind(
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
     # An alias is looked at with its mate: alone it would seem to share nothing.
-    session.capturer.touched({*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)})
+    session.capturer.touched(
+        {*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)}
+    )
     moves.note_seeds(session, checkpoint, loaded)

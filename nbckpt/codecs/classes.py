@@ -49,9 +49,15 @@ def _add_repeated(members: dict[str, object], cls: type) -> None:
     cloudpickle takes them for inherited.
     """
     own = dict(vars(cls))
-    inherited = {name: value for base in reversed(cls.__bases__) for name, value in vars(base).items()}
+    inherited = {
+        name: value for base in reversed(cls.__bases__) for name, value in vars(base).items()
+    }
     for name, value in own.items():
-        if name not in members and name not in _OF_EVERY_CLASS and value is inherited.get(name, cls):
+        if (
+            name not in members
+            and name not in _OF_EVERY_CLASS
+            and value is inherited.get(name, cls)
+        ):
             members[name] = value
     in_order = {name: members.pop(name) for name in own if name in members}
     members.update(in_order)

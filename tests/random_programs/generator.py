@@ -194,7 +194,20 @@ class Notebook:
 
 
 _PRINTED = frozenset(
-    {"int", "float", "str", "list", "dict", "tuple", "arr", "nest", "counter", "deque", "series", "frame"}
+    {
+        "int",
+        "float",
+        "str",
+        "list",
+        "dict",
+        "tuple",
+        "arr",
+        "nest",
+        "counter",
+        "deque",
+        "series",
+        "frame",
+    }
 )
 
 

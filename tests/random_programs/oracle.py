@@ -89,8 +89,8 @@ class Kernel:
         shell.init_user_ns()
         shell.execution_count = 1
         random.seed(0)
-        np.random.seed(0)  # noqa: NPY002  # the generator that notebooks seed
-        self._random = random.getstate(), np.random.get_state()  # noqa: NPY002
+        np.random.seed(0)  # the generator that notebooks seed
+        self._random = random.getstate(), np.random.get_state()
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -104,11 +104,11 @@ class Kernel:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = self.shell.user_module
         random.setstate(self._random[0])
-        np.random.set_state(self._random[1])  # noqa: NPY002
+        np.random.set_state(self._random[1])
         try:
             yield
         finally:
-            self._random = random.getstate(), np.random.get_state()  # noqa: NPY002
+            self._random = random.getstate(), np.random.get_state()
             sys.modules["__main__"] = main
 
     def run(self, text: str, cell_id: str | None = None) -> Ran:
@@ -122,7 +122,6 @@ class Kernel:
         said = text + "".join(self._notices.said)
         self._notices.said.clear()
         return Ran(printed, "" if error is None else f"{type(error).__name__}: {error}", said)
-
 
     def replay(self, history: tuple[str, ...]) -> None:
         """Run plain cells one after another, without their outputs."""

@@ -272,4 +272,3 @@ class _Run:
 
     def _wrong(self, kind: str, told: str) -> None:
         raise Wrong(Failure(kind, told, self.now))
-
