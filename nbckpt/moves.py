@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
+from nbckpt.unkept import Unkept
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -202,9 +204,21 @@ def bring_back(
         wanted,
         store=session.store,
         namespace=session.namespace,
-        live={n: v for n, v in session.capturer.settled().items() if n not in anew},
+        live={
+            n: v
+            for n, v in session.capturer.settled().items()
+            if n not in anew and not _remembers(session.namespace.get(n))
+        },
         manifest=manifest,
     )
+
+
+def _remembers(value: object) -> bool:
+    """Whether a function has answers of earlier calls, which one that is defined anew has not."""
+    return isinstance(value, _CACHED) and bool(value.cache_info().currsize)
+
+
+_CACHED = type(functools.lru_cache(lambda: None))
 
 
 def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
@@ -233,6 +247,7 @@ def take(
     stays = kept.keys() - replaced
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
+    session.unkept = Unkept(checkpoint.id)
     note_seeds(session, checkpoint, loaded)
 
 
