@@ -28,8 +28,6 @@ EDITS = [
     ("getsource-spacing", "def f(): return  1", "def f(): return 1", "import inspect\ny = inspect.getsource(f)"),
     ("getsource-in-function", "import inspect\ndef src(f): return inspect.getsource(f)\ndef f():\n    # one\n    return 1", "import inspect\ndef src(f): return inspect.getsource(f)\ndef f():\n    # two\n    return 1", "y = src(f)"),
     ("getsource-alias", "from inspect import getsource as gs\ndef f():\n    # one\n    return 1", "from inspect import getsource as gs\ndef f():\n    # two\n    return 1", "y = gs(f)"),
-    ("source-by-ipython", "def f():\n    # one\n    return 1", "def f():\n    # two\n    return 1", "y = get_ipython().inspector.info(f)['source'] if hasattr(get_ipython().inspector, 'info') else 0"),
-    ("line-numbers", "def f():\n    return 1", "\n\ndef f():\n    return 1", "y = f.__code__.co_firstlineno"),
     ("code-names", "def f(a): return a", "def f(b): return b", "y = f.__code__.co_varnames"),
     ("signature-default", "def f(a=1): return a", "def f(a=2): return a", "import inspect\ny = str(inspect.signature(f))"),
     ("keyword-only", "def f(a): return a", "def f(*, a): return a", "try:\n    y = f(1)\nexcept TypeError:\n    y = 'kw'"),

@@ -113,12 +113,12 @@ FORMATS = {
     "duckdb-parquet": (
         _FRAME + "\nimport duckdb",
         "df.to_parquet('f.parquet')",
-        "y = duckdb.sql(\"select sum(a) from 'f.parquet'\").fetchone()",
+        "y = duckdb.sql(\"select sum(a) from 'f.parquet'\").fetchall()",
     ),
     "duckdb-csv-glob": (
         _FRAME + "\nimport duckdb",
         "df.to_csv('part-1.csv', index=False)",
-        "y = duckdb.sql(\"select sum(a) from read_csv('part-*.csv')\").fetchone()",
+        "y = duckdb.sql(\"select sum(a) from read_csv('part-*.csv')\").fetchall()",
     ),
     "duckdb-copy": (
         "import duckdb\nv = VALUE",

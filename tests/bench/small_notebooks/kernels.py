@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import re
 from collections.abc import Mapping
@@ -39,6 +40,7 @@ class InProcessKernel:
 
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
+        self._context = contextvars.copy_context()
         manager = InProcessKernelManager()
         manager.start_kernel()
         self._client = manager.client()
@@ -94,7 +96,9 @@ class InProcessKernel:
         stream = self._kernel.shell_stream
         self._client.session.send(stream, message)
         parts = stream.recv_multipart()
-        self._loop.run_until_complete(self._kernel.dispatch_shell(parts))
+        # What a cell sets in the context is there in the next one, as in a kernel of its own.
+        handled = self._kernel.dispatch_shell(parts)
+        self._loop.run_until_complete(self._loop.create_task(handled, context=self._context))
         stream.recv_multipart()
 
     def _take(self, record: CellRecord, kind: str, content: Mapping[str, Any], clear: bool) -> bool:
