@@ -1,29 +1,84 @@
-"""What cannot change while a name is bound to the same object, and is not looked at again."""
+"""Which object a name holds, remembered so that no later object can be taken for it.
+
+An address alone says nothing: it is given to another object as soon as the first one is gone.
+"""
 
 from __future__ import annotations
 
 import sys
+import weakref
+from contextlib import suppress
 from types import FunctionType, ModuleType
 
 from nbckpt.values.plain import ATOMS
 
 
-def identity_of(value: object) -> int:
-    """What changes when a name is bound to another object, or parts of a definition anew."""
-    kind = type(value)
-    if kind is FunctionType:
-        return hash((id(value), *map(id, _parts_of(value))))
-    if not issubclass(kind, type):
-        return id(value)
-    from nbckpt.codecs.pickler import is_by_reference
+class Identity:
+    """Tells an object, and the parts of a definition, from all others, however long it lives.
 
-    if is_by_reference(value):
-        return id(value)
-    return hash((id(value), *map(id, vars(value).values())))
+    An object that can be referred to weakly is not kept alive by this. Others are: whoever
+    remembers one forgets it before code runs that may drop it.
+    """
+
+    __slots__ = ("_is_weak", "_parts", "_reference")
+
+    def __init__(self, value: object) -> None:
+        self._parts = _parts_of(value)
+        self._is_weak, self._reference = False, value
+        if type(value) not in ATOMS:
+            with suppress(TypeError):  # lists, dicts, tuples, what has slots
+                self._reference, self._is_weak = weakref.ref(value), True
+
+    @property
+    def keeps_alive(self) -> bool:
+        """Whether a cell that drops the object would find it alive because of this."""
+        return not (self._is_weak or type(self._reference) in ATOMS)
+
+    def is_of(self, value: object) -> bool:
+        """Whether `value` is the object that this was made of, with the same parts."""
+        known = self._reference
+        if self._is_weak:
+            known = known()  # type: ignore[operator]
+            if known is None:
+                return False
+        if known is not value:
+            return False
+        if not self._parts:
+            return True
+        parts = _parts_of(value)
+        return len(parts) == len(self._parts) and all(map(_is, parts, self._parts))
+
+
+class Place:
+    """Where an object stood before a cell ran; the cell may drop it.
+
+    What cannot be referred to weakly is known by its address alone, so that another object may
+    be taken for it: `may_be` errs on that side only.
+    """
+
+    __slots__ = ("_address", "_reference")
+
+    def __init__(self, value: object) -> None:
+        self._reference: weakref.ref[object] | None = None
+        self._address = 0
+        if type(value) in ATOMS:
+            return
+        try:
+            self._reference = weakref.ref(value)
+        except TypeError:
+            self._address = id(value)
+
+    def may_be(self, value: object) -> bool:
+        """Whether `value` may be the same object, changed where it stands."""
+        if type(value) in ATOMS:
+            return False  # nothing changes it: a name that has another value is bound anew
+        if self._reference is not None:
+            return self._reference() is value
+        return self._address == id(value)
 
 
 def is_fixed(value: object) -> bool:
-    """Whether nothing inside `value` can change that `identity_of` does not tell."""
+    """Whether nothing inside `value` can change that its `Identity` does not tell."""
     kind = type(value)
     if kind in ATOMS:
         return True
@@ -35,6 +90,20 @@ def is_fixed(value: object) -> bool:
     return is_bare and not vars(value) and not value.__annotations__
 
 
-def _parts_of(function: object) -> tuple[object, ...]:
-    names = ("__code__", "__name__", "__qualname__", "__doc__", "__module__")
-    return tuple(getattr(function, name) for name in names)
+def _parts_of(value: object) -> tuple[object, ...]:
+    """The objects that make a definition what it is; a name may stay while they change."""
+    kind = type(value)
+    if kind is FunctionType:
+        names = ("__code__", "__name__", "__qualname__", "__doc__", "__module__")
+        return tuple(getattr(value, name) for name in names)
+    if not issubclass(kind, type):
+        return ()
+    from nbckpt.codecs.pickler import is_by_reference
+
+    if is_by_reference(value):
+        return ()
+    return tuple(part for item in vars(value).items() for part in item)
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other

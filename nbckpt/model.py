@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from nbckpt.digests import Digest, digest_of_json
+from nbckpt.digests import Digest, Json, digest_of_json
 
 _T = TypeVar("_T", "Cell", "Key", "Refusal", "Variable")
 State: TypeAlias = Literal["done", "failed", "partial"]
@@ -170,6 +170,9 @@ class Checkpoint:
         Of these, the ones whose object was there before and was changed where it stood.
     refused
         What could not be kept.
+    lacking
+        Of what could not be kept, each variable that the cell bound or read → digest of its value
+        after the cell, as a key has it.
     omitted
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs
@@ -177,6 +180,11 @@ class Checkpoint:
     passive
         Of `in_place`, names that the cell changed without reading or naming them, through an
         object that they share → digests of the value before: as it was kept, and as a key has it.
+    preconditions
+        Of names that the cell binds on some condition, those that it left as they were → the
+        digest of the value, `ABSENT` if there was none. Whether it bound them is not known.
+    unrepeatable
+        Why the cell cannot be restored, whatever it reads: a sentence each.
     outside
         What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
@@ -184,6 +192,11 @@ class Checkpoint:
         nothing if it had not been seeded.
     seeded
         Random generators that had been seeded by the end of the cell.
+    observed
+        Of each facet of observation that saw something while the cell ran: inputs and effects that
+        its text does not show. It is restored only where they still hold.
+    standing
+        Of each facet: what a move to this checkpoint has to set, process state above all.
     progress
         Of a partial checkpoint: which loop of the step, items of it that are done, and of how
         many (-1: unknown).
@@ -224,12 +237,17 @@ class Checkpoint:
     bound: tuple[str, ...] = ()
     in_place: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    lacking: Mapping[str, Digest] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
+    preconditions: Mapping[str, Digest] = field(default_factory=dict)
+    unrepeatable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
+    observed: Mapping[str, Json] = field(default_factory=dict)
+    standing: Mapping[str, Json] = field(default_factory=dict)
     progress: tuple[int, int, int] | None = None
     finished: tuple[Digest, ...] = ()
     failures: int = 0
@@ -243,9 +261,13 @@ class Checkpoint:
     trusted: bool = True
 
 
-_TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
+_TUPLES = (
+    *("removed", "bound", "in_place", "omitted", "unrepeatable", "outside", "seeded"),
+    *("finished", "tags"),
+)
 _OTHERS = (
-    *("outputs", "passive", "random_in", "progress", "failures"),
+    *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
+    *("observed", "standing", "lacking"),
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

@@ -118,6 +118,7 @@ class Line:
             passive={},
             key=None,
             refused=(),
+            observed={},
         )
         problems = reproduce(self.session, given)
         return ((), problems) if problems else (tuple(sorted(names)), ())
@@ -202,8 +203,11 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
         refused=(*draft.refused, *lost),
         outputs=kept.outputs,
         passive=kept.passive,
+        preconditions=kept.preconditions,
+        unrepeatable=kept.unrepeatable,
         outside=kept.outside,
         random_in=kept.random_in,
+        observed=kept.observed,
         note=kept.note,
         joined=(*draft.joined, *joined),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -16,11 +17,15 @@ from nbckpt.steps import Step
 def show_restored(shell: InteractiveShell, step: Step) -> None:
     """Show again what a restored cell had shown, and say that it was restored."""
     assert step.restored is not None
-    show_again(shell, step.session, step.restored, step.took_s)
+    show_again(shell, step.session, step.restored, step.took_s, step.was_set)
 
 
 def show_again(
-    shell: InteractiveShell, session: Session, checkpoint: Checkpoint, took_s: float
+    shell: InteractiveShell,
+    session: Session,
+    checkpoint: Checkpoint,
+    took_s: float,
+    was_set: Sequence[str] = (),
 ) -> None:
     """`show_restored`, of any checkpoint."""
     if checkpoint.outputs is not None:
@@ -29,6 +34,8 @@ def show_again(
     lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
     if lost:
         text += "; not kept then: " + "; ".join(map(str, lost))
+    if was_set:
+        text += "; set: " + ", ".join(was_set)
     notices.say(shell, text, restored=checkpoint.id, name=checkpoint.name)
 
 
@@ -79,7 +86,7 @@ def _tell_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) 
     names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
     if names:
         text = (
-            f"{session.branch!r} begins anew here; what was kept before is on "
+            f"nbckpt: {session.branch!r} begins anew here; what was kept before is on "
             f"{names[0]!r}: %resume {names[0]} goes on there"
         )
         notices.say(shell, text, branch=names[0])

@@ -1,0 +1,154 @@
+"""The observer of one session: opens and closes the windows of its facets around each step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nbckpt.digests import Json
+from nbckpt.interrupts import allowed
+from nbckpt.model import Key
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A step whose body ran, or would run.
+
+    Attributes
+    ----------
+    tree
+        Its code, as IPython transformed it.
+    key
+        The predicted inputs.
+    namespace
+        The live variables.
+    values
+        Gives the name of each variable that was there before the body ran → digest of its value,
+        nothing for one that could not be kept. The digest is that of the stored bytes: equal
+        digests are equal values, not the other way round. To ask may take a look at everything.
+    is_shown
+        Whether the body showed anything: printed text, a result, a figure.
+    """
+
+    tree: ast.Module
+    key: Key
+    namespace: Mapping[str, object]
+    values: Callable[[], Mapping[str, str]]
+    is_shown: bool = True
+
+
+class Facet(Protocol):
+    """One kind of input and effect: files, process state, attachments to libraries, names.
+
+    Every method is called on the thread that runs cells. `observed` is what `close` returned, as
+    JSON has it: lists for tuples, texts for keys. No method raises for what a user's object does.
+    """
+
+    name: str
+    """The member of a checkpoint's `observed` that belongs to this facet."""
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Look at the process before a cell of the notebook runs, kept or not."""
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Look at the process after a cell of the notebook ran, kept or not."""
+
+    def open(self) -> object:
+        """A window that collects what happens from now on; windows may lie inside others."""
+
+    def close(self, window: object, ran: Ran) -> Json:
+        """What a window has collected so far, to be recorded; None for nothing. May be repeated."""
+
+    def discard(self, window: object) -> None:
+        """Collect nothing more in a window."""
+
+    def difference(self, observed: Json, ran: Ran) -> str | None:
+        """Why a checkpoint cannot be restored here and now, one sentence; None if it can."""
+
+    def restored(self, observed: Json) -> Sequence[str]:
+        """Repeat the effects of a step that is restored; one short text for each that was set.
+
+        Called before its values are loaded. Open windows take the inputs of the step for their own.
+        """
+
+    def standing(self) -> Json:
+        """What a rewind to this moment has to set; None for nothing."""
+
+    def go_to(self, standing: Json) -> Sequence[str]:
+        """Set what `standing` says, and what it does not name back; a text for each that was set.
+
+        Called before values are loaded.
+        """
+
+
+@dataclass
+class Observer:
+    """The facets of one session.
+
+    Attributes
+    ----------
+    was_set
+        What the last restore or move has set, a short text each.
+    """
+
+    is_nbckpts_own = True
+
+    facets: tuple[Facet, ...] = ()
+    was_set: tuple[str, ...] = ()
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Look at the process before a cell runs."""
+        for facet in self.facets:
+            facet.cell_begins(tree)
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Look at the process after a cell ran."""
+        for facet in self.facets:
+            facet.cell_ends(tree)
+
+    def open(self) -> dict[str, object]:
+        """A window of each facet."""
+        return {facet.name: facet.open() for facet in self.facets}
+
+    def close(self, windows: Mapping[str, object], ran: Ran) -> dict[str, Json]:
+        """What the windows have collected so far; facets that saw nothing are left out."""
+        with allowed():
+            found = {
+                facet.name: facet.close(windows[facet.name], ran)
+                for facet in self.facets
+                if facet.name in windows
+            }
+        return {name: observed for name, observed in found.items() if observed}
+
+    def discard(self, windows: Mapping[str, object]) -> None:
+        """Collect nothing more in these windows."""
+        for facet in self.facets:
+            if facet.name in windows:
+                facet.discard(windows[facet.name])
+
+    def difference(self, observed: Mapping[str, Json], ran: Ran) -> str | None:
+        """Why a checkpoint cannot be restored here and now; None if all is as it was observed."""
+        if unknown := observed.keys() - {facet.name for facet in self.facets}:
+            return f"its {min(unknown)} were observed by another nbckpt"
+        with allowed():
+            for facet in self.facets:
+                if why := facet.difference(observed.get(facet.name), ran):
+                    return why
+        return None
+
+    def restored(self, observed: Mapping[str, Json]) -> None:
+        """Repeat the effects of a step that is restored."""
+        texts = (text for f in self.facets for text in f.restored(observed.get(f.name)))
+        self.was_set = tuple(texts)
+
+    def standing(self) -> dict[str, Json]:
+        """What a rewind to this moment has to set."""
+        found = {facet.name: facet.standing() for facet in self.facets}
+        return {name: standing for name, standing in found.items() if standing}
+
+    def go_to(self, standing: Mapping[str, Json]) -> None:
+        """Set what belongs to another moment."""
+        texts = (text for f in self.facets for text in f.go_to(standing.get(f.name)))
+        self.was_set = tuple(texts)
