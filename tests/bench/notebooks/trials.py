@@ -291,7 +291,9 @@ def _environment() -> dict[str, str]:
 
 def _files_beside(path: Path) -> list[Path]:
     """What a notebook may read: the small files below its folder."""
-    files = [p for p in path.parent.rglob("*") if p.is_file() and p.suffix not in (".ipynb", ".pyc")]
+    files = [
+        p for p in path.parent.rglob("*") if p.is_file() and p.suffix not in (".ipynb", ".pyc")
+    ]
     if sum(p.stat().st_size for p in files) > FOLDER_BYTES:
         return []
     return files

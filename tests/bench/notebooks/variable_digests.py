@@ -67,7 +67,17 @@ class Walk:
         if self.left < 0:
             raise NotCompared("too large")
         kind = type(value)
-        if value is None or kind in (bool, int, float, complex, str, bytes, type(...), range, slice):
+        if value is None or kind in (
+            bool,
+            int,
+            float,
+            complex,
+            str,
+            bytes,
+            type(...),
+            range,
+            slice,
+        ):
             self.text(kind.__name__, repr(value))
             return
         if id(value) in self.seen:
@@ -156,7 +166,14 @@ class Walk:
             if name == "Series":
                 self.value(value.index)
             self.value(value.to_numpy())
-        elif name in ("ExtensionDtype", "Timestamp", "Timedelta", "Period", "BaseOffset", "Interval"):
+        elif name in (
+            "ExtensionDtype",
+            "Timestamp",
+            "Timedelta",
+            "Period",
+            "BaseOffset",
+            "Interval",
+        ):
             self.text(repr(value))
         elif name == "ExtensionArray":
             self.text(value.dtype)
@@ -254,6 +271,8 @@ class Walk:
         if value.__module__ == "__main__":
             self.text(*(base.__qualname__ for base in value.__mro__))
             for name, item in vars(value).items():
+                if name == "__slotnames__":
+                    continue  # `copyreg` leaves it where an instance was pickled
                 if type(item) in (types.FunctionType, int, float, str, tuple, list, dict):
                     self.text(name)
                     if name not in ("__module__", "__firstlineno__"):

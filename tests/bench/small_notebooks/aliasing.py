@@ -136,9 +136,7 @@ SHARED = {
 }  # fmt: skip
 
 for _name, (_before, _change, _use) in SHARED.items():
-    _cells = [
-        (_before.format(), _change.format(value), _use) for value in (1, 2)
-    ]
+    _cells = [(_before.format(), _change.format(value), _use) for value in (1, 2)]
     ALIASING.add(SmallNotebook("aliasing", f"edited-{_name}", *_cells))
     # The reader runs in the second run, on what was restored above it.
     ALIASING.add(

@@ -71,7 +71,9 @@ for _name, (_before, _statement, _use) in ATTACHED.items():
     _old, _new = _statement.format(1), _statement.format(2)
     _probe = "globals().get('y')"
     ATTACHMENTS.add(
-        SmallNotebook("attachments", f"edited-{_name}", (_before, _old, _use), (_before, _new, _use), _probe)
+        SmallNotebook(
+            "attachments", f"edited-{_name}", (_before, _old, _use), (_before, _new, _use), _probe
+        )
     )
     ATTACHMENTS.add(
         SmallNotebook(
@@ -84,11 +86,38 @@ for _name, (_before, _statement, _use) in ATTACHED.items():
     )
 
 _UNDONE = {
-    "attribute-deleted": ("import numpy as np\nnp.small = 1", "x = 1", "del np.small", "y = hasattr(np, 'small')"),
-    "key-removed": ("import os\nos.environ['SMALL_K'] = '1'", "x = 1", "os.environ.pop('SMALL_K')", "y = 'SMALL_K' in os.environ"),
-    "statement-removed": ("import pandas as pd", "pd.DataFrame.small = lambda self: 1", "x = 1\nif hasattr(pd.DataFrame, 'small'): del pd.DataFrame.small", "y = hasattr(pd.DataFrame, 'small')"),
-    "method-removed": ("class C:\n    def f(self): return 1\nc = C()", "x = 1", "del C.f", "y = hasattr(c, 'f')"),
-    "registration-removed": ("import functools\n@functools.singledispatch\ndef show(x): return 0", "@show.register\ndef _int(x: int): return 1", "x = 1", "y = show(5)"),
+    "attribute-deleted": (
+        "import numpy as np\nnp.small = 1",
+        "x = 1",
+        "del np.small",
+        "y = hasattr(np, 'small')",
+    ),
+    "key-removed": (
+        "import os\nos.environ['SMALL_K'] = '1'",
+        "x = 1",
+        "os.environ.pop('SMALL_K')",
+        "y = 'SMALL_K' in os.environ",
+    ),
+    "statement-removed": (
+        "import pandas as pd",
+        "pd.DataFrame.small = lambda self: 1",
+        "x = 1\nif hasattr(pd.DataFrame, 'small'): del pd.DataFrame.small",
+        "y = hasattr(pd.DataFrame, 'small')",
+    ),
+    "method-removed": (
+        "class C:\n    def f(self): return 1\nc = C()",
+        "x = 1",
+        "del C.f",
+        "y = hasattr(c, 'f')",
+    ),
+    "registration-removed": (
+        "import functools\n@functools.singledispatch\ndef show(x): return 0",
+        "@show.register\ndef _int(x: int): return 1",
+        "x = 1",
+        "y = show(5)",
+    ),
 }
 for _name, (_before, _one, _two, _use) in _UNDONE.items():
-    ATTACHMENTS.add(SmallNotebook("attachments", _name, (_before, _one, _use), (_before, _two, _use)))
+    ATTACHMENTS.add(
+        SmallNotebook("attachments", _name, (_before, _one, _use), (_before, _two, _use))
+    )

@@ -119,7 +119,11 @@ class InProcessKernel:
         if clear:
             outputs.clear()
         if kind == "stream" and (said := _without_notices(content["text"], record)) is not None:
-            if outputs and outputs[-1]["kind"] == "stream" and outputs[-1]["name"] == content["name"]:
+            if (
+                outputs
+                and outputs[-1]["kind"] == "stream"
+                and outputs[-1]["name"] == content["name"]
+            ):
                 outputs[-1]["text"] += said
             elif said:
                 outputs.append({"kind": "stream", "name": content["name"], "text": said})

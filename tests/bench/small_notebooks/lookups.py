@@ -114,9 +114,13 @@ LOOKED_UP = {
 
 
 def _filled(text: str, value: int) -> str:
-    return text.replace("{{", "\0").replace("}}", "\1").replace("{}", str(value)).replace(
-        "\0", "{"
-    ).replace("\1", "}")
+    return (
+        text.replace("{{", "\0")
+        .replace("}}", "\1")
+        .replace("{}", str(value))
+        .replace("\0", "{")
+        .replace("\1", "}")
+    )
 
 
 for _name, (_made, _use) in LOOKED_UP.items():
