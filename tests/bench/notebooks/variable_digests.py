@@ -93,7 +93,7 @@ class Walk:
             self.text(value.__name__)
         elif issubclass(kind, type):
             self.type_(value)
-        elif kind in (types.FunctionType,):
+        elif kind is types.FunctionType:
             self.function(value)
         elif kind in (types.BuiltinFunctionType, types.MethodDescriptorType):
             self.text(value.__name__)

@@ -88,33 +88,13 @@ FORMATS = {
     "to-csv": (_FRAME, "df.to_csv('f.csv', index=False)", "y = pd.read_csv('f.csv').a.sum()"),
     "to-json": (_FRAME, "df.to_json('f.json')", "y = pd.read_json('f.json').a.sum()"),
     "to-pickle": (_FRAME, "df.to_pickle('f.pkl')", "y = pd.read_pickle('f.pkl').a.sum()"),
-    "to-parquet": (
-        _FRAME,
-        "df.to_parquet('f.parquet')",
-        "y = pd.read_parquet('f.parquet').a.sum()",
-    ),
-    "to-feather": (
-        _FRAME,
-        "df.to_feather('f.feather')",
-        "y = pd.read_feather('f.feather').a.sum()",
-    ),
+    "to-parquet": (_FRAME, "df.to_parquet('f.parquet')", "y = pd.read_parquet('f.parquet').a.sum()"),
+    "to-feather": (_FRAME, "df.to_feather('f.feather')", "y = pd.read_feather('f.feather').a.sum()"),
     "to-html": (_FRAME, "df.to_html('f.html')", "y = open('f.html').read().count('>9<')"),
     "pl-csv": (_POLARS, "df.write_csv('f.csv')", "y = pl.read_csv('f.csv')['a'].sum()"),
-    "pl-parquet": (
-        _POLARS,
-        "df.write_parquet('f.parquet')",
-        "y = pl.read_parquet('f.parquet')['a'].sum()",
-    ),
-    "pl-scan": (
-        _POLARS,
-        "df.write_parquet('f.parquet')",
-        "y = pl.scan_parquet('f.parquet').collect()['a'].sum()",
-    ),
-    "pl-ndjson": (
-        _POLARS,
-        "df.write_ndjson('f.jsonl')",
-        "y = pl.read_ndjson('f.jsonl')['a'].sum()",
-    ),
+    "pl-parquet": (_POLARS, "df.write_parquet('f.parquet')", "y = pl.read_parquet('f.parquet')['a'].sum()"),
+    "pl-scan": (_POLARS, "df.write_parquet('f.parquet')", "y = pl.scan_parquet('f.parquet').collect()['a'].sum()"),
+    "pl-ndjson": (_POLARS, "df.write_ndjson('f.jsonl')", "y = pl.read_ndjson('f.jsonl')['a'].sum()"),
     "arrow-parquet": (
         "import pyarrow as pa, pyarrow.parquet as pq\nt = pa.table({'a': [1, VALUE]})",
         "pq.write_table(t, 'f.parquet')",
@@ -150,11 +130,7 @@ FORMATS = {
         "torch.save(t, 'f.pt')",
         "y = torch.load('f.pt').tolist()",
     ),
-    "joblib": (
-        "import joblib\nv = [VALUE]",
-        "joblib.dump(v, 'f.joblib');",
-        "y = joblib.load('f.joblib')",
-    ),
+    "joblib": ("import joblib\nv = [VALUE]", "joblib.dump(v, 'f.joblib');", "y = joblib.load('f.joblib')"),
     "yaml": (
         "import yaml\nv = {'k': VALUE}",
         "with open('f.yaml', 'w') as f:\n    yaml.safe_dump(v, f)",
@@ -176,21 +152,11 @@ FORMATS = {
         "y = nx.read_edgelist('f.txt').number_of_nodes()",
     ),
     "xgboost-text": (
-        _FRAME,
-        "df.to_csv('f.tsv', sep='\\t', index=False)",
-        "import csv\ny = [r for r in csv.reader(open('f.tsv'), delimiter='\\t')]",
+        _FRAME, "df.to_csv('f.tsv', sep='\\t', index=False)", "import csv\ny = [r for r in csv.reader(open('f.tsv'), delimiter='\\t')]",
     ),
     "shell-write": ("v = VALUE", "!echo {v} > f.txt", "y = open('f.txt').read()"),
-    "shell-read": (
-        "v = VALUE",
-        "open('f.txt', 'w').write(str(v));",
-        "y = list(get_ipython().getoutput('cat f.txt'))",
-    ),
-    "bang-read": (
-        "v = VALUE",
-        "open('f.txt', 'w').write(str(v));",
-        "out = !cat f.txt\ny = list(out)",
-    ),
+    "shell-read": ("v = VALUE", "open('f.txt', 'w').write(str(v));", "y = list(get_ipython().getoutput('cat f.txt'))"),
+    "bang-read": ("v = VALUE", "open('f.txt', 'w').write(str(v));", "out = !cat f.txt\ny = list(out)"),
     "subprocess-read": (
         "import subprocess\nv = VALUE",
         "open('f.txt', 'w').write(str(v));",
@@ -203,109 +169,29 @@ FORMATS = {
     ),
     "run-script": ("v = VALUE", "open('s.py', 'w').write(f'y = {v}');", "%run s.py"),
     "exec-file": ("v = VALUE", "open('s.py', 'w').write(f'y = {v}');", "exec(open('s.py').read())"),
-    "listdir": (
-        "import os\nv = VALUE",
-        "os.makedirs('d', exist_ok=True); open(f'd/{v}', 'w').close()",
-        "y = sorted(os.listdir('d'))[-1]",
-    ),
-    "glob": (
-        "import glob, os\nv = VALUE",
-        "os.makedirs('d', exist_ok=True); open(f'd/{v}.txt', 'w').close()",
-        "y = sorted(glob.glob('d/*.txt'))[-1]",
-    ),
-    "iterdir": (
-        "from pathlib import Path\nv = VALUE",
-        "Path('d').mkdir(exist_ok=True); Path(f'd/{v}').touch()",
-        "y = sorted(p.name for p in Path('d').iterdir())[-1]",
-    ),
+    "listdir": ("import os\nv = VALUE", "os.makedirs('d', exist_ok=True); open(f'd/{v}', 'w').close()", "y = sorted(os.listdir('d'))[-1]"),
+    "glob": ("import glob, os\nv = VALUE", "os.makedirs('d', exist_ok=True); open(f'd/{v}.txt', 'w').close()", "y = sorted(glob.glob('d/*.txt'))[-1]"),
+    "iterdir": ("from pathlib import Path\nv = VALUE", "Path('d').mkdir(exist_ok=True); Path(f'd/{v}').touch()", "y = sorted(p.name for p in Path('d').iterdir())[-1]"),
     "exists": ("import os\nv = VALUE", "open(f'm{v}', 'w').close()", "y = os.path.exists('m9')"),
     "size": ("import os\nv = VALUE", "open('f', 'w').write('x' * v);", "y = os.path.getsize('f')"),
-    "stat": (
-        "from pathlib import Path\nv = VALUE",
-        "Path('f').write_text('x' * v);",
-        "y = Path('f').stat().st_size",
-    ),
-    "mode": (
-        "import os\nv = VALUE",
-        "open('f', 'w').close(); os.chmod('f', 0o600 + v)",
-        "y = os.stat('f').st_mode",
-    ),
-    "symlink": (
-        "import os\nv = VALUE",
-        "for n in (3, 9): open(f't{n}', 'w').write(str(n))\nif os.path.lexists('l'): os.remove('l')\nos.symlink(f't{v}', 'l')",
-        "y = open('l').read()",
-    ),
-    "walk": (
-        "import os\nv = VALUE",
-        "os.makedirs(f'd/{v}', exist_ok=True)",
-        "y = sorted(d for d, _, _ in os.walk('d'))[-1]",
-    ),
-    "append": (
-        "v = VALUE",
-        "with open('f', 'a') as f:\n    f.write(str(v))",
-        "y = open('f').read()[-1]",
-    ),
-    "removed": (
-        "import os\nv = VALUE",
-        "open('m', 'w').close()\nif v == 9: os.remove('m')",
-        "y = os.path.exists('m')",
-    ),
-    "renamed": (
-        "import os\nv = VALUE",
-        "for n in (3, 9): open(f't{n}', 'w').write(str(n))\nos.replace(f't{v}', 'now')",
-        "y = open('now').read()",
-    ),
-    "copied": (
-        "import shutil\nv = VALUE",
-        "open('f', 'w').write(str(v)); shutil.copy('f', 'g')",
-        "y = open('g').read()",
-    ),
-    "tarfile": (
-        "import tarfile, io\nv = VALUE",
-        "with tarfile.open('f.tar', 'w') as t:\n    i = tarfile.TarInfo('a'); i.size = 1; t.addfile(i, io.BytesIO(str(v).encode()))",
-        "with tarfile.open('f.tar') as t:\n    y = t.extractfile('a').read()",
-    ),
-    "fileinput": (
-        "import fileinput\nv = VALUE",
-        "open('f', 'w').write(str(v));",
-        "y = list(fileinput.input('f'))",
-    ),
-    "linecache": (
-        "import linecache\nv = VALUE",
-        "open('f', 'w').write(str(v));",
-        "linecache.clearcache(); y = linecache.getline('f', 1)",
-    ),
-    "codecs-open": (
-        "import codecs\nv = VALUE",
-        "open('f', 'w').write(str(v));",
-        "y = codecs.open('f').read()",
-    ),
-    "genfromtxt": (
-        _ARRAY,
-        "np.savetxt('f.csv', a, delimiter=',')",
-        "y = np.genfromtxt('f.csv').tolist()",
-    ),
-    "savemat": (
-        "import scipy.io, numpy as np\nv = VALUE",
-        "scipy.io.savemat('f.mat', {'a': np.array([v])})",
-        "y = scipy.io.loadmat('f.mat')['a'].tolist()",
-    ),
-    "sparse": (
-        "import scipy.sparse as sp\nv = VALUE",
-        "sp.save_npz('f.npz', sp.csr_matrix([[v]]))",
-        "y = sp.load_npz('f.npz').toarray().tolist()",
-    ),
-    "tomllib": (
-        "import tomllib\nv = VALUE",
-        "open('f.toml', 'w').write(f'a = {v}');",
-        "with open('f.toml', 'rb') as f:\n    y = tomllib.load(f)",
-    ),
-    "xml": (
-        "import xml.etree.ElementTree as ET\nv = VALUE",
-        "ET.ElementTree(ET.Element('a', k=str(v))).write('f.xml')",
-        "y = ET.parse('f.xml').getroot().get('k')",
-    ),
-}
+    "stat": ("from pathlib import Path\nv = VALUE", "Path('f').write_text('x' * v);", "y = Path('f').stat().st_size"),
+    "mode": ("import os\nv = VALUE", "open('f', 'w').close(); os.chmod('f', 0o600 + v)", "y = os.stat('f').st_mode"),
+    "symlink": ("import os\nv = VALUE", "for n in (3, 9): open(f't{n}', 'w').write(str(n))\nif os.path.lexists('l'): os.remove('l')\nos.symlink(f't{v}', 'l')", "y = open('l').read()"),
+    "walk": ("import os\nv = VALUE", "os.makedirs(f'd/{v}', exist_ok=True)", "y = sorted(d for d, _, _ in os.walk('d'))[-1]"),
+    "append": ("v = VALUE", "with open('f', 'a') as f:\n    f.write(str(v))", "y = open('f').read()[-1]"),
+    "removed": ("import os\nv = VALUE", "open('m', 'w').close()\nif v == 9: os.remove('m')", "y = os.path.exists('m')"),
+    "renamed": ("import os\nv = VALUE", "for n in (3, 9): open(f't{n}', 'w').write(str(n))\nos.replace(f't{v}', 'now')", "y = open('now').read()"),
+    "copied": ("import shutil\nv = VALUE", "open('f', 'w').write(str(v)); shutil.copy('f', 'g')", "y = open('g').read()"),
+    "tarfile": ("import tarfile, io\nv = VALUE", "with tarfile.open('f.tar', 'w') as t:\n    i = tarfile.TarInfo('a'); i.size = 1; t.addfile(i, io.BytesIO(str(v).encode()))", "with tarfile.open('f.tar') as t:\n    y = t.extractfile('a').read()"),
+    "fileinput": ("import fileinput\nv = VALUE", "open('f', 'w').write(str(v));", "y = list(fileinput.input('f'))"),
+    "linecache": ("import linecache\nv = VALUE", "open('f', 'w').write(str(v));", "linecache.clearcache(); y = linecache.getline('f', 1)"),
+    "codecs-open": ("import codecs\nv = VALUE", "open('f', 'w').write(str(v));", "y = codecs.open('f').read()" ),
+    "genfromtxt": (_ARRAY, "np.savetxt('f.csv', a, delimiter=',')", "y = np.genfromtxt('f.csv').tolist()"),
+    "savemat": ("import scipy.io, numpy as np\nv = VALUE", "scipy.io.savemat('f.mat', {'a': np.array([v])})", "y = scipy.io.loadmat('f.mat')['a'].tolist()"),
+    "sparse": ("import scipy.sparse as sp\nv = VALUE", "sp.save_npz('f.npz', sp.csr_matrix([[v]]))", "y = sp.load_npz('f.npz').toarray().tolist()"),
+    "tomllib": ("import tomllib\nv = VALUE", "open('f.toml', 'w').write(f'a = {v}');", "with open('f.toml', 'rb') as f:\n    y = tomllib.load(f)"),
+    "xml": ("import xml.etree.ElementTree as ET\nv = VALUE", "ET.ElementTree(ET.Element('a', k=str(v))).write('f.xml')", "y = ET.parse('f.xml').getroot().get('k')"),
+}  # fmt: skip
 """What makes a value, what writes it, what reads it; 3 in the first version, 9 in the second."""
 
 #: The writer's value is edited: what reads the file must see the new one.
@@ -350,7 +236,7 @@ _PATHS = {
     "partial": "from functools import partial\nread = partial(open, 'f.txt')\n---\ny = read().read()",
     "coroutine": "async def read():\n    return open('f.txt').read()\n---\ny = await read()",
     "chdir": "import os\nos.makedirs('sub', exist_ok=True)\n---\nos.chdir('sub')\ny = open('../f.txt').read()\nos.chdir('..')",
-}
+}  # fmt: skip
 for _name, _text in _PATHS.items():
     outside(f"path-{_name}", _text, "open('f.txt', 'w').write('second')", files={"f.txt": "one"})
 

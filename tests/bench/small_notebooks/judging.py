@@ -84,9 +84,9 @@ def complaints(notebook: SmallNotebook, plain: dict[str, Any]) -> list[str]:
         found.append(f"its probe {plain['probe']}")
     is_deciding = notebook.cells[:-1] != notebook.edited[:-1] or notebook.outside
     before = plain["first_probe"], plain["first"][-1]["outputs"]
-    if is_deciding and before == (plain["probe"], plain["cells"][-1]["outputs"]):
-        if notebook.is_last_affected:
-            found.append("its second version does what the first did")
+    is_same = before == (plain["probe"], plain["cells"][-1]["outputs"])
+    if is_deciding and is_same and notebook.is_last_affected:
+        found.append("its second version does what the first did")
     return found
 
 
