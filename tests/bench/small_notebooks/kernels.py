@@ -37,11 +37,13 @@ class InProcessKernel:
 
     def __init__(self) -> None:
         from ipykernel.inprocess.manager import InProcessKernelManager
+        from traitlets.config import Config
 
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._context = contextvars.copy_context()
-        manager = InProcessKernelManager()
+        config = Config({"HistoryManager": {"enabled": False, "hist_file": ":memory:"}})
+        manager = InProcessKernelManager(config=config)
         manager.start_kernel()
         self._client = manager.client()
         self._client.start_channels()
