@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,6 @@ def test_equal_values_have_equal_digests_and_others_do_not(
 
 
 def test_what_cannot_be_compared_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _digests(monkeypatch, f=sys.stdout, g=(i for i in [1]))
+    found = _digests(monkeypatch, f=threading.Lock(), g=(i for i in [1]))
 
     assert all(text.startswith("?") for text in found.values())

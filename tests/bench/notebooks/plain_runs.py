@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -51,18 +52,29 @@ class PlainRun:
 
 
 def run_plainly(
-    notebook: Any, folder: Path, *, stops: Collection[int] = (), limit_s: float = 600
+    notebook: Any,
+    folder: Path,
+    *,
+    seed: int,
+    stops: Collection[int] = (),
+    limit_s: float = 600,
 ) -> PlainRun:
-    """A run in `folder`; after the cells `stops` the variables are looked at."""
-    return asyncio.run(_run(nbformat.from_dict(notebook), folder, stops, limit_s))
+    """A run in `folder`; after the cells `stops` the variables are looked at.
+
+    With another `seed` the order of sets is another: what depends on it differs between two runs.
+    """
+    return asyncio.run(_run(nbformat.from_dict(notebook), folder, seed, stops, limit_s))
 
 
-async def _run(notebook: Any, folder: Path, stops: Collection[int], limit_s: float) -> PlainRun:
+async def _run(
+    notebook: Any, folder: Path, seed: int, stops: Collection[int], limit_s: float
+) -> PlainRun:
     run = PlainRun()
     client: Any = NotebookClient(notebook, timeout=limit_s, coalesce_streams=True)
     client.log = _QUIET
     client.create_kernel_manager().log = _QUIET
-    await client.async_start_new_kernel(cwd=str(folder))
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+    await client.async_start_new_kernel(cwd=str(folder), env=environment)
     await client.async_start_new_kernel_client()
     try:
         for number, cell in enumerate(notebook.cells):

@@ -118,7 +118,10 @@ class Trying:
     def run_plainly(self) -> None:
         """Run twice without nbckpt; what differs is not held against anybody."""
         self.empty()
-        first = run_plainly(self.notebook, self.work, limit_s=self.limit_s)
+        self.middle = max(0, len(self.notebook.cells) // 2 - 1)
+        first = run_plainly(
+            self.notebook, self.work, seed=1, stops=[self.middle], limit_s=self.limit_s
+        )
         usable = len(first.shown) - bool(first.error)
         if first.error and usable < 4:
             self.trial.unusable = f"plain run: {first.error}"
@@ -127,8 +130,8 @@ class Trying:
         self.middle = max(0, usable // 2 - 1)
         first.took_s = first.took_s[:usable]
         if first.error:
-            first = self.fresh_plain_run()
-        second = self.fresh_plain_run()
+            first = self.fresh_plain_run(seed=1)
+        second = self.fresh_plain_run(seed=2)
         if first.error or second.error:
             self.trial.unusable = f"plain run: {first.error or second.error}"
         self.plain = (first, second)
@@ -137,10 +140,12 @@ class Trying:
         self.trial.variables = len(second.variables)
         self.trial.not_compared = sum(v.startswith("?") for v in second.variables.values())
 
-    def fresh_plain_run(self) -> PlainRun:
+    def fresh_plain_run(self, *, seed: int) -> PlainRun:
         """A plain run in a folder as it was at first."""
         self.empty()
-        return run_plainly(self.notebook, self.work, stops=[self.middle], limit_s=self.limit_s)
+        return run_plainly(
+            self.notebook, self.work, seed=seed, stops=[self.middle], limit_s=self.limit_s
+        )
 
     def empty(self) -> None:
         """Make the folder as it was at first, without a store."""
@@ -176,7 +181,7 @@ class Trying:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env=_environment(),
+            env=_environment() | {"PYTHONHASHSEED": "2" if phase == "again" else "1"},
             capture_output=True,
             text=True,
             timeout=10 * self.limit_s,
@@ -246,7 +251,9 @@ class Trying:
                 continue
             shutil.move(self.work, self.scratch / "kept")
             self.empty()
-            runs = [run_plainly(notebook, self.work, limit_s=self.limit_s) for _ in range(2)]
+            runs = [
+                run_plainly(notebook, self.work, seed=seed, limit_s=self.limit_s) for seed in (1, 2)
+            ]
             shutil.rmtree(self.work)
             shutil.move(self.scratch / "kept", self.work)
             if runs[0].error or runs[1].error:

@@ -306,10 +306,9 @@ class Walk:
         if had:
             return
         if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
-            if kind.__module__ not in ("builtins", "__main__") and kind.__flags__ & (1 << 9) == 0:
+            is_pythons = kind.__dictoffset__ != 0 or "__slots__" in vars(kind) or kind is object
+            if not is_pythons:
                 raise NotCompared("made in C")
-            if kind.__module__ == "builtins" and kind is not object:
-                raise NotCompared("an iterator, or what else has no contents")
             return
         reduced = value.__reduce_ex__(2)
         self.value(reduced if isinstance(reduced, str) else tuple(reduced[:3]))
