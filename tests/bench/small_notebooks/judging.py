@@ -91,7 +91,11 @@ def complaints(notebook: SmallNotebook, plain: dict[str, Any]) -> list[str]:
 
 
 def _right(notebook: SmallNotebook, mode: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    followed = [n for n in range(len(cells)) if mode == "skip" or is_marked(notebook, n)]
+    followed = [
+        n
+        for n, source in enumerate(notebook.edited)
+        if (mode == "skip" or is_marked(notebook, n)) and not _is_empty(source)
+    ]
     same_until = next(
         (n for n, (a, b) in enumerate(zip(notebook.cells, notebook.edited, strict=True)) if a != b),
         0 if notebook.outside else len(cells),
@@ -107,6 +111,11 @@ def _right(notebook: SmallNotebook, mode: str, cells: list[dict[str, Any]]) -> t
     if last["restored"]:
         return "right, restored", ""
     return "right, ran", "; ".join(last["why"])
+
+
+def _is_empty(source: str) -> bool:
+    """Whether a cell has no statement: it is no step then."""
+    return all(line.lstrip().startswith("#") or not line.strip() for line in source.splitlines())
 
 
 def _differing(want: dict[str, Any], got: dict[str, Any]) -> str:
