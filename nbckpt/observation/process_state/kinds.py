@@ -85,12 +85,15 @@ class Kind:
         or `ANYTHING`.
     setters
         A pattern of the names by which plain code sets it to a value that its text shows.
+    acts_between_cells
+        Whether what differs from the baseline may run code between two cells.
     """
 
     name: ClassVar[str]
     module: ClassVar[str] = "builtins"
     reach: ClassVar[str] = ANYTHING
     setters: ClassVar[str] = ""
+    acts_between_cells: ClassVar[bool] = False
 
     def read(self, module: Any) -> dict[str, Any]:
         """All items now. Objects that can change are copied."""

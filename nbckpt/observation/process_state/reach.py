@@ -60,6 +60,19 @@ _TYPES = {
 _OF_LIBRARIES = ("site-packages", "dist-packages", sys.base_prefix, "<frozen")
 
 
+_IDLE = (
+    *(ast.Module, ast.Assign, ast.AnnAssign, ast.Expr, ast.Pass, ast.Name, ast.Constant),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.expr_context, ast.BinOp, ast.operator),
+    *(ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.JoinedStr),
+    *(ast.FormattedValue, ast.FunctionDef, ast.arguments, ast.arg, ast.Return),
+)
+
+
+def can_act(tree: ast.Module) -> bool:
+    """Whether code calls something, or sets what is not a variable."""
+    return any(not isinstance(node, _IDLE) for node in nodes_of(tree))
+
+
 def reach_of(
     tree: ast.Module, namespace: Mapping[str, object], *, is_shown: bool
 ) -> frozenset[str]:
