@@ -61,20 +61,23 @@ def run(folder: Path, cells: Sequence[str], ask: str, *, mode: str = "", rounds:
     with os.fdopen(reader, "rb") as pipe:
         text = pipe.read()
     os.waitpid(child, 0)
-    return Answer(*json.loads(text))
+    answer = Answer(*json.loads(text))
+    assert answer.errors != ["crash"], answer.said
+    return answer
 
 
 def _run(cells: Sequence[str], ask: str, mode: str, rounds: int) -> Answer:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    os.environ["NBCKPT_STORE"], os.environ["IPYTHONDIR"] = ".nbckpt", os.path.abspath(".ipython")
+    os.environ["NBCKPT_STORE"] = ".nbckpt"
+    os.environ["IPYTHONDIR"] = str(Path(".ipython").resolve())
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"
     InteractiveShell.clear_instance()
-    InteractiveShell.enable_gui = lambda self, gui=None: None  # a terminal's or a kernel's has one
+    setattr(InteractiveShell, "enable_gui", lambda *_: None)  # noqa: B010  # a terminal's or a kernel's has one
     shell: Any = InteractiveShell.instance(config=config)
     said, errors, restored = io.StringIO(), [], set()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
