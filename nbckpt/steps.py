@@ -46,6 +46,9 @@ from nbckpt.values.likeness import whole_digest
 if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
 
+_ENCODED = json.JSONEncoder().encode
+"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -439,7 +442,7 @@ class Step(ThroughItems):
             try:
                 draft = self._draft(self._spent_s + duration, "done")
                 if outputs:
-                    text = json.dumps(outputs).encode()
+                    text = _ENCODED(outputs).encode()
                     draft = replace(draft, outputs=self.session.put_outputs(text))
             except StoreError as problem:
                 self._note_lost(problem)
