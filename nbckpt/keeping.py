@@ -19,7 +19,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.observation import Observer
+from nbckpt.observation import Observer, Touched, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -64,7 +64,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
-        self.observer = Observer()
+        self.observer = Observer(facets_for(namespace, (str(store.path),)))
 
     @property
     def settings(self) -> Settings:
@@ -105,6 +105,10 @@ class Keeping(Standing):
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
+
+    def ran_unseen(self, touched: Touched) -> None:
+        """Note what code may have changed that was seen to run, and that no text shows."""
+        self.capturer.touched(touched)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """What code that is about to run can touch; None if that may be anything.

@@ -36,7 +36,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
-from nbckpt.observation import Ran
+from nbckpt.observation import Ran, Touched, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -137,6 +137,7 @@ class Step(ThroughItems):
     _calls: scope.Place | None = None
     _windows: dict[str, object] = field(default_factory=dict)
     _observed: dict[str, Json] = field(default_factory=dict)
+    _touched: Touched = frozenset()
     was_set: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -145,6 +146,7 @@ class Step(ThroughItems):
 
     @classmethod
     @whole
+    @unheard
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """Restore the step if that can be, else get ready to run it.
 
@@ -341,9 +343,12 @@ class Step(ThroughItems):
     def _observe(self, *, is_shown: bool) -> None:
         """Take note of what the body has read and done so far."""
         ran = self._as_it_ran(is_shown=is_shown)
-        self._observed = self.session.observer.close(self._windows, ran)
+        observer = self.session.observer
+        self._observed = observer.close(self._windows, ran)
+        self._touched = observer.touched(self._windows, self.session.namespace)
 
     @whole
+    @unheard
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -370,6 +375,7 @@ class Step(ThroughItems):
         return draft
 
     @whole
+    @unheard
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.left()
@@ -388,6 +394,7 @@ class Step(ThroughItems):
         """Have what the body can have changed looked at, by functions that it redefined, too."""
         session = self.session
         session.ran(self.tree)
+        session.ran_unseen(self._touched)
         session.capturer.touched({n for n in self.key.inputs if n in session.namespace})
 
     def _note_lost(self, problem: StoreError) -> None:
@@ -494,6 +501,7 @@ class Step(ThroughItems):
         self.loops = Loops(self, unfinished, begun.loops)
 
     @whole
+    @unheard
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
@@ -507,6 +515,7 @@ class Step(ThroughItems):
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole
+    @unheard
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from nbckpt.digests import Json
 from nbckpt.interrupts import allowed
 from nbckpt.model import Key
+
+
+Touched: TypeAlias = frozenset[str] | None
+"""Names whose values may have changed; None for all of them."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,9 @@ class Facet(Protocol):
     def discard(self, window: object) -> None:
         """Collect nothing more in a window."""
 
+    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
+        """Names whose values may have changed, beside those of the text; None for all names."""
+
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Why a checkpoint cannot be restored here and now, one sentence; None if it can."""
 
@@ -81,6 +88,32 @@ class Facet(Protocol):
 
         Called before values are loaded.
         """
+
+
+class NoEffects:
+    """A facet that sees inputs alone: it changes nothing, and has nothing to look at per cell."""
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Nothing."""
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Nothing."""
+
+    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
+        """No names."""
+        return frozenset()
+
+    def restored(self, observed: Json) -> Sequence[str]:
+        """Nothing."""
+        return ()
+
+    def standing(self) -> Json:
+        """Nothing."""
+        return None
+
+    def go_to(self, standing: Json) -> Sequence[str]:
+        """Nothing."""
+        return ()
 
 
 @dataclass
@@ -121,6 +154,17 @@ class Observer:
                 if facet.name in windows
             }
         return {name: observed for name, observed in found.items() if observed}
+
+    def touched(self, windows: Mapping[str, object], namespace: Mapping[str, object]) -> Touched:
+        """Names that may have changed by what the windows saw, beside those of the text."""
+        found: set[str] = set()
+        for facet in self.facets:
+            if facet.name in windows:
+                names = facet.touched(windows[facet.name], namespace)
+                if names is None:
+                    return None
+                found |= names
+        return frozenset(found)
 
     def discard(self, windows: Mapping[str, object]) -> None:
         """Collect nothing more in these windows."""
