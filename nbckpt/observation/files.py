@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbckpt.analysis import names_of_tree
-from nbckpt.digests import Json
+from nbckpt.digests import Json, digest_of
 from nbckpt.observation import audit
 from nbckpt.observation.file_states import (
     TICK_NS,
@@ -31,7 +31,7 @@ from nbckpt.observation.file_states import (
     walked,
 )
 from nbckpt.observation.library_versions import version_of, versions_of
-from nbckpt.observation.named_files import Named
+from nbckpt.observation.named_files import Named, matches_of
 from nbckpt.observation.observer import NoEffects, Ran
 from nbckpt.observation.places import Places
 from nbckpt.values.sources import is_user_file
@@ -66,6 +66,7 @@ class _Found:
     written: set[str] = field(default_factory=set)
     listed: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
+    globs: dict[str, str] = field(default_factory=dict)
     is_relative: bool = False
     words: list[object] = field(default_factory=list)
     has_children: bool = False
@@ -151,6 +152,9 @@ class Files(NoEffects):
         for path, names in kept.get("listed", {}).items():
             if names_in(full(path)) != names:
                 return f"other files are in folder '{path}'"
+        for pattern, matches in kept.get("globs", {}).items():
+            if _matching(pattern, _working_folder()) != matches:
+                return f"'{pattern}' names other files"
         for path, tree in kept.get("trees", {}).items():
             if tree_of(full(path)) != tree:
                 return f"files in folder '{path}' changed"
@@ -164,8 +168,12 @@ class Files(NoEffects):
         named = Named(ran.tree, reads, ran.namespace)
         for text in named.paths(found.words):
             self._add(found, text, window.folder, is_named=True)
+        for pattern in named.patterns:
+            found.globs[pattern] = _matching(pattern, window.folder)
+            found.is_relative = found.is_relative or not os.path.isabs(pattern)  # noqa: PTH117
         for text in named.folders():
-            if path := self._absolute(found, text, window.folder, is_named=True):
+            path = self._absolute(found, text, window.folder, is_named=True)
+            if path and not any(file.startswith(f"{path}/") for file in found.files):
                 found.trees[path] = None
         if not _IMPORTERS.isdisjoint(named.calls):
             for file in _user_modules():
@@ -233,6 +241,7 @@ class Files(NoEffects):
             "written": sorted(short(f) for f in found.written if short(f) in states),
             "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
             "trees": {short(f): tree_of(f) for f in trees},
+            "globs": found.globs,
         }
         return {member: what for member, what in kept.items() if what}
 
@@ -256,6 +265,10 @@ def _join(observed: dict[str, Json], nested: Any) -> None:
             observed.setdefault(member, what)
 
 
+def _matching(pattern: str, folder: str) -> str:
+    return digest_of(*(f"{name}\n" for name in matches_of(pattern, folder)))[:32]
+
+
 def _working_folder() -> str:
     try:
         return os.getcwd()  # noqa: PTH109  # texts all the way
@@ -275,11 +288,14 @@ def _joined(folder: str, path: object) -> str | None:
     text = _text(path)
     if not text or "\0" in text or text.startswith((":memory:", "file:", "<")):
         return None
-    return os.path.normpath(os.path.join(folder, text))  # noqa: PTH118
+    whole = text if text[0] == "/" else f"{folder}/{text}"
+    if "./" in whole or "//" in whole or whole[-1] in "./" or os.sep != "/":
+        return os.path.normpath(os.path.join(folder, text))  # noqa: PTH118
+    return whole
 
 
 def _folder_of(path: str) -> str:
-    return os.path.dirname(path)  # noqa: PTH120  # texts all the way
+    return path.rpartition("/")[0]
 
 
 def _is_made(path: str) -> bool:

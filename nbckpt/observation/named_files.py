@@ -61,11 +61,14 @@ class Named:
         In the order in which they were met, each once.
     calls
         Attributes and functions that the code mentions.
+    patterns
+        Patterns that were met by `paths`.
     """
 
     def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
         self.texts: dict[str, None] = {}
         self.calls: set[str] = set()
+        self.patterns: dict[str, None] = {}
         self.namespace = namespace
         self.has_calls = False
         self._of_tree(tree)
@@ -156,17 +159,36 @@ class Named:
         folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
         asks = not ASKS.isdisjoint(self.calls)
         for text in texts:
-            yield from _paths_of(text, asks)
+            yield from self._paths_of(text, asks=asks)
             if folders and not os.path.isabs(text):  # noqa: PTH117  # texts
                 for folder in folders[:20]:
-                    yield from _paths_of(os.path.join(folder, text), asks)  # noqa: PTH118
+                    whole = os.path.join(folder, text)  # noqa: PTH118  # texts
+                    yield from self._paths_of(whole, asks=asks)
         for text in self.texts:
             if _QUERY.search(text) or text.count("\n"):
-                yield from _quoted(text)
+                yield from self._quoted(text)
         for text in [*map(_text_of, words), *(t for t in self.texts if words and " " in t)]:
             for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
                 if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
                     yield word
+
+    def _paths_of(self, text: str, *, asks: bool) -> Iterator[str]:
+        if os.path.isfile(text):  # noqa: PTH113  # texts all the way
+            yield text
+        elif _WILD.search(text) and text.strip("*?/. "):
+            matches = matches_of(text)
+            if matches or "/" in text or _SUFFIX.search(text):
+                self.patterns[text] = None
+            yield from matches
+        elif asks and ("/" in text or _SUFFIX.search(text)) and " " not in text:
+            yield text
+
+    def _quoted(self, text: str) -> Iterator[str]:
+        for match in islice(_QUOTED.finditer(text), MAX_ITEMS):
+            inside = next(filter(None, match.groups()), "")
+            for part in inside.split(", "):
+                if _may_be_path(part):
+                    yield from self._paths_of(part, asks=False)
 
     def folders(self) -> list[str]:
         """Folders that are named where the code calls what reads all of a folder."""
@@ -176,28 +198,17 @@ class Named:
         return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
 
 
+def matches_of(pattern: str, folder: str | None = None) -> list[str]:
+    """The files that a pattern names, sorted; no more than some."""
+    try:
+        found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
+        return sorted(islice(found, MAX_MATCHES))
+    except (OSError, re.error, ValueError):
+        return []
+
+
 def _may_be_path(text: str) -> bool:
     return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
-
-
-def _paths_of(text: str, asks: bool) -> Iterator[str]:
-    if os.path.isfile(text):  # noqa: PTH113  # texts all the way
-        yield text
-    elif _WILD.search(text) and text.strip("*?/. "):
-        try:
-            yield from islice(glob.iglob(text, recursive=True), MAX_MATCHES)  # noqa: PTH207
-        except (OSError, re.error, ValueError):
-            return
-    elif asks and ("/" in text or _SUFFIX.search(text)) and " " not in text:
-        yield text
-
-
-def _quoted(text: str) -> Iterator[str]:
-    for match in islice(_QUOTED.finditer(text), MAX_ITEMS):
-        inside = next(filter(None, match.groups()), "")
-        for part in inside.split(", "):
-            if _may_be_path(part):
-                yield from _paths_of(part, asks=False)
 
 
 def _text_of(word: object) -> str:
