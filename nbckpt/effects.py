@@ -7,25 +7,23 @@ Where that cannot be had, the cell runs instead, and the reason is told.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed, breathe, whole
+from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
+from nbckpt.reachability import reaches
 from nbckpt.values import ValueDigester
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
-
-
-MAX_SEEN = 20_000
-"""Objects that are looked at inside a variable that cannot be kept."""
 
 
 @whole
@@ -47,9 +45,10 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
     present = {n for n in mates if n in session.namespace}
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
-    if in_place or present:
+    if in_place or present or session.capturer.may_share(bound):
         session.capturer.capture()  # to learn who else holds the objects that are replaced
-    loaded = moves.bring_back(session, checkpoint, bound)
+    anew = _held_elsewhere(session, bound - in_place)
+    loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
         return tuple(map(str, lost))
     aliases = _aliases(loaded, manifest, bound, present)
@@ -58,6 +57,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
+        *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
     ]
     if reasons:
@@ -65,6 +65,22 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     breathe()
     _bind(session, checkpoint, loaded, {n for n in bound if n not in aliases} | replaced, aliases)
     return ()
+
+
+def _held_elsewhere(session: Session, bound: Iterable[str]) -> set[str]:
+    """Variables that the step binds, and whose objects something that is not kept holds by now.
+
+    They are built though they have the same value already: the step would make another object.
+    """
+    namespace = session.namespace
+    if not session.capturer.refusals():
+        return set()
+    found = (n for n in bound if n in namespace and not _is_definition(namespace[n]))
+    return {n for n in found if _unkeepable_holders(session, namespace[n])}
+
+
+def _is_definition(value: object) -> bool:
+    return isinstance(value, FunctionType | type)
 
 
 def _aliases(
@@ -189,24 +205,30 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
     return reasons
 
 
+def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manifest) -> list[str]:
+    """Reasons: variables that show memory which would be replaced for others only."""
+    namespace = session.namespace
+    pairs = (
+        (n, also_on(n, namespace, manifest[n].group, are_tables_values=False))
+        for n in sorted(replaced)
+    )
+    return [f"it changes {n!r} in place, and {m!r} lies on its memory" for n, m in pairs if m]
+
+
 def _unkeepable_holders(session: Session, obj: object) -> list[str]:
     """Variables that cannot be kept, a generator say, and that reach `obj`."""
     refused = [r.variable for r in session.capturer.refusals()]
     namespace = session.namespace
-    return [n for n in refused if n in namespace and _reaches(namespace[n], obj, namespace)]
+    return [n for n in refused if n in namespace and reaches(namespace[n], obj, namespace)]
 
 
-def _reaches(start: object, target: object, namespace: object) -> bool:
-    queue, seen = [start], {id(namespace)}
-    while queue and len(seen) < MAX_SEEN:
-        current = queue.pop()
-        if current is target:
-            return True
-        if id(current) in seen or isinstance(current, ModuleType | type):
-            continue
-        seen.add(id(current))
-        queue += gc.get_referents(current)
-    return bool(queue)  # too much to tell: as if it did
+def _left_behind(session: Session, replaced: Iterable[str]) -> set[str]:
+    """Variables that cannot be kept, and hold an object that a name is about to lose."""
+    namespace = session.namespace
+    if not session.capturer.refusals():
+        return set()
+    lost = [n for n in replaced if n in namespace and type(namespace[n]) not in ATOMS]
+    return {h for n in lost for h in _unkeepable_holders(session, namespace[n])}
 
 
 def _bind(
@@ -217,8 +239,10 @@ def _bind(
     aliases: Mapping[str, str],
 ) -> None:
     manifest = session.timeline.manifest(checkpoint.id)
-    lost = {r.variable for r in checkpoint.refused} | set(checkpoint.omitted)
-    gone = [n for n in checkpoint.bound if n not in manifest and n not in lost]
+    # What could not be kept is gone: what an earlier cell had bound to its name is older.
+    stays = session.still_refused(checkpoint)
+    gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
+    parted_from = _left_behind(session, {*names, *aliases, *gone})
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
@@ -229,7 +253,9 @@ def _bind(
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)
     # What stays and shared an object with what was replaced shares it no more: its blob still
     # holds the old value of that, too.
-    stays = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
+    parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
     # An alias is looked at with its mate: alone it would seem to share nothing.
-    session.capturer.touched({*stays, *aliases, *aliases.values(), *(values.keys() - whole)})
+    session.capturer.touched(
+        {*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)}
+    )
     moves.note_seeds(session, checkpoint, loaded)

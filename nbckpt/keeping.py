@@ -5,26 +5,28 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from nbckpt import events, randomness, telemetry
+from nbckpt.audit import Audit
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
 from nbckpt.observation import Observer, Touched, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
+from nbckpt.unkept import Unkept
 from nbckpt.values import ValueDigester
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class Keeping(Standing):
         Random generators that somebody put where they stand.
     observer
         What sees inputs and effects of cells that their text does not show.
+    audit
+        Compares what is kept with what is there.
+    unkept
+        What is absent because it could not be kept.
     """
 
     joining: Joining
@@ -60,11 +66,15 @@ class Keeping(Standing):
         super().__init__(store, notebook, branch)
         self.namespace = namespace
         self.capturer = Capturer(store, namespace, hidden)
+        self.audit = Audit(self)
+        self.capturer.audit = self.audit.after_look
         self.settings = settings or settings_from()
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
+        self._refused_at: dict[str, tuple[Refusal, ...]] = {}
         self.observer = Observer(facets_for(namespace, (str(store.path),)))
+        self.unkept = Unkept()
 
     @property
     def settings(self) -> Settings:
@@ -92,6 +102,7 @@ class Keeping(Standing):
 
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
+        self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
             self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)
@@ -122,12 +133,30 @@ class Keeping(Standing):
         except Exception:  # whatever a value's own code raises when it is looked at
             return None
 
-    def key_of(self, tree: ast.Module, selection: Selection, deps: Sequence[str] = ()) -> Key:
-        """What a step with this code depends on, here and now."""
+    def key_of(
+        self,
+        tree: ast.Module,
+        selection: Selection,
+        deps: Sequence[str] = (),
+        lacking: Mapping[str, Digest] | None = None,
+    ) -> Key:
+        """What a step with this code depends on, here and now.
+
+        Parameters
+        ----------
+        lacking
+            Variables that could not be kept → digest of what they would hold.
+        """
         from nbckpt import keys
 
         with allowed():
-            key = keys.key_of(tree, self.namespace, deps=deps, options=selection.options())
+            key = keys.key_of(
+                tree,
+                self.namespace,
+                deps=deps,
+                options=selection.options(),
+                lacking=lacking,
+            )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(", ".join(group) for group in groups))
 
@@ -143,6 +172,14 @@ class Keeping(Standing):
         self.capturer.capture_random_states()
         kept = self.capturer.manifest()
         return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
+
+    def still_refused(self, checkpoint: Checkpoint) -> set[str]:
+        """Names that a checkpoint of this session could not keep, and that are as they were then.
+
+        No code has touched what they hold since.
+        """
+        refused = self._refused_at.get(checkpoint.id, ())
+        return {r.variable for r in refused if self.capturer.still_refuses(r)}
 
     # -- checkpoint -------------------------------------------------------------------------
 
@@ -246,6 +283,8 @@ class Keeping(Standing):
             written.add_done_callback(partial(_told, event, telemetry.context()))
         for record in records:
             self.timeline.apply(record)
+        if checkpoint.refused:
+            self._refused_at[checkpoint.id] = checkpoint.refused
         if checkpoint.state == "done":
             self.position = checkpoint.id
             self.joining.kept(checkpoint, written)

@@ -170,6 +170,9 @@ class Checkpoint:
         Of these, the ones whose object was there before and was changed where it stood.
     refused
         What could not be kept.
+    lacking
+        Of what could not be kept, each variable that the cell bound or read → digest of its value
+        after the cell, as a key has it.
     omitted
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs
@@ -177,6 +180,11 @@ class Checkpoint:
     passive
         Of `in_place`, names that the cell changed without reading or naming them, through an
         object that they share → digests of the value before: as it was kept, and as a key has it.
+    preconditions
+        Of names that the cell binds on some condition, those that it left as they were → the
+        digest of the value, `ABSENT` if there was none. Whether it bound them is not known.
+    unrepeatable
+        Why the cell cannot be restored, whatever it reads: a sentence each.
     outside
         What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
@@ -229,9 +237,12 @@ class Checkpoint:
     bound: tuple[str, ...] = ()
     in_place: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    lacking: Mapping[str, Digest] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
+    preconditions: Mapping[str, Digest] = field(default_factory=dict)
+    unrepeatable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
@@ -250,9 +261,13 @@ class Checkpoint:
     trusted: bool = True
 
 
-_TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
+_TUPLES = (
+    *("removed", "bound", "in_place", "omitted", "unrepeatable", "outside", "seeded"),
+    *("finished", "tags"),
+)
 _OTHERS = (
-    *("outputs", "passive", "random_in", "progress", "failures", "observed", "standing"),
+    *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
+    *("observed", "standing", "lacking"),
     *("error", "note", "inherited", "made_by"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)

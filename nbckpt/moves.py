@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
+from nbckpt.unkept import Unkept
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ class Moved(NamedTuple):
     failed
         What could not be restored, and why.
     left
-        Names that the checkpoint could not or was not asked to keep: they are as they were.
+        Names that the checkpoint could not or was not asked to keep. Those that are in `removed`
+        are gone: what they held was of another moment. The others are as they were.
     took_s
         Seconds.
     untrusted
@@ -175,8 +178,20 @@ def own_names(session: Session) -> set[str]:
     return {n for n in capturer.user_names() if is_nbckpts_own(session.namespace[n])}
 
 
-def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -> restore.Loaded:
-    """Build the values of `names` as of `checkpoint`, with all they share objects with."""
+def bring_back(
+    session: Session,
+    checkpoint: Checkpoint,
+    names: Iterable[str],
+    *,
+    anew: Container[str] = frozenset(),
+) -> restore.Loaded:
+    """Build the values of `names` as of `checkpoint`, with all they share objects with.
+
+    Parameters
+    ----------
+    anew
+        Names that are built even if they have the same value already.
+    """
     manifest = session.timeline.manifest(checkpoint.id)
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
@@ -189,9 +204,21 @@ def bring_back(session: Session, checkpoint: Checkpoint, names: Iterable[str]) -
         wanted,
         store=session.store,
         namespace=session.namespace,
-        live=session.capturer.settled(),
+        live={
+            n: v
+            for n, v in session.capturer.settled().items()
+            if n not in anew and not _remembers(session.namespace.get(n))
+        },
         manifest=manifest,
     )
+
+
+def _remembers(value: object) -> bool:
+    """Whether a function has answers of earlier calls, which one that is defined anew has not."""
+    return isinstance(value, _CACHED) and bool(value.cache_info().currsize)
+
+
+_CACHED = type(functools.lru_cache(lambda: None))
 
 
 def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
@@ -220,6 +247,7 @@ def take(
     stays = kept.keys() - replaced
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
+    session.unkept = Unkept(checkpoint.id)
     note_seeds(session, checkpoint, loaded)
 
 
@@ -268,9 +296,13 @@ def restore_all(
     if loaded is None:
         set_state(session, target)
         loaded = bring_back(session, target, manifest)
-    left = {r.variable for r in target.refused} | set(target.omitted)
+    refused = {r.variable for r in target.refused}
+    left = refused | set(target.omitted)
     present = set(session.capturer.user_names())
-    gone = present - set(manifest) - left - own_names(session) if delete else set()
+    stays = session.still_refused(target) | set(target.omitted) | own_names(session)
+    gone = present - set(manifest) - stays if delete else set()
+    if session.position is not None:  # what is there is of another moment of this history
+        gone |= (refused & present) - stays
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
     session.joining.forget()

@@ -169,6 +169,7 @@ class _Followed:
     """What made a value again; no reference to what nothing can refer to weakly."""
 
     reference: weakref.ref[object] | None
+    type: type
     recipe: Recipe
     serial: int
 
@@ -185,7 +186,7 @@ def _remember(value: object, recipe: Recipe) -> None:
     place, reference = id(value), None
     with suppress(TypeError):  # of what nothing can refer to weakly, as connections of sqlite3
         reference = weakref.ref(value, lambda _: _followed.pop(place, None))
-    _followed[place] = _Followed(reference, recipe, next(_serials))
+    _followed[place] = _Followed(reference, type(value), recipe, next(_serials))
 
 
 def _followed_for(name: str, value: object, bindings: Bindings) -> Recipe | None:
@@ -194,7 +195,7 @@ def _followed_for(name: str, value: object, bindings: Bindings) -> Recipe | None
     Where the value may be gone and its place another's, that other was bound by a later cell.
     """
     followed = _followed.get(id(value))
-    if followed is None or followed.recipe.name != name:
+    if followed is None or followed.recipe.name != name or followed.type is not type(value):
         return None
     if followed.reference is not None:
         return followed.recipe if followed.reference() is value else None

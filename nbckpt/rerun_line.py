@@ -203,6 +203,8 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
         refused=(*draft.refused, *lost),
         outputs=kept.outputs,
         passive=kept.passive,
+        preconditions=kept.preconditions,
+        unrepeatable=kept.unrepeatable,
         outside=kept.outside,
         random_in=kept.random_in,
         observed=kept.observed,

@@ -67,7 +67,9 @@ class Session(Keeping):
         self.reruns = False
         self.pays_anew = False
         self.watch: Watch | None = None
-        self.runner: Callable[[], Any] | None = None
+        self.runner: Callable[..., Any] | None = None
+        self.confirms: Callable[[str], bool | None] | None = None
+        self.is_remaking = False
         self.asker: Callable[..., Any] | None = None
         self.reducers: dict[str, Reducer] = {}
         self.policy: Policy = OFF

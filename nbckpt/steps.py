@@ -11,19 +11,20 @@ import ast
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, loops, randomness
+from nbckpt import analysis, effects, keys, loops, randomness, remake
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
 from nbckpt.fixed import Place
-from nbckpt.interrupts import held, whole
+from nbckpt.interrupts import allowed, held, whole
 from nbckpt.keeping import new_id
+from nbckpt.keys import ABSENT
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
 from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
@@ -40,6 +41,9 @@ from nbckpt.observation import Ran, Touched, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+
+if TYPE_CHECKING:
+    from nbckpt.shadow_run import ShadowRun
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,8 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
+    _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
+    _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
     _objects_before: dict[str, Place] = field(default_factory=dict)
     _random_before: dict[str, str] = field(default_factory=dict)
     _calls: scope.Place | None = None
@@ -167,11 +173,16 @@ class Step(ThroughItems):
         if session.reruns:
             request = replace(request, rerun=True)
         session.refresh()
-        key = session.key_of(tree, request.selection, request.deps)
+        key = session.key_of(tree, request.selection, request.deps, remake.lacking(session))
         session.steps.pop(request.name, None)  # they stand in the order in which they began
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
-        if request.is_skippable and not request.rerun and step._restore():
+        can_restore = request.is_skippable and not request.rerun
+        if can_restore and step._restore():
             return step
+        if remake.before(session, tree):
+            step.key = session.key_of(tree, request.selection, request.deps)
+            if can_restore and step._restore():
+                return step
         step._start()
         return step
 
@@ -190,7 +201,7 @@ class Step(ThroughItems):
     @cached_property
     def names(self) -> analysis.Names:
         """What the code reads and binds; a loop asks after each item."""
-        return analysis.names_of_tree(self.tree)
+        return analysis.names_of_tree(self.tree, self.session.namespace)
 
     @property
     def calls(self) -> int:
@@ -211,6 +222,7 @@ class Step(ThroughItems):
             if why := self._differs(checkpoint):
                 self.why = (why,)
                 continue
+            shadow = self._shadow(checkpoint)
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
@@ -223,6 +235,9 @@ class Step(ThroughItems):
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
                 self.todo = False
+            if shadow is not None:
+                shadow.compare(session, checkpoint, self.request.selection)
+            remake.was_restored(session, checkpoint, self.names.binds)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
                 "source_crc": self.cell.source_crc  # a comment, say: the key is the same
@@ -241,6 +256,14 @@ class Step(ThroughItems):
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
         return False
 
+    def _shadow(self, checkpoint: Checkpoint) -> ShadowRun | None:
+        """What running gives, where the setting `verify` asks for that and it can be told."""
+        if self.session.audit.mode == "off":
+            return None
+        from nbckpt.shadow_run import shadow_of
+
+        return shadow_of(self.session, checkpoint, self.tree)
+
     def _size_of(self, checkpoint: Checkpoint) -> int:
         """Bytes of what the step bound or changed."""
         manifest = self.session.timeline.manifest(checkpoint.id)
@@ -252,10 +275,16 @@ class Step(ThroughItems):
     def _differs(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.outside:
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
+        if checkpoint.unrepeatable:
+            return checkpoint.unrepeatable[0]
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
+        if why := remake.why_not(self.session, checkpoint):
+            return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
             return why
+        if changed := self._unlike(checkpoint.preconditions):
+            return f"it may leave {changed!r} as it is, and that has another value now"
         if not checkpoint.random_in:
             return None
         now = self.session.random_states()
@@ -275,6 +304,11 @@ class Step(ThroughItems):
         before = self._before
         return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
 
+    def _unlike(self, preconditions: Mapping[str, Digest]) -> str:
+        """One of some names that is not as it was; empty if all are."""
+        now = self.session.digests_of(preconditions)
+        return next((n for n, d in preconditions.items() if now.get(n, ABSENT) != d), "")
+
     # -- run --------------------------------------------------------------------------------
 
     def _start(self) -> None:
@@ -288,6 +322,10 @@ class Step(ThroughItems):
         self._objects_before = {
             n: Place(session.namespace[n]) for n in self._before if n in session.namespace
         }
+        with allowed():
+            perhaps = keys.bound(self.names, session.namespace)
+        perhaps -= self.names.certain | self.key.inputs.keys()
+        self._perhaps = {n: n in session.namespace for n in perhaps}
         self._mates_before = session.digests_of(self._mates())
         session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
@@ -314,12 +352,14 @@ class Step(ThroughItems):
         """How far an earlier run of this step's loops came; its key is then this step's."""
         name, find = self.request.name, self.session.timeline.partial
         if found := find(name, self.key.digest):
-            return found
+            return None if self._unlike(found.preconditions) else found
         if (interrupted := self.session.interrupted.get(name)) is None:
             return None
         key = key_before(interrupted, self.key)
-        if found := find(name, key.digest):
-            self.key = key
+        found = find(name, key.digest)
+        if found is None or self._unlike(found.preconditions):
+            return None
+        self.key = key
         return found
 
     @whole
@@ -431,6 +471,8 @@ class Step(ThroughItems):
         assigned = self.names.binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
         bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
+        unsure = self._unsure(now, differing)
+        bound -= unsure.keys()
         bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
         in_place = {n for n in bound & differing if self._is_same_object(n)}
         draft = session.draft(
@@ -439,20 +481,54 @@ class Step(ThroughItems):
         drawn = {
             n: self._random_before.get(n, "") for n in randomness.NAMES & differing if n in now
         }
+        refused = {r.variable for r in captured.refused}
+        named = refused & {*bound, *assigned, *self.key.inputs}
         return replace(
             draft,
             key=self.key,
+            lacking=session.digests_of(named - session.capturer.too_large),
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={
                 n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
             },
-            outside=changes_outside(self.tree, session.namespace),
+            preconditions=unsure,
+            unrepeatable=(
+                *keys.changed_databases(self.key),
+                *self._inseparable(bound, captured.manifest),
+            ),
+            outside=(
+                *changes_outside(self.tree, session.namespace),
+                *keys.changed_in_modules(self.key),
+            ),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,
             tags=request.tags,
             note=request.note,
+        )
+
+    def _unsure(self, now: Mapping[str, Digest], differing: set[str]) -> dict[str, Digest]:
+        """The names that the body binds on a condition and left as they were, with their values.
+
+        It may not have bound them: then they stay what the cells before made them.
+        """
+        same = {n for n, was_there in self._perhaps.items() if was_there and n in now} - differing
+        namespace = self.session.namespace
+        gone = (n for n, was_there in self._perhaps.items() if not was_there and n not in namespace)
+        self._left.update(self.session.digests_of(same - self._left.keys()))
+        return {**{n: self._left[n] for n in sorted(same)}, **dict.fromkeys(sorted(gone), ABSENT)}
+
+    def _inseparable(self, bound: set[str], now: Manifest) -> tuple[str, ...]:
+        """Why variables that lie on one memory cannot be kept together."""
+        return tuple(
+            f"{name!r} and {other!r} lie on one memory, which cannot be kept"
+            for name in sorted(bound & now.keys())
+            if (
+                other := keys.also_on(
+                    name, self.session.namespace, now[name].group, are_tables_values=True
+                )
+            )
         )
 
     def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:

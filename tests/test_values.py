@@ -701,16 +701,16 @@ CLASSES = """
 import abc, dataclasses, enum, functools, typing
 
 class Base(abc.ABC):
-    kind = {"a", "b", "c"}
     def __init__(self): super().__init__(); self.n = 1
+    @functools.cached_property
+    def c(self): return [self.n]
+    kind = {"a", "b", "c"}
+    @abc.abstractmethod
+    def m(self): ...
     @property
     def p(self): return self.n
     @staticmethod
     def s(): return {"x", "y"}
-    @functools.cached_property
-    def c(self): return [self.n]
-    @abc.abstractmethod
-    def m(self): ...
 
 class Child(Base):
     __slots__ = ("z",)
@@ -801,7 +801,7 @@ for x in pickle.loads(base64.b64decode({data!r})):
 
 
 def test_functions_and_classes_restored_elsewhere_keep_their_digests() -> None:
-    # Below Python 3.12 a cached property holds a lock, which cloudpickle refuses.
+    # Below Python 3.12 a cached property holds a lock, which cloudpickle refuses; it sorts members.
     source = CLASSES.replace("@functools.cached_property", "@property").replace("; child.c", "")
     source = source.replace('__slots__ = ("z",)', "pass")  # slots do not survive it
     *digests, data = digests_in_a_process("1", BY_VALUE.format(source=source))

@@ -7,7 +7,7 @@ import inspect
 import marshal
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -23,11 +23,24 @@ MODULE_STORES = frozenset({"STORE_NAME", "DELETE_NAME"})
 TOUCHES_ALL = frozenset({"exec", "eval", "globals", "breakpoint", "get_ipython", "__main__"})
 """Globals with which code reaches any name."""
 
-FRAMES = frozenset({"f_globals", "f_locals", "__globals__", "_getframe", "currentframe", "user_ns"})
+_FRAMES = """
+    f_globals f_locals __globals__ _getframe _current_frames currentframe user_ns user_global_ns
+    get_objects get_referrers py_object
+"""
+FRAMES = frozenset(_FRAMES.split())
 """Attributes with which code reaches any name."""
 
-QUERIES = frozenset({"sql", "query", "execute", "eval", "from_query", "read_sql", "sqldf"})
-"""Calls that look up variables named inside a string: DuckDB's and polars' SQL, pandas' `@name`."""
+_QUERIES = """
+    sql query execute eval from_query read_sql sqldf evaluate re_evaluate dmatrix dmatrices
+    from_formula model_matrix ols wls gls glsar glm gee logit probit poisson mnlogit rlm mixedlm
+    phreg quantreg negativebinomial nominal_gee ordinal_gee conditional_logit glmgam
+"""
+QUERIES = frozenset(_QUERIES.split())
+"""Calls that look up variables named inside a string: DuckDB's and polars' SQL, pandas' `@name`,
+numexpr's expressions, formulas of patsy, formulaic and statsmodels."""
+
+SHORT = 200
+"""Letters of a string that may be a name."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -61,6 +74,16 @@ class Names:
         name reads of these does not come from before this code.
     deferred
         Function or class that this code defines → the names of its body, which runs when called.
+    certain
+        Are bound or deleted whenever this code runs to its end.
+    forward
+        Words inside strings that stand as annotations: somebody may look them up.
+    texts
+        All of its strings that are short: names of modules, say, or of attributes.
+    attributes
+        Attributes that it asks objects for.
+    magics
+        Magics that it runs and that are not known here: ``%name``, ``%%name``.
     """
 
     reads: frozenset[str] = frozenset()
@@ -74,6 +97,11 @@ class Names:
     imports: frozenset[str] = frozenset()
     before: Mapping[str, frozenset[str]] = field(default_factory=dict)
     deferred: Mapping[str, Names] = field(default_factory=dict)
+    certain: frozenset[str] = frozenset()
+    forward: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    magics: frozenset[str] = frozenset()
 
 
 NOTHING = Names()
@@ -105,6 +133,8 @@ def names_of_code(code: CodeType) -> Names:
         mentions=_mentions(code) if _runs_queries(code) else frozenset(),
         words=_mentions(code),
         imports=frozenset(_imports(code)),
+        texts=_texts(code),
+        attributes=frozenset().union(*(part.co_names for part in _with_nested(code))),
     )
 
 
@@ -121,6 +151,9 @@ def union(names: Iterable[Names]) -> Names:
         mentions=frozenset().union(*(n.mentions for n in parts)),
         words=frozenset().union(*(n.words for n in parts)),
         imports=frozenset().union(*(n.imports for n in parts)),
+        forward=frozenset().union(*(n.forward for n in parts)),
+        texts=frozenset().union(*(n.texts for n in parts)),
+        attributes=frozenset().union(*(n.attributes for n in parts)),
     )
 
 
@@ -151,6 +184,42 @@ def reach_of_all(names: Names, defined: Container[str]) -> str:
         if name == "get_ipython" or name not in defined:
             return f"{name}()"
     return ""
+
+
+def short_texts(values: Iterable[object]) -> frozenset[str]:
+    """The strings among some constants that are short, tuples of them looked into."""
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, str) and len(value) <= SHORT:
+            found.add(value)
+        elif isinstance(value, tuple | frozenset):
+            found |= short_texts(value)
+    return frozenset(found)
+
+
+def mangled(name: str, owner: str) -> str:
+    """`name` as it is looked up inside of the class `owner`: ``_C__x`` for ``__x``.
+
+    Examples
+    --------
+    >>> mangled("__x", "_C"), mangled("__x__", "C"), mangled("x", "C")
+    ('_C__x', '__x__', 'x')
+    """
+    if not owner.strip("_") or not name.startswith("__") or name.endswith("__") or "." in name:
+        return name
+    return f"_{owner.lstrip('_')}{name}"
+
+
+def mangled_names(names: Names, owner: str) -> Names:
+    """The names of a function as they are inside of the class `owner`."""
+    if not any(name.startswith("__") for name in names.loads | names.binds):
+        return names
+
+    def inside(some: frozenset[str]) -> frozenset[str]:
+        return frozenset(mangled(name, owner) for name in some)
+
+    loads = inside(names.loads)
+    return replace(names, reads=inside(names.reads), binds=inside(names.binds), loads=loads)
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -188,19 +257,31 @@ def _reach_of_code(code: CodeType, loads: set[str]) -> str:
     for part in _with_nested(code):
         for name in sorted(FRAMES.intersection(part.co_names)):
             return f".{name}"
+        if {"sys", "modules"} <= {*part.co_names}:
+            return "sys.modules"
         if "__main__" in part.co_names:
             return "__main__"
     return next((f"{name}()" for name in sorted(loads & TOUCHES_ALL)), "")
 
 
 def _runs_queries(code: CodeType) -> bool:
-    return any(QUERIES.intersection(part.co_names) for part in _with_nested(code))
+    parts = list(_with_nested(code))
+    # As a string, it is asked for by `getattr` or `methodcaller`.
+    return any(not QUERIES.isdisjoint((*part.co_names, *_plain_texts(part))) for part in parts)
+
+
+def _plain_texts(code: CodeType) -> Iterator[str]:
+    return (text for text in code.co_consts if isinstance(text, str))
 
 
 def _mentions(code: CodeType) -> frozenset[str]:
     parts = _with_nested(code)
     texts = (text for part in parts for text in part.co_consts if isinstance(text, str))
     return frozenset().union(*map(words_of, texts))
+
+
+def _texts(code: CodeType) -> frozenset[str]:
+    return frozenset().union(*(short_texts(part.co_consts) for part in _with_nested(code)))
 
 
 def _imports(code: CodeType) -> Iterator[str]:

@@ -4,10 +4,8 @@ Notes
 -----
 The walk follows the order in which a cell runs, so that a name which the cell has certainly bound
 by then is not an input. Certainly: a loop's body may run zero times, a branch may not be taken,
-and a `try` may stop anywhere; what only these bind may still be read from before. One exception
-is made: the body of ``with`` counts as run to its end unless the manager is one that is known to
-swallow errors, because otherwise every ``with open(…) as f: text = f.read()`` would depend on the
-`text` of its last run.
+and a `try` may stop anywhere; what only these bind may still be read from before. The body of
+``with`` may stop half-way unless its manager is known to let every exception pass (`managers`).
 
 The body of a function that the cell defines runs when it is called, and it can only be called
 after its name was loaded; so what it reads counts from there.
@@ -15,15 +13,23 @@ after its name was loaded; so what it reads counts from there.
 
 from __future__ import annotations
 
-from nbckpt.analysis.bytecode import NOTHING, TOUCHES_ALL, Names, reach_of_all, union
+from nbckpt.analysis.bytecode import (
+    NOTHING,
+    TOUCHES_ALL,
+    Names,
+    mangled,
+    mangled_names,
+    reach_of_all,
+    union,
+)
 
 
 class Flow:
     """What is known at one point of a cell, while it is walked in the order in which it runs.
 
     `bound` holds what is certainly bound at this point; `in_class` is true directly inside a
-    class body, whose names are its own. `ran` holds, for each function of the cell that may have
-    run, what was bound then.
+    class body, whose names are its own, and `owner` is the name of the class. `ran` holds, for
+    each function of the cell that may have run, what was bound then.
     """
 
     def __init__(self, defined: frozenset[str]) -> None:
@@ -37,6 +43,9 @@ class Flow:
         self.bound: set[str] = set()
         self.outer: set[str] = set()
         self.in_class = False
+        self.owner = ""
+        self.forward: set[str] = set()
+        self.magics: set[str] = set()
         self.methods: list[Names] = []
         self.ran: dict[str, frozenset[str]] = {}
         self.n_loops = 0
@@ -44,6 +53,7 @@ class Flow:
 
     def load(self, name: str, *, from_function: bool = False) -> None:
         """`name` is looked up at this point."""
+        name = mangled(name, self.owner)
         self.loads.add(name)
         bound = self.outer if from_function and self.in_class else self.bound
         now = frozenset(self.outer if self.in_class else self.bound)
@@ -63,6 +73,7 @@ class Flow:
 
     def bind(self, name: str) -> None:
         """`name` is certainly bound from here on."""
+        name = mangled(name, self.owner)
         self.bound.add(name)
         if not self.in_class:
             self.binds.add(name)
@@ -75,6 +86,7 @@ class Flow:
         """The body of a function may run from here on."""
         self.binds |= names.binds
         self.imports |= names.imports
+        self.forward |= names.forward
         for name in sorted(names.loads):
             self.load(name, from_function=True)
         if reason := reach_of_all(names, self.bound | self.defined | self.deferred.keys()):
@@ -85,6 +97,7 @@ class Flow:
 
         In a loop, what stands before it in the text runs after it too.
         """
+        names = mangled_names(names, self.owner)
         self.loads |= names.loads
         self.binds |= names.binds
         self.ran.clear()  # what ran already may call this one when it runs again

@@ -17,8 +17,8 @@ _HARMLESS = (
     "javascript js latex ldir lf lk ll load_ext ls lsmagic lx magic mamba man markdown "
     "matplotlib micromamba mkdir more mv nbckpt notebook page pastebin pdb pdef pdoc "
     "pfile pinfo pinfo2 pip popd pprint precision psearch psource pushd pwd quickref "
-    "rehashx rm rmdir save set_env svg SVG tb timeline unalias unload_ext uv who who_ls "
-    "whos writefile xmode "
+    "rehashx rm rmdir save set_env svg SVG tb timeline unalias unload_ext uv "
+    "writefile xmode "
 )
 HARMLESS = frozenset(_HARMLESS.split())
 """Magics that bind no name and run no code of the notebook."""

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping
 
-from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union
-from nbckpt.analysis.flow import Flow
+from nbckpt.analysis import managers
+from nbckpt.analysis.branches import Branches
+from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union, words_of
 from nbckpt.analysis.magiclines import Effect, effect_of, parsed
-from nbckpt.analysis.nodes import once
+from nbckpt.analysis.nodes import nodes_of, once
 from nbckpt.analysis.scopes import (
     annotations_of,
+    attributes_of,
     bare,
     last_name,
     mentions_of,
     names_inside,
     runs_queries,
+    texts_of,
 )
 
-SWALLOWS = frozenset({"suppress", "raises", "assertRaises", "ExitStack", "AsyncExitStack"})
-"""Context managers after which the body may have stopped half-way."""
-
-_HIDEABLE = TOUCHES_ALL | {"locals", "vars"}
+_HIDEABLE = TOUCHES_ALL | {"dir", "locals", "vars"}
 """Builtins of which it matters whether the user has a variable of that name."""
-
-WALKED_AS = {
-    "AsyncFor": "For",
-    "AsyncFunctionDef": "FunctionDef",
-    "AsyncWith": "With",
-    "DictComp": "scope",
-    "GeneratorExp": "scope",
-    "Lambda": "scope",
-    "ListComp": "scope",
-    "SetComp": "scope",
-    "TryStar": "Try",
-}
-"""Kinds of nodes that are walked as another kind is."""
 
 
 def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
@@ -46,14 +33,17 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
     tree
         The parsed text of a cell, as IPython transformed it.
     defined
-        Names that the namespace has: a user's own `eval` is not the builtin.
+        Names that the namespace has: a user's own `eval` is not the builtin. If it is the
+        namespace itself, what stands after ``with`` is looked up there.
     """
     own = frozenset(name for name in _HIDEABLE if name in defined)
-    return once(tree, ("names", own), lambda: _names_of_tree(tree, own))
+    passing = managers.passing_items(tree, defined if isinstance(defined, Mapping) else None)
+    return once(tree, ("names", own, passing), lambda: _names_of_tree(tree, own, passing))
 
 
-def _names_of_tree(tree: ast.Module, defined: frozenset[str]) -> Names:
-    scan = _Scan(defined)
+def _names_of_tree(tree: ast.Module, defined: frozenset[str], passing: tuple[bool, ...]) -> Names:
+    items = (n for n in nodes_of(tree) if isinstance(n, ast.withitem))
+    scan = _Scan(defined, frozenset(n for n, p in zip(items, passing, strict=True) if p))
     scan.block(tree.body)
     queries = runs_queries(tree)
     words = mentions_of(tree)
@@ -69,119 +59,16 @@ def _names_of_tree(tree: ast.Module, defined: frozenset[str]) -> Names:
         imports=frozenset(scan.imports),
         before=dict(scan.before),
         deferred=dict(scan.deferred),
+        certain=frozenset(scan.bound),
+        forward=frozenset(scan.forward),
+        magics=frozenset(scan.magics),
+        texts=texts_of(tree),
+        attributes=attributes_of(tree),
     )
 
 
-class _Scan(Flow, ast.NodeVisitor):
+class _Scan(Branches, ast.NodeVisitor):
     """One walk through a cell in the order in which it runs."""
-
-    def visit(self, node: ast.AST) -> None:
-        """Walk `node` as its kind asks for."""
-        kind = type(node).__name__
-        walk = getattr(self, f"visit_{WALKED_AS.get(kind, kind)}", self.generic_visit)
-        walk(node)
-
-    # Blocks and branches
-
-    def block(self, statements: Sequence[ast.stmt]) -> bool:
-        """Walk `statements`; whether the end can be reached."""
-        reaches_end = True
-        for statement in statements:
-            self.visit(statement)
-            if isinstance(statement, ast.Raise | ast.Continue | ast.Break | ast.Return):
-                reaches_end = False
-        return reaches_end
-
-    def branches(self, blocks: Iterable[Sequence[ast.stmt]]) -> None:
-        """Walk alternatives of which one runs; certain is what all bind that reach their end."""
-        before = self.bound
-        ends = []
-        for statements in blocks:
-            self.bound = set(before)
-            if self.block(statements):
-                ends.append(self.bound)
-        self.bound = set.intersection(*ends) if ends else set(before)
-
-    def perhaps(self, *nodes: ast.AST) -> None:
-        """Walk what may not run at all."""
-        before = self.bound
-        self.bound = set(before)
-        for node in nodes:
-            self.visit(node)
-        self.bound = before
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        self.branches([node.body, node.orelse])
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self.visit(node.iter)
-        self.n_loops += 1
-        self.perhaps(node.target, *node.body)
-        self.n_loops -= 1
-        self.perhaps(*node.orelse)
-
-    def visit_While(self, node: ast.While) -> None:
-        self.visit(node.test)
-        self.n_loops += 1
-        self.perhaps(*node.body)
-        self.n_loops -= 1
-        self.perhaps(*node.orelse)
-
-    def visit_Try(self, node: ast.Try) -> None:
-        before = set(self.bound)
-        ends = [self.bound] if self.block([*node.body, *node.orelse]) else []
-        for handler in node.handlers:
-            self.bound = set(before)
-            if handler.type:
-                self.visit(handler.type)
-            if handler.name:
-                self.bind(handler.name)
-            if self.block(handler.body):
-                ends.append(self.bound)
-        after = set.intersection(*ends) if ends else set(before)
-        self.bound = before
-        self.block(node.finalbody)
-        self.bound = after | before
-
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for item in node.items:
-            self.visit(item.context_expr)
-            if item.optional_vars:
-                self.visit(item.optional_vars)
-        if any(last_name(item.context_expr) in SWALLOWS for item in node.items):
-            self.perhaps(*node.body)
-            return
-        self.block(node.body)
-
-    def visit_Match(self, node: ast.Match) -> None:
-        self.visit(node.subject)
-        before = self.bound
-        ends = []
-        for case in node.cases:
-            self.bound = set(before)
-            self.visit(case.pattern)
-            if case.guard:
-                self.visit(case.guard)
-            if self.block(case.body):
-                ends.append(self.bound)
-        if not any(_matches_all(case) for case in node.cases):
-            ends.append(before)
-        self.bound = set.intersection(*ends) if ends else set(before)
-
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        self.generic_visit(node)
-        if node.name:
-            self.bind(node.name)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.bind(node.name)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self.generic_visit(node)
-        if node.rest:
-            self.bind(node.rest)
 
     # Statements that bind
 
@@ -196,7 +83,7 @@ class _Scan(Flow, ast.NodeVisitor):
             self.visit(target)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.visit(node.annotation)
+        self.visit_annotation(node.annotation)
         if node.value:
             self.visit(node.value)
             self.visit(node.target)
@@ -235,10 +122,19 @@ class _Scan(Flow, ast.NodeVisitor):
             self.bind(alias.asname or alias.name)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        for part in (*node.decorator_list, *annotations_of(node)):
+        for part in node.decorator_list:
             self.visit(part)
+        for annotation in annotations_of(node):
+            self.visit_annotation(annotation)
         self.visit_defaults(node.args)
         self.define(node.name, names_inside(bare(node)), escapes=bool(node.decorator_list))
+
+    def visit_annotation(self, annotation: ast.expr) -> None:
+        """Walk an annotation; names inside a string may be looked up by whoever asks for them."""
+        for part in ast.walk(annotation):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                self.forward |= words_of(part.value)
+        self.visit(annotation)
 
     def visit_defaults(self, arguments: ast.arguments) -> None:
         """Walk the default values, which are made when a function is defined."""
@@ -248,12 +144,13 @@ class _Scan(Flow, ast.NodeVisitor):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
-        outside = (self.bound, self.outer, self.in_class, self.methods)
+        outside = (self.bound, self.outer, self.in_class, self.methods, self.owner)
         self.outer = self.outer if self.in_class else self.bound
         self.bound, self.in_class, self.methods = set(self.bound), True, []
+        self.owner = node.name
         self.block(node.body)
         methods = union(self.methods)
-        self.bound, self.outer, self.in_class, self.methods = outside
+        self.bound, self.outer, self.in_class, self.methods, self.owner = outside
         may_call = bool(node.decorator_list or node.bases or node.keywords)
         self.define(node.name, methods, escapes=may_call)
 
@@ -274,9 +171,25 @@ class _Scan(Flow, ast.NodeVisitor):
         self.perhaps(*node.values[1:])
 
     def visit_Compare(self, node: ast.Compare) -> None:
+        if name := self._name_asked_for(node):
+            self.load(name)
+            return
         self.visit(node.left)
         self.visit(node.comparators[0])
         self.perhaps(*node.comparators[1:])
+
+    def _name_asked_for(self, node: ast.Compare) -> str:
+        """`x` of ``'x' in globals()``, which asks for no more than this name."""
+        name, place = node.left, node.comparators[0]
+        is_membership = len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn)
+        if not is_membership or not isinstance(name, ast.Constant):
+            return ""
+        is_plain = isinstance(place, ast.Call) and not (place.args or place.keywords)
+        asked = last_name(place) if is_plain and isinstance(place.func, ast.Name) else ""  # type: ignore[attr-defined]
+        is_builtin = asked in ("dir", "globals", "locals", "vars") and not self.in_class
+        if not is_builtin or asked in self.bound | self.defined:
+            return ""
+        return name.value if isinstance(name.value, str) else ""
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         self.visit(node.test)
@@ -290,6 +203,8 @@ class _Scan(Flow, ast.NodeVisitor):
 
     def visit_scope(self, node: ast.expr) -> None:
         """A comprehension or lambda: it may run from here on, and binds nothing for certain."""
+        if generators := getattr(node, "generators", None):
+            self.visit(generators[0].iter)  # runs outside of it
         self.run_later(names_inside(node))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -312,7 +227,7 @@ class _Scan(Flow, ast.NodeVisitor):
             return
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         bare = not node.args and not node.keywords
-        if name in ("locals", "vars") and bare and name not in self.bound | self.defined:
+        if name in ("dir", "locals", "vars") and bare and name not in self.bound | self.defined:
             self.touch_all(f"{name}()")
         if any(isinstance(a, ast.Constant) and a.value == "__main__" for a in node.args):
             self.touch_all("__main__")
@@ -322,6 +237,7 @@ class _Scan(Flow, ast.NodeVisitor):
         """Walk what a magic does."""
         if effect.anything:
             self.touch_all(effect.label)
+            self.magics.add(effect.label)
         for expression in effect.reads:
             if tree := parsed(expression):
                 self.visit(tree)
@@ -335,9 +251,7 @@ class _Scan(Flow, ast.NodeVisitor):
         tree = parsed(code)
         if tree is None:
             self.touch_all(effect.label)
-        elif effect.keeps:
-            self.block(tree.body)
-        else:
+        else:  # of a `%time`, too, an error ends the line and not the cell
             self.perhaps(*tree.body)
 
 
@@ -349,8 +263,3 @@ def _magic(node: ast.Call) -> Effect | None:
         return None
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return effect_of(node.func.attr, texts) if len(texts) == len(node.args) else None
-
-
-def _matches_all(case: ast.match_case) -> bool:
-    is_wildcard = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
-    return is_wildcard and case.guard is None

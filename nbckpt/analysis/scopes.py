@@ -11,6 +11,7 @@ from nbckpt.analysis.bytecode import (
     Names,
     digest_of_code,
     names_of_code,
+    short_texts,
     union,
     words_of,
 )
@@ -48,7 +49,17 @@ def _digest_of_tree(tree: ast.Module) -> Digest:
 def runs_queries(tree: ast.Module) -> bool:
     """Whether a cell runs queries, which look variables up by the names in their text."""
     called = {last_name(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call)}
-    return not called.isdisjoint(QUERIES)
+    return not QUERIES.isdisjoint(called | attributes_of(tree) | texts_of(tree))
+
+
+def attributes_of(tree: ast.Module) -> frozenset[str]:
+    """The attributes that a cell asks objects for, outside of its functions or in them."""
+    return frozenset(node.attr for node in nodes_of(tree) if isinstance(node, ast.Attribute))
+
+
+def texts_of(tree: ast.Module) -> frozenset[str]:
+    """The short strings in a cell."""
+    return short_texts(n.value for n in nodes_of(tree) if isinstance(n, ast.Constant))
 
 
 def mentions_of(tree: ast.Module) -> frozenset[str]:

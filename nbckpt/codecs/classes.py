@@ -27,6 +27,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
         return reduced
     make, arguments, *rest = reduced
+    _order(rest[0][0], cls)
     if make is cloudpickle._make_skeleton_enum:  # noqa: SLF001
         return _reduce_enum(cls, arguments, rest)
     if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
@@ -40,6 +41,12 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     return make, (kind, name, bases, members, None, None), *rest
+
+
+def _order(members: dict[str, object], cls: type) -> None:
+    """Put members into the order of the class, which cloudpickle sorts by name."""
+    found = {name: members.pop(name) for name in vars(cls) if name in members}
+    members.update(found)
 
 
 def _reduce_enum(cls: Any, arguments: tuple[Any, ...], rest: list[Any]) -> Any:

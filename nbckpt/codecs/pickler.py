@@ -147,7 +147,7 @@ def encode(
         needs=frozenset(pickler.needs),
         shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
-        keepalive=(memo, pickler.storages),
+        keepalive=(memo, pickler.storages, pickler.kept),
     )
 
 
@@ -205,11 +205,11 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.private: set[int] = set()
         self.latest: object = None
         self._reducers: dict[type, Reducer | None] = {}
-        self._keepalive: list[object] = []
+        self.kept: list[object] = []
 
     def keep(self, temporary: object) -> None:
-        """Keep a temporary alive while the stream is written, so that its id stays its own."""
-        self._keepalive.append(temporary)
+        """Keep a temporary alive as long as what was encoded, so that its id stays its own."""
+        self.kept.append(temporary)
 
     def reducer_override(self, obj: object) -> Reduced:
         """How to write `obj`; NotImplemented leaves it to its own `__reduce_ex__`."""

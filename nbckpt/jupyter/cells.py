@@ -23,6 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
+from nbckpt.jupyter.callbacks import touched_by_callbacks
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -98,6 +99,7 @@ class Cells:
         self.claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
+        session.confirms = self._confirm
 
     @property
     def running(self) -> Any:
@@ -149,12 +151,14 @@ class Cells:
         Guard(self.session.namespace).guarded(tree)
         request = self._request(line)
         step = None if request is None else self._begin(request, explicit=line is not None)
+        if step is None:
+            self._make_again()
+        self._tell_made()
         if step is not None and not step.todo:
-            from nbckpt.jupyter.setup import setup_statements
             from nbckpt.jupyter.telling import show_restored
 
             show_restored(self.shell, step)
-            tree.body = setup_statements(tree)
+            tree.body = []
         elif step is not None or self.session.policy.joins:
             from nbckpt.jupyter.outputs import Recorder
 
@@ -190,6 +194,8 @@ class Cells:
         shown = recorder.stop() if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
+        by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
+        self.session.capturer.touched(by_callbacks)
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
@@ -203,7 +209,8 @@ class Cells:
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
-                if not self.session.moved and not marking.is_our_own(tree):
+                is_news = not self.session.moved and not self.session.is_remaking
+                if is_news and not marking.is_our_own(tree):
                     self._join(Ended(self._cell(info), run_s, error, shown), tree)
         except NbckptError as problem:
             notices.warn(f"{self._name_of(step)} was NOT kept: {problem}")
@@ -215,6 +222,8 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
+        self.session.capturer.touched(by_callbacks)  # some are called after this
+        self.session.audit.sample()
         self._tell_news()
 
     def _note_unseen(self) -> None:
@@ -309,6 +318,27 @@ class Cells:
         self._step = self.latest = step
         return step
 
+    def _make_again(self) -> None:
+        """Have a cell that is no step find what could not be kept."""
+        session = self.session
+        if session.is_remaking or not (session.unkept.makers or session.unkept.since):
+            return
+        from nbckpt import remake
+
+        assert self._tree is not None
+        try:
+            remake.before(session, self._tree)
+        except NbckptError as problem:
+            notices.warn(f"what could not be kept was not made again: {problem}")
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect("what could not be kept was not made again", defect)
+
+    def _tell_made(self) -> None:
+        """Say what was made again for the cell, and what could not be."""
+        told = self.session.unkept.told
+        while told:
+            notices.say(self.shell, f"nbckpt: {told.pop(0)}", made_again=True)
+
     def _pass_by(self, request: Request, why: str) -> None:
         """Have the loops and maps of a cell run that could not begin as a step."""
         from nbckpt.steps import Step
@@ -347,10 +377,16 @@ class Cells:
     def _name_of(self, step: Step | None) -> str:
         return "this cell" if step is None else f"checkpoint {step.request.name!r}"
 
-    def _runner(self) -> Runner:
+    def _runner(self, *, quiet: bool = False) -> Runner:
         from nbckpt.jupyter.rerunning import InShell
 
-        return InShell(self.shell, self)
+        return InShell(self.shell, self, quiet=quiet)
+
+    def _confirm(self, question: str) -> bool | None:
+        """A user's answer; None where nobody can be asked."""
+        from nbckpt.jupyter.confirming import confirmed
+
+        return confirmed(self.shell, question)
 
     # -- a magic calls this --------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ def _tell_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) 
     names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
     if names:
         text = (
-            f"{session.branch!r} begins anew here; what was kept before is on "
+            f"nbckpt: {session.branch!r} begins anew here; what was kept before is on "
             f"{names[0]!r}: %resume {names[0]} goes on there"
         )
         notices.say(shell, text, branch=names[0])

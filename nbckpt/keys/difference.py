@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nbckpt.digests import Digest
-from nbckpt.keys.inputs import ABSENT, MODULE
+from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
 from nbckpt.model import Key
 
 
@@ -20,7 +20,8 @@ def difference(old: Key, new: Key) -> list[str]:
 
 def _definition_changes(old: Mapping[str, Digest], new: Mapping[str, Digest]) -> list[str]:
     lines = _changes(old, new, "function", "changed")
-    return [line.replace(f"function '{MODULE}", "module '") for line in lines]
+    told = (line.replace(f"function '{MODULE}", "module '") for line in lines)
+    return [line.replace(f"function '{TEXT}", "the text of '") for line in told]
 
 
 def _changes(

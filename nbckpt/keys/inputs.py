@@ -10,15 +10,22 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.analysis import Names, reach_of_all
-from nbckpt.analysis.bytecode import words_of
+from nbckpt.analysis.bytecode import SHORT, words_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.keys.scope import is_tool, is_users_name
-from nbckpt.values import Examined, ValueDigester
-from nbckpt.values.definitions import functions_of_class
+from nbckpt.values import Examined, ValueDigester, default_database
+from nbckpt.values.definitions import forward_names, functions_of_class, texts_of
 from nbckpt.values.homes import home_of, home_of_method, is_named
+from nbckpt.values.lookups import (
+    imports_by_name,
+    magics_of,
+    reaches_all,
+    runs_queries,
+    texts_in,
+)
 from nbckpt.values.modules import loaded
-from nbckpt.values.sources import user_modules
+from nbckpt.values.sources import is_made_here, user_modules
 
 ABSENT = digest_of("absent")
 """Stands for the value of a name that does not exist."""
@@ -29,6 +36,23 @@ BUDGET = 5_000_000
 MODULE = "module "
 """Stands before the name of a module among definitions."""
 
+TEXT = "text of "
+"""Stands before the name of a definition whose source somebody asks for."""
+
+_IMPORTERS = """
+    import_module __import__ importlib.import_module runpy runpy.run_path runpy.run_module
+    exec_module load_module find_spec
+"""
+IMPORTERS = frozenset(_IMPORTERS.split())
+"""What code imports with by a module's name: its own names, attributes and imports."""
+
+_READERS_OF_SOURCE = """
+    getsource getsourcelines getcomments findsource getblock linecache getsourcefile
+    co_firstlineno __firstlineno__ getframeinfo
+"""
+READERS_OF_SOURCE = frozenset(_READERS_OF_SOURCE.split())
+"""What code asks for the source of other code with."""
+
 
 class Inputs:
     """The variables and definitions that a cell depends on, collected from its names."""
@@ -38,10 +62,12 @@ class Inputs:
         namespace: Mapping[str, object],
         names: Names,
         digest_of_variable: Callable[[str], Digest] | None,
+        lacking: Mapping[str, Digest] | None = None,
     ) -> None:
         self.namespace = namespace
         self.names = names
         self.digest_of_variable = digest_of_variable
+        self.lacking = lacking or {}
         self.digester = ValueDigester(namespace, BUDGET)
         self.variables: dict[str, Digest] = {}
         self.definitions: dict[str, Digest] = {}
@@ -51,15 +77,30 @@ class Inputs:
         self.has_all = False
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
+        self.texts: set[str] = set()
+        self.imports_by_name = False
+        self.asks_for_source = False
+        self.asks_duckdb = False
+        self.attributes: set[str] = set()
+        self.code: dict[int, object] = {}  # the definitions that were met
 
     def of_cell(self) -> None:
         """Collect what the cell itself reads."""
         self.modules(self.names.imports)
+        self.note_means(self.names)
         if self.names.everything:
             self.all_variables()
-        for name in sorted(self.names.reads | self.mentioned(self.names)):
+        forward = self.names.forward & self.namespace.keys()
+        self.magics()
+        for name in sorted(self.names.reads | self.mentioned(self.names) | forward):
             self.variable(name, self.names.before.get(name, frozenset()))
         self.queried(self.names)
+        if self.imports_by_name:
+            self.modules(sorted(text for text in self.texts if _is_dotted(text)))
+        if self.asks_for_source:
+            self.sources()
+        if self.is_duckdb_asked():
+            self.variables[default_database.NAME] = default_database.digest_of_default()
 
     def variable(self, name: str, bound: frozenset[str]) -> None:
         """Collect a variable that code reads after the cell has bound the names `bound`."""
@@ -72,11 +113,23 @@ class Inputs:
             return
         if name in self.namespace:
             self.value(name, self.namespace[name], bound)
+        elif name in self.lacking:
+            self.variables[name] = self.lacking[name] or _nothing_equals()
         elif not hasattr(builtins, name):
             self.variables[name] = ABSENT
 
     def value(self, name: str, value: Any, bound: frozenset[str]) -> None:
         """Collect the value of a variable, and the user's code inside it."""
+        if reaches_all(value, self.namespace):
+            self.variables[name] = digest_of("reaches all")
+            self.all_variables()
+            return
+        if imports_by_name(value):
+            self.imports_by_name = True
+        if default_database.is_asked_by(value):
+            self.asks_duckdb = True
+        if runs_queries(value):
+            self.queries = bound if self.queries is None else self.queries & bound
         if is_named(value, self.namespace):
             self.named(name, value)
             return
@@ -102,12 +155,18 @@ class Inputs:
         if (id(value), bound) in self.seen:
             return
         self.seen.add((id(value), bound))
+        if reaches_all(value, self.namespace):
+            self.all_variables()
+            return
+        self.code[id(value)] = value
         examined = self.examine(value)
         if id(value) not in self.noted and not _is_made_by_library(value):
             self.noted.add(id(value))
             self.note(getattr(value, "__qualname__", "?"), _whole(examined))
         self.follow(names_of_definition(value, self.namespace), bound)
         self.reached(examined, bound)
+        for name in sorted(forward_names(value) & self.namespace.keys()):
+            self.variable(name, bound)
 
     def reached(self, examined: Examined, bound: frozenset[str]) -> None:
         """Collect the code that was met inside a value; a class stands for its methods."""
@@ -121,6 +180,7 @@ class Inputs:
     def follow(self, names: Names, bound: frozenset[str]) -> None:
         """Collect the globals that a function reads."""
         self.modules(names.imports)
+        self.note_means(names)
         if names.queries:
             self.queries = bound if self.queries is None else self.queries & bound
         if reach_of_all(names, self.namespace):
@@ -129,19 +189,50 @@ class Inputs:
             self.variable(name, bound)
         self.queried(names)
 
+    def note_means(self, names: Names) -> None:
+        """Note the means of some code to import by name and to ask for source, and its strings."""
+        asked = names.attributes | names.loads | names.imports
+        self.texts |= names.texts
+        self.attributes |= asked
+        if not asked.isdisjoint(IMPORTERS):
+            self.imports_by_name = True
+        if not asked.isdisjoint(READERS_OF_SOURCE):
+            self.asks_for_source = True
+
+    def is_duckdb_asked(self) -> bool:
+        """Whether the code may ask DuckDB's default connection."""
+        if self.attributes.isdisjoint(default_database.FUNCTIONS):
+            return False
+        return self.asks_duckdb or any(n.split(".")[0] == "duckdb" for n in self.attributes)
+
+    def magics(self) -> None:
+        """Collect the user's own magics that the cell runs; the shell alone may hold them."""
+        registry = magics_of(self.namespace)
+        for label in sorted(self.names.magics):
+            function = registry.get(label)
+            if function is None or is_named(function, self.namespace):
+                continue
+            examined = self.examine(function)
+            self.note(label, _whole(examined))
+            self.reached(examined, frozenset())
+
+    def sources(self) -> None:
+        """Collect the text of the user's code, comments included: somebody asks for it."""
+        for definition in self.code.values():
+            name = getattr(definition, "__qualname__", "?")
+            self.note(f"{TEXT}{name}", digest_of(*texts_of(definition)))
+
     def all_variables(self) -> None:
         """Collect every variable of the user."""
         if self.has_all:
             return
         self.has_all = True
-        for name in sorted(filter(is_users_name, self.namespace)):
+        for name in sorted({*filter(is_users_name, self.namespace), *self.lacking}):
             self.variable(name, frozenset())
 
     def queried(self, names: Names) -> None:
         """Collect what may be named in a query that some code hands to a function."""
-        values = (self.namespace.get(name) for name in names.loads)
-        texts = [words_of(value) for value in values if type(value) is str]
-        self.words.update(self.namespace.keys() & names.words.union(*texts))
+        self.words.update(self.namespace.keys() & (names.words | self.words_in(names)))
         if self.queries is None:
             return
         for name in sorted(filter(is_users_name, self.words)):
@@ -151,14 +242,21 @@ class Inputs:
         """The variables that a query may look up: its text is in the code, or in a variable."""
         if not names.queries:
             return frozenset()
-        values = (self.namespace.get(name) for name in names.loads)
-        texts = [words_of(value) for value in values if isinstance(value, str)]
-        return frozenset(self.namespace.keys() & names.mentions.union(*texts))
+        return frozenset(self.namespace.keys() & (names.mentions | self.words_in(names)))
+
+    def words_in(self, names: Names) -> frozenset[str]:
+        """The words inside strings that some code has in variables, also in lists and dicts."""
+        found: set[str] = set()
+        for name in sorted(names.loads & self.namespace.keys()):
+            texts = texts_in(self.namespace[name])
+            self.texts.update(text for text in texts if len(text) <= SHORT)
+            found.update(*map(words_of, texts))
+        return frozenset(found)
 
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
-            self.contents(user_modules(name))
+            self.contents([name] if is_made_here(name) else user_modules(name))
 
     def contents(self, modules: Iterable[str]) -> None:
         """Collect the code and the values of the user's modules."""
@@ -195,8 +293,16 @@ def _is_made_by_library(definition: object) -> bool:
     return "<locals>" in name and (name.startswith("__create_fn__") or not is_users)
 
 
+def _is_dotted(text: str) -> bool:
+    return all(part.isidentifier() for part in text.lstrip(".").split("."))
+
+
 def _whole(examined: Examined) -> Digest:
-    return digest_of(secrets.token_bytes(16)) if examined.exhausted else examined.digest
+    return _nothing_equals() if examined.exhausted else examined.digest
+
+
+def _nothing_equals() -> Digest:
+    return digest_of(secrets.token_bytes(16))
 
 
 def _name_of(value: object, namespace: Mapping[str, object]) -> str:

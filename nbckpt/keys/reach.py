@@ -19,6 +19,7 @@ from weakref import ProxyTypes, ReferenceType
 from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
 from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.values.homes import home_of
+from nbckpt.values.lookups import reaches_all
 from nbckpt.values.opaque import code_of
 from nbckpt.values.plain import ATOMS, levels_of
 
@@ -37,7 +38,10 @@ _BULK = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch"})
 def definitions_in(
     value: object, namespace: Mapping[str, object], limit: int = LIMIT
 ) -> list[object] | None:
-    """The user's functions and classes inside `value`; None if it is too large to be searched."""
+    """The user's functions and classes inside `value`; None if it is too large to be searched.
+
+    What reaches any variable, as `eval` does, is among them.
+    """
     found: list[object] = []
     seen: dict[int, object] = {}
     waiting: list[object] = [value]
@@ -46,7 +50,9 @@ def definitions_in(
         if type(item) in ATOMS or id(item) in seen:
             continue
         seen[id(item)] = item
-        if is_definition(item, namespace):
+        if reaches_all(item, namespace):
+            found.append(item)
+        elif is_definition(item, namespace):
             found.append(item)
             waiting.extend(_inside_definition(item))
         elif not _is_a(item, FunctionType | type | ModuleType):
@@ -63,6 +69,8 @@ def definitions_of_all(namespace: Mapping[str, object]) -> list[object]:
 
 def names_of_definition(definition: object, namespace: Mapping[str, object]) -> Names:
     """The names of `namespace` that a function, or any method of a class, touches."""
+    if reason := reaches_all(definition, namespace):
+        return Names(everything=True, reason=reason.removesuffix("()"))
     functions: Iterable[FunctionType] = ()
     if isinstance(definition, FunctionType):
         functions = (definition,)

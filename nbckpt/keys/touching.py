@@ -19,8 +19,22 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
     These are the names that it loads or binds and, transitively, those that the user's functions
     and methods do which it can call. What shares objects with these is for the caller to add.
     """
-    if names.everything:
+    reached = None if names.everything else _reached(names, namespace)
+    if reached is None:
         return None
+    found, binds = reached
+    found = found & namespace.keys() | binds
+    return frozenset(found | on_same_memory(found, namespace))
+
+
+def bound(names: Names, namespace: Mapping[str, object]) -> frozenset[str]:
+    """The names that running some code can bind, itself or by the user's functions."""
+    reached = None if names.everything else _reached(names, namespace)
+    return frozenset(names.binds if reached is None else reached[1])
+
+
+def _reached(names: Names, namespace: Mapping[str, object]) -> tuple[set[str], set[str]] | None:
+    """The names that code can load, and those that it can bind; None if it can reach any."""
     found: set[str] = set()
     binds = set(names.binds)
     seen: set[int] = set()
@@ -33,10 +47,11 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
         for code in _code_behind(name, names, namespace, seen, found):
             if reach_of_all(code, namespace):
                 return None
+            if code.everything and not code.loads:
+                return None
             binds |= code.binds
             waiting |= code.loads | code.binds | code.mentions
-    found = found & namespace.keys() | binds
-    return frozenset(found | on_same_memory(found, namespace))
+    return found, binds
 
 
 def _code_behind(

@@ -10,29 +10,8 @@ References
 .. [1] Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", ICFP 2018, section 4.2.2.
 """
 
-from __future__ import annotations
-
-import os
-from collections.abc import Mapping
-
 from nbckpt.observation.audit import unheard
-from nbckpt.observation.files import Files
-from nbckpt.observation.names import Names
+from nbckpt.observation.facets import facets_for
 from nbckpt.observation.observer import Facet, Observer, Ran, Touched
 
 __all__ = ["Facet", "Observer", "Ran", "Touched", "facets_for", "unheard"]
-
-
-def facets_for(namespace: Mapping[str, object], own: tuple[str, ...] = ()) -> tuple[Facet, ...]:
-    """The facets of a session; `own` are folders of nbckpt's."""
-    return (
-        Files(namespace, _root(), own),
-        Names(namespace),
-    )
-
-
-def _root() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109  # texts all the way
-    except OSError:  # it was deleted
-        return "/"

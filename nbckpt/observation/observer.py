@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from functools import cached_property
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from nbckpt.digests import Json
 from nbckpt.interrupts import allowed
@@ -68,9 +69,6 @@ class Facet(Protocol):
     def discard(self, window: object) -> None:
         """Collect nothing more in a window."""
 
-    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
-        """Names whose values may have changed, beside those of the text; None for all names."""
-
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Why a checkpoint cannot be restored here and now, one sentence; None if it can."""
 
@@ -90,6 +88,16 @@ class Facet(Protocol):
         """
 
 
+@runtime_checkable
+class SeesChanges(Protocol):
+    """A facet that sees code which changes variables, and which no text shows."""
+
+    name: str
+
+    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
+        """Names whose values may have changed, beside those of the text; None for all names."""
+
+
 class NoEffects:
     """A facet that sees inputs alone: it changes nothing, and has nothing to look at per cell."""
 
@@ -98,10 +106,6 @@ class NoEffects:
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Nothing."""
-
-    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
-        """No names."""
-        return frozenset()
 
     def restored(self, observed: Json) -> Sequence[str]:
         """Nothing."""
@@ -131,6 +135,10 @@ class Observer:
     facets: tuple[Facet, ...] = ()
     was_set: tuple[str, ...] = ()
 
+    @cached_property
+    def _seeing(self) -> tuple[SeesChanges, ...]:
+        return tuple(facet for facet in self.facets if isinstance(facet, SeesChanges))
+
     def cell_begins(self, tree: ast.Module) -> None:
         """Look at the process before a cell runs."""
         for facet in self.facets:
@@ -158,7 +166,7 @@ class Observer:
     def touched(self, windows: Mapping[str, object], namespace: Mapping[str, object]) -> Touched:
         """Names that may have changed by what the windows saw, beside those of the text."""
         found: set[str] = set()
-        for facet in self.facets:
+        for facet in self._seeing:
             if facet.name in windows:
                 names = facet.touched(windows[facet.name], namespace)
                 if names is None:

@@ -27,8 +27,8 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     parts = [f"{count_text(len(moved.came_back), 'variable')} restored in {took}"]
     if moved.unchanged:
         parts.append(f"{len(moved.unchanged)} were the same")
-    if moved.removed:
-        parts.append(f"gone: {', '.join(moved.removed)}")
+    if removed := [name for name in moved.removed if name not in moved.left]:
+        parts.append(f"gone: {', '.join(removed)}")
     lines = [f"{did} {name!r}: {'; '.join(parts)}"]
     if moved.was_set:
         lines.append(f"set: {', '.join(moved.was_set)}")
@@ -36,15 +36,23 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
         lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")
-    if moved.left:
-        refused = {r.variable: r for r in moved.checkpoint.refused}
-        left_out = [name for name in moved.left if name not in refused]
-        texts = [str(refused[name]) for name in moved.left if name in refused]
-        texts += [f"{', '.join(left_out)} (left out by --vars, --exclude or an export)"] * bool(
-            left_out
-        )
-        lines += [f"not kept there, and left as it is: {text}" for text in texts]
+    lines += _left_lines(moved)
     return [on_a_line(line) for line in lines]
+
+
+def _left_lines(moved: Moved) -> list[str]:
+    """What is said of what the checkpoint does not hold."""
+    refused = {r.variable: str(r) for r in moved.checkpoint.refused}
+    asked = [name for name in moved.left if name not in refused]
+    texts = {name: refused[name] for name in moved.left if name in refused}
+    lines = [
+        f"not kept there, and {'gone' if name in moved.removed else 'left as it is'}: {text}"
+        for name, text in texts.items()
+    ]
+    if asked:
+        how = "(left out by --vars, --exclude or an export)"
+        lines.append(f"not kept there, and left as it is: {', '.join(asked)} {how}")
+    return lines
 
 
 def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:

@@ -17,6 +17,7 @@ from nbckpt.values.walking import Step, Walk
 
 def walk_function(walk: Walk, value: FunctionType) -> None:
     """A function: a library's by name, the user's by what it is made of."""
+    walk.found.note_lookup(value)
     if home := walk.found.home(value):
         walk.put(b"named", home)
     elif not walk.is_known(value):
@@ -41,6 +42,7 @@ def walk_class(walk: Walk, value: type) -> None:
 
 def walk_module(walk: Walk, value: ModuleType) -> None:
     """A module by its name; the user's own are noted."""
+    walk.found.note_lookup(value)
     walk.put(b"module", value.__name__)
     walk.found.is_user_module(value.__name__)
 
@@ -52,6 +54,9 @@ def walk_code(walk: Walk, value: CodeType) -> None:
 
 def walk_method(walk: Walk, value: MethodType) -> None:
     """A method of a Python function, bound to its object."""
+    if walk.found.note_lookup(value):
+        walk.put(b"lookup", value.__name__)
+        return
     if home := home_of_method(value):
         walk.put(b"named", home)
         return
@@ -61,6 +66,9 @@ def walk_method(walk: Walk, value: MethodType) -> None:
 
 def walk_builtin(walk: Walk, value: BuiltinFunctionType) -> None:
     """A function or method written in C."""
+    if walk.found.note_lookup(value):
+        walk.put(b"lookup", value.__name__)
+        return
     if home := home_of_method(value):
         walk.put(b"named", home)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pickle import PickleBuffer
 from types import MappingProxyType
@@ -42,6 +43,10 @@ def _elements(walk: Walk, elements: list[Any] | tuple[Any, ...]) -> None:
 
 def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
     """A dict, in its order."""
+    if value is walk.found.namespace or value is sys.modules:
+        walk.found.note_lookup(value)
+        walk.put(b"lookup", "modules" if value is sys.modules else "globals")
+        return
     if walk.is_known(value):
         return
     walk.put(b"dict", len(value))

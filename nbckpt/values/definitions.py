@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _abc  # type: ignore[import-not-found]
 import inspect
 import re
 import sys
+import typing
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import (
@@ -17,7 +19,7 @@ from types import (
 )
 from typing import Any
 
-from nbckpt.analysis.bytecode import digest_of_code, names_of_code
+from nbckpt.analysis.bytecode import digest_of_code, names_of_code, words_of
 
 BOOKKEEPING = frozenset(
     {
@@ -50,6 +52,9 @@ BOOKKEEPING = frozenset(
 )
 """Members of classes that Python and libraries keep for themselves."""
 
+DEEPEST_ANNOTATION = 10
+"""Types inside types."""
+
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _IN_C = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)
 
@@ -62,6 +67,8 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
     """Everything a function's behaviour depends on but the values of the globals it reads."""
     parts: list[object] = [
         function.__name__,
+        function.__qualname__,
+        function.__doc__,
         digest_of_code(function.__code__),
         function.__defaults__,
         tuple(sorted((function.__kwdefaults__ or {}).items())),
@@ -73,12 +80,27 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 
 
 def parts_of_class(cls: type) -> list[object]:
-    """A class's name, bases and members; the order of its members does not count."""
-    names = sorted(n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v))
-    members = [(name, _member(name, vars(cls)[name])) for name in names]
+    """A class's name, bases and members, and the order of those that are not Python's own."""
+    found = [n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v)]
+    order = tuple(name for name in found if not _is_special(name))
+    members = [(name, _member(name, vars(cls)[name])) for name in sorted(found)]
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
-    return [cls.__qualname__, type(cls), cls.__bases__, annotations, *members]
+    registered = _registered(cls)
+    return [cls.__qualname__, type(cls), cls.__bases__, annotations, order, registered, *members]
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _registered(cls: type) -> tuple[type, ...]:
+    """The classes that an abstract class was told to be a base of, by their names."""
+    if "_abc_impl" not in vars(cls):
+        return ()
+    references = _abc._get_dump(cls)[0]  # noqa: SLF001  # no public twin
+    classes = [found for reference in references if (found := reference()) is not None]
+    return tuple(sorted(classes, key=lambda one: (one.__module__, one.__qualname__)))
 
 
 def _closed_over(function: FunctionType) -> tuple[object, ...]:
@@ -136,6 +158,29 @@ def _annotations(value: Any) -> dict[str, object]:
         return {}
 
 
+def forward_names(definition: object) -> frozenset[str]:
+    """The words in strings that stand as annotations of a function, or of a class and its methods.
+
+    Whoever asks for the types looks them up.
+    """
+    functions = functions_of_class(definition) if isinstance(definition, type) else ()
+    own = "__annotations__" in vars(definition) if isinstance(definition, type) else True
+    owners = (*([definition] if own else []), *functions)
+    values = (value for owner in owners for value in _annotations(owner).values())
+    return frozenset(word for value in values for word in _forward(value, 0))
+
+
+def _forward(annotation: Any, depth: int) -> Iterator[str]:
+    if isinstance(annotation, str):
+        yield from words_of(annotation)
+    elif isinstance(annotation, typing.ForwardRef):
+        yield from words_of(annotation.__forward_arg__)
+    elif depth < DEEPEST_ANNOTATION:
+        inside = getattr(annotation, "__args__", ())
+        for part in inside if isinstance(inside, tuple) else ():
+            yield from _forward(part, depth + 1)
+
+
 def content_of_cell(cell: Any) -> object:
     """What a closure's variable holds."""
     try:
@@ -157,3 +202,16 @@ def _carried_globals(
         return
     for name in sorted(names_of_code(function.__code__).loads & own.keys()):
         yield name, own[name]
+
+
+def texts_of(definition: object) -> list[str]:
+    """The source of a function or of a class's methods, comments included; empty if it is gone."""
+    functions = functions_of_class(definition) if isinstance(definition, type) else [definition]
+    return [_text_of(function) for function in (definition, *functions)]
+
+
+def _text_of(definition: Any) -> str:
+    try:
+        return inspect.getsource(definition)
+    except (OSError, TypeError, IndexError, SyntaxError, ValueError):
+        return ""

@@ -163,6 +163,7 @@ def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
 
 def walk_bare(walk: Walk, value: object) -> None:
     """A value that holds no data of the user's."""
+    walk.found.note_lookup(value)
     put_opaque(walk, value)
 
 

@@ -11,6 +11,7 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.values import plain
 from nbckpt.values.homes import home_of
+from nbckpt.values.lookups import reaches_all
 from nbckpt.values.sources import user_modules
 
 Step: TypeAlias = "Callable[[Walk, Any], None]"
@@ -53,6 +54,13 @@ class Found:
             if home:
                 self.is_user_module(home.partition(":")[0])
         return self.homes[id(value)]
+
+    def note_lookup(self, value: object) -> bool:
+        """Whether code that has `value` can reach any variable; then it is noted."""
+        if not reaches_all(value, self.namespace):
+            return False
+        self.reached[id(value)] = value
+        return True
 
     def is_user_module(self, name: str) -> bool:
         """Whether a module is the user's; then it is noted, with those that it imports."""

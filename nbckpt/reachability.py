@@ -1,0 +1,23 @@
+"""Whether one value holds another, as the garbage collector sees it."""
+
+from __future__ import annotations
+
+import gc
+from types import ModuleType
+
+MAX_SEEN = 20_000
+"""Objects that are looked at; where there are more, the answer is yes."""
+
+
+def reaches(start: object, target: object, namespace: object) -> bool:
+    """Whether `target` is `start` or can be got at from it, by another way than `namespace`."""
+    queue, seen = [start], {id(namespace)}
+    while queue and len(seen) < MAX_SEEN:
+        current = queue.pop()
+        if current is target:
+            return True
+        if id(current) in seen or isinstance(current, ModuleType | type):
+            continue
+        seen.add(id(current))
+        queue += gc.get_referents(current)
+    return bool(queue)

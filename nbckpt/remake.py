@@ -1,0 +1,384 @@
+"""Cells that make again what could not be kept, when something that has to run needs it.
+
+A restored cell leaves out what its checkpoint does not hold. What needs that later and cannot be
+restored has the cells run first that made it, oldest first, and what these need themselves.
+
+Notes
+-----
+The cells run late, when somebody needs what they make, and not where they would have been
+restored: a cell below that is restored itself needs nothing. They run in the notebook's namespace,
+for functions see no other, but as it was for them: what they read and is another value now is lent
+to them from their checkpoint, with the process state and the random state of that moment.
+Afterwards the namespace is what it was, and what was asked for is bound. What else they bound and
+nobody has changed or holds since is taken from them too, so that what shares objects fits together.
+
+Rejected: to run such a cell instead of restoring it whenever something recorded below reads what it
+could not keep. It is simpler in a *Run All*, but a long cell then runs for a short one whose result
+is kept, and after a resume nothing of it helps.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt import analysis, keys, outside_effects, randomness, restore
+from nbckpt.errors import TRUST_IT, NotebookError, line_of
+from nbckpt.interrupts import held
+from nbckpt.llm import scope
+from nbckpt.model import Checkpoint, Manifest
+from nbckpt.recorded import Recorded, parsed, recorded
+from nbckpt.unkept import Maker, changes, refused_by
+
+if TYPE_CHECKING:
+    from nbckpt.digests import Digest, Json
+    from nbckpt.session import Session
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+# -- what is lacking ------------------------------------------------------------------------------
+
+
+def lacking(session: Session) -> dict[str, Digest]:
+    """Variables that are absent because they could not be kept → digest of what they held.
+
+    Nothing stands for a digest that could not be told.
+    """
+    unkept = session.unkept
+    if unkept.since is not None:
+        since, unkept.since = unkept.since, None
+        if since in session.timeline.checkpoints:
+            _look_up(session, session.timeline.checkpoints[since])
+    if not unkept.makers:
+        return {}
+    return {n: unkept.digests.get(n, "") for n in unkept.lacking(session.namespace)}
+
+
+def _look_up(session: Session, target: Checkpoint) -> None:
+    """Find in the history of a checkpoint which cells made what it does not hold."""
+    wanted = refused_by(target)
+    if not wanted:
+        return
+    line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
+    makers: dict[str, list[Maker]] = {name: [] for name in wanted}
+    order = 0
+    for i, checkpoint in enumerate(line):
+        before = line[i + 1] if i + 1 < len(line) else None
+        for piece in reversed(recorded([checkpoint])):
+            order -= 1
+            wanted -= _noted(session, piece, wanted, makers, before, order)
+        if not wanted:
+            break
+    found = {n: tuple(reversed(m)) for n, m in makers.items() if m and n not in wanted}
+    session.unkept.makers.update(found)
+
+
+def _noted(
+    session: Session,
+    piece: Recorded,
+    wanted: set[str],
+    makers: dict[str, list[Maker]],
+    before: Checkpoint | None,
+    order: int,
+) -> set[str]:
+    """Note a cell as a maker of what it made of `wanted`; what it made from its beginning."""
+    checkpoint = piece.checkpoint
+    is_joined = piece.kind == "joined"
+    reads, binds = _reads_and_binds(piece)
+    begun = set()
+    for name in wanted & (reads | binds):
+        if name in binds:
+            lacked_before = before is not None and name in refused_by(before)
+            if not (name in reads and lacked_before):
+                begun.add(name)
+        elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
+            continue
+        if name not in session.unkept.digests and not is_joined:
+            session.unkept.digests[name] = checkpoint.lacking.get(name, "")
+        makers[name].append(Maker(checkpoint, piece.cell, is_joined, order=order))
+    return begun
+
+
+def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
+    checkpoint = piece.checkpoint
+    if piece.kind == "nothing":
+        return set(), set()
+    if piece.kind != "joined" and checkpoint.key is not None:
+        return set(checkpoint.key.inputs), set(checkpoint.bound) | _omitted(checkpoint, piece)
+    names = analysis.names_of_tree(parsed(piece.cell.source))
+    return set(names.loads | names.reads), set(names.binds)
+
+
+def _omitted(checkpoint: Checkpoint, piece: Recorded) -> set[str]:
+    """What a cell bound and was not asked to keep."""
+    if not checkpoint.omitted:
+        return set()
+    return set(checkpoint.omitted) & analysis.names_of_tree(parsed(piece.cell.source)).binds
+
+
+def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str]) -> None:
+    """Take note of what a cell, restored where it stands in the notebook, did not bring back."""
+    unkept, namespace = session.unkept, session.namespace
+    known = lacking(session)
+    maker = Maker(checkpoint, checkpoint.cell, was_asked_for=True, order=unkept.next_order())
+    refused = refused_by(checkpoint)
+    bound = {*checkpoint.bound, *binds}
+    unkept.forget(bound - refused)
+    for name in refused - namespace.keys():
+        if name in bound:
+            reads_itself = name in known and checkpoint.key and name in checkpoint.key.inputs
+            before = unkept.makers.get(name, ()) if reads_itself else ()
+            unkept.makers[name] = (*_others(before, maker), maker)
+        elif name in known and changes(checkpoint, name):
+            unkept.makers[name] = (*_others(unkept.makers[name], maker), maker)
+        if name in checkpoint.lacking:
+            unkept.digests[name] = checkpoint.lacking[name]
+
+
+def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:
+    return tuple(m for m in makers if m.checkpoint.id != but.checkpoint.id)
+
+
+def why_not(session: Session, checkpoint: Checkpoint) -> str | None:
+    """Why a cell cannot be restored though its key is the same, if it changed what is not kept."""
+    for name in sorted(refused_by(checkpoint) - set(checkpoint.bound)):
+        if name in session.namespace and changes(checkpoint, name):
+            return f"it may change {name!r}, which could not be kept"
+    return None
+
+
+# -- what is needed -------------------------------------------------------------------------------
+
+
+def needed(session: Session, tree: ast.Module) -> set[str]:
+    """What is lacking and would be read by code that is about to run."""
+    absent = lacking(session)
+    if not absent:
+        return set()
+    names = analysis.names_of_tree(tree, session.namespace)
+    code = dataclasses.replace(
+        names, loads=names.reads, binds=frozenset(), everything=False, reason=""
+    )
+    found = keys.touched(code, {**dict.fromkeys(absent), **session.namespace})
+    if found is None:  # a function that it calls may read anything
+        return set(absent)
+    if names.everything:
+        found |= frozenset(_WORD.findall(ast.unparse(tree)))
+    return set(found & absent.keys())
+
+
+# -- making it again ------------------------------------------------------------------------------
+
+
+class _Before(NamedTuple):
+    """A namespace before cells ran in it that are to leave it as it was."""
+
+    bindings: dict[str, object]
+    manifest: Manifest
+    standing: Mapping[str, Json]
+    states: dict[str, object]
+
+
+def before(session: Session, tree: ast.Module) -> bool:
+    """Make again what code that is about to run needs; whether any cell ran for that."""
+    if session.is_remaking:
+        return False
+    ran = make(session, needed(session, tree))
+    session.unkept.forget(analysis.names_of_tree(tree).binds)
+    return ran
+
+
+def make(session: Session, names: Iterable[str]) -> bool:
+    """Run the cells that make `names`; whether any ran. What could not be made is told."""
+    wanted = set(names)
+    if not wanted or session.runner is None:
+        return False
+    makers, wanted = _closed(session, wanted)
+    if problem := _refusal(session, makers):
+        lost = ", ".join(map(repr, sorted(wanted)))
+        session.unkept.told.append(f"{lost} could not be kept, and {problem}")
+        return False
+    error, ran = None, []
+    with held():
+        session.capturer.capture()
+        before = _Before(
+            dict(session.namespace),
+            session.capturer.settled(),
+            session.observer.standing(),
+            randomness.states(),
+        )
+        session.is_remaking = True
+        try:
+            for maker in makers:
+                ran.append(maker)
+                if error := _run(session, maker, before.manifest):
+                    break
+        finally:
+            session.is_remaking = False
+            session.observer.go_to(before.standing)
+            randomness.put_states(before.states)
+            after = dict(session.namespace)
+            made = set() if error else {n for n in wanted if n in after}
+            _put_back(session, before, after, made, ran)
+    _tell(session, wanted, made, ran, error)
+    return True
+
+
+def _closed(session: Session, wanted: set[str]) -> tuple[list[Maker], set[str]]:
+    """All cells that have to run for `wanted`, oldest first, and all that they make of it."""
+    absent, unkept = lacking(session), session.unkept
+    waiting, names, makers = set(wanted), set(), {}
+    while waiting:
+        name = waiting.pop()
+        names.add(name)
+        for maker in unkept.makers[name]:
+            which = (maker.checkpoint.id, maker.cell.source, maker.is_joined)
+            if which in makers:
+                continue
+            makers[which] = maker
+            read = _touched_by(session, maker, absent)
+            waiting |= (read & absent.keys()) - names
+    return sorted(makers.values(), key=lambda m: m.order), names
+
+
+def _touched_by(session: Session, maker: Maker, absent: Iterable[str] = ()) -> set[str]:
+    """The names that a cell reads or changes, through functions, too."""
+    names = analysis.names_of_tree(parsed(maker.cell.source))
+    names = dataclasses.replace(names, everything=False, reason="")
+    then = session.timeline.manifest(maker.checkpoint.parent) if maker.checkpoint.parent else {}
+    found = keys.touched(names, {**dict.fromkeys([*then, *absent]), **session.namespace})
+    key = maker.checkpoint.key
+    read = set(key.inputs) if key is not None and not maker.is_joined else set()
+    return read | (set(names.loads) if found is None else set(found))
+
+
+def _refusal(session: Session, makers: Iterable[Maker]) -> str:
+    """Why cells are not run without being asked for; empty if they may be."""
+    for maker in makers:
+        cell = repr(maker.name)
+        if not maker.checkpoint.trusted:
+            return f"{cell}, which makes it, may be somebody else's code: {TRUST_IT}"
+        if maker.was_asked_for:
+            continue
+        tree = parsed(maker.cell.source)
+        effect = outside_effects.effect_of(tree, session.namespace)
+        if not effect:
+            continue
+        question = (
+            f"{cell} makes what could not be kept, and may act outside of the notebook ({effect})"
+        )
+        answer = session.confirms(f"{question}. Run it again?") if session.confirms else None
+        if answer is None:
+            return f"{question}: run that cell first"
+        if not answer:
+            return f"{cell}, which makes it, was not to run again"
+    return ""
+
+
+def _run(session: Session, maker: Maker, live: Manifest) -> BaseException | None:
+    """Run one cell as it ran then; the error that it ended with."""
+    checkpoint, known = maker.checkpoint, session.timeline.checkpoints
+    _lend(session, maker, live)
+    if checkpoint.parent is not None and checkpoint.parent in known:
+        session.observer.go_to(known[checkpoint.parent].standing)
+    piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
+    assert session.runner is not None
+    work = session.runner(quiet=True).run(piece, None)
+    with scope.entered(checkpoint.name, maker.cell.cell_id):
+        try:
+            work.send(None)
+        except StopIteration as ended:
+            error: BaseException | None = ended.value
+            return error
+    work.close()
+    return NotebookError("it waits for what only a running loop can give")
+
+
+def _lend(session: Session, maker: Maker, live: Manifest) -> None:
+    """Bind what a cell reads as it was when the cell ran."""
+    checkpoint, namespace = maker.checkpoint, session.namespace
+    if checkpoint.parent is None or checkpoint.parent not in session.timeline.checkpoints:
+        return
+    then = session.timeline.manifest(checkpoint.parent)
+    read = _touched_by(session, maker)
+    other = {
+        n for n in read & then.keys()
+        if n in checkpoint.in_place or n not in live or live[n].value != then[n].value
+    }  # fmt: skip
+    if checkpoint.random_in:
+        other |= randomness.NAMES & then.keys()
+    if not other:
+        return
+    wanted = {n: then[n] for name in other for n in then[name].group if n in then}
+    same = {
+        n: v for n, v in live.items()
+        if n not in wanted and n in then and then[n].value == v.value
+    }  # fmt: skip
+    loaded = restore.load(
+        wanted, store=session.store, namespace=namespace, live=same, manifest=then
+    )
+    loaded.bind(namespace, then)
+
+
+def _put_back(
+    session: Session,
+    before: _Before,
+    after: dict[str, object],
+    made: set[str],
+    ran: Iterable[Maker],
+) -> None:
+    """Leave the namespace as it was, but for what was made, and what fits together with it."""
+    namespace = session.namespace
+    companions = _companions(session, before, ran) if made else set()
+    taken = {n: after[n] for n in made | companions if n in after}
+    differing = {
+        n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)
+    }
+    for name in after.keys() - before.bindings.keys():
+        del namespace[name]
+    namespace.update({n: before.bindings[n] for n in differing if n in before.bindings})
+    namespace.update(taken)
+    session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
+    session.unkept.forget(made)
+
+
+def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:
+    """What the cells bound besides, is as they left it, and nothing else holds."""
+    found: set[str] = set()
+    live = before.manifest
+    for maker in ran:
+        if maker.is_joined:
+            continue
+        then = session.timeline.manifest(maker.checkpoint.id)
+        own = set(maker.checkpoint.bound)
+        needed = {n for v in live.values() if v.name not in own for n in v.needs}
+        found |= {
+            n
+            for n in own & then.keys() & live.keys() - needed - randomness.NAMES
+            if live[n].value == then[n].value and own.issuperset(live[n].group)
+        }
+    return found
+
+
+def _tell(
+    session: Session,
+    wanted: set[str],
+    made: set[str],
+    ran: list[Maker],
+    error: BaseException | None,
+) -> None:
+    cells = ", ".join(dict.fromkeys(repr(m.name) for m in ran))
+    told = session.unkept.told
+    if made:
+        names = ", ".join(map(repr, sorted(made)))
+        told.append(f"{names}, which could not be kept, made again by {cells}")
+    if error is not None:
+        names = ", ".join(map(repr, sorted(wanted)))
+        told.append(
+            f"{names} could not be kept, and {ran[-1].name!r}, which makes it, "
+            f"failed: {line_of(error)}; run that cell first"
+        )

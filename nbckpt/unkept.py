@@ -1,0 +1,97 @@
+"""Variables that are absent because they could not be kept, and the cells that make them again.
+
+A restore leaves them out. Which cells made them is noted here; `remake` runs those when something
+that has to run needs one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+from nbckpt.digests import Digest
+from nbckpt.model import Cell, Checkpoint
+
+
+class Maker(NamedTuple):
+    """A cell that made a variable, or changed it afterwards.
+
+    Attributes
+    ----------
+    checkpoint
+        That of the cell or, of one that was not kept by itself, the one that it was joined to.
+    cell
+        The code, as it was typed.
+    is_joined
+        Whether it was joined to the checkpoint.
+    was_asked_for
+        Whether the user ran this cell in this session, and it was restored instead.
+    order
+        Of two, the one that is to run first has the lower one.
+    """
+
+    checkpoint: Checkpoint
+    cell: Cell
+    is_joined: bool = False
+    was_asked_for: bool = False
+    order: int = 0
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return self.checkpoint.name
+
+
+@dataclass
+class Unkept:
+    """What a namespace lacks of what its cells made.
+
+    Attributes
+    ----------
+    since
+        Id of the checkpoint that the namespace was brought to as a whole: what that lacks is looked
+        up in its history when it is first asked for. None if that was done, or never has to be.
+    makers
+        Name of each variable that is lacking → the cells that make it, oldest first. A name that is
+        bound again lacks no more.
+    digests
+        Of their values, as a key has them, where they could be told.
+    told
+        What is to be said of variables that were made again, or were not.
+    """
+
+    since: str | None = None
+    makers: dict[str, tuple[Maker, ...]] = field(default_factory=dict)
+    digests: dict[str, Digest] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    _noted: int = 0
+
+    is_nbckpts_own: ClassVar[bool] = True
+
+    def next_order(self) -> int:
+        """The order of a cell that comes after all that were noted."""
+        self._noted += 1
+        return self._noted
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Look for no cell that makes these: another has bound or deleted them."""
+        for name in names:
+            self.makers.pop(name, None)
+            self.digests.pop(name, None)
+
+    def lacking(self, namespace: Container[str]) -> list[str]:
+        """The names that are not there, and that a cell makes again."""
+        return [name for name in self.makers if name not in namespace]
+
+
+def refused_by(checkpoint: Checkpoint) -> set[str]:
+    """Variables that were there after a cell, and that its checkpoint does not hold."""
+    return {refusal.variable for refusal in checkpoint.refused} | set(checkpoint.omitted)
+
+
+def changes(checkpoint: Checkpoint, name: str) -> bool:
+    """Whether a cell may have changed a variable that could not be kept, and did not bind it."""
+    if checkpoint.key is None or name not in checkpoint.key.inputs:
+        return False
+    return checkpoint.lacking.get(name) != checkpoint.key.inputs[name]

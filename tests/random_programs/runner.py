@@ -1,0 +1,276 @@
+"""Runs a program with nbckpt and beside it in plain IPython, and tells the first difference."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nbckpt import current
+from nbckpt.jupyter import shell as extension
+from tests.random_programs.fingerprint import differences, fingerprint
+from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, spoken
+from tests.random_programs.programs import Action, Program, Source
+
+
+class Failure(NamedTuple):
+    """Where nbckpt and plain IPython differ.
+
+    Attributes
+    ----------
+    kind
+        ``value``, ``lost`` (without a word), ``output``, ``error`` or ``defect``.
+    told
+        What differs.
+    after
+        The action, as text.
+    """
+
+    kind: str
+    told: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} after {self.after}:\n{self.told}"
+
+
+class Wrong(Exception):
+    """Carries the first failure out of a program."""
+
+
+@dataclass
+class Moment:
+    """A kept moment: the id of its checkpoint, and the cells that led to it."""
+
+    checkpoint: str
+    history: tuple[str, ...]
+
+
+@dataclass
+class World:
+    """Two kernels, which live longer than a program.
+
+    Parameters
+    ----------
+    folder
+        Where stores are made, one for each program.
+    """
+
+    folder: Path
+    kept: Kernel = field(init=False)
+    plain: Kernel = field(init=False)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.kept = Kernel(make_shell(is_first=True))
+        self.plain = Kernel(make_shell(is_first=False))
+
+    def failure_of(self, program: Program) -> Failure | None:
+        """What goes wrong first; None if all is well."""
+        store = self.folder / f"store-{next(self._numbers)}"
+        os.environ["NBCKPT_STORE"] = str(store)
+        run = _Run(self, program)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                run.all_actions()
+        except Wrong as wrong:
+            failure: Failure = wrong.args[0]
+            return failure
+        finally:
+            run.end()
+            shutil.rmtree(store, ignore_errors=True)
+        return None
+
+
+class _Run:
+    """One program on its way."""
+
+    def __init__(self, world: World, program: Program) -> None:
+        self.program = program
+        self.kept = world.kept
+        self.oracle = Oracle(world.plain)
+        self.cells = list(program.cells)
+        self.moments: list[Moment] = []
+        self.before: tuple[str, ...] | None = None
+        self.said = ""
+        self._forks = 0
+        self.now = "the beginning"
+
+    def all_actions(self) -> None:
+        self._begin()
+        for action in self.program.actions:
+            self.now = str(action)
+            getattr(self, f"_{action.verb}")(action)
+
+    def end(self) -> None:
+        if getattr(self.kept.shell, "_nbckpt_extension", None) is not None:
+            with self.kept.current():
+                self._tell(lambda: extension.unload(self.kept.shell))
+
+    # -- the kernel's life
+
+    def _begin(self) -> None:
+        self.kept.begin()
+        self.oracle.begin()
+        with self.kept.current():
+            self._tell(lambda: extension.load(self.kept.shell))
+        if self.program.mode != "marked":
+            self._quiet(f"%nbckpt auto {self.program.mode}")
+        self.before = None
+
+    def _restart(self, _: Action) -> None:
+        self.end()
+        self._begin()
+
+    def _kill(self, _: Action) -> None:
+        """End the session without a word, as a kill does."""
+        told, extension.end = extension.end, lambda session: session.wait()
+        try:
+            self.end()
+        finally:
+            extension.end = told
+        self._begin()
+
+    def _resume(self, _: Action) -> None:
+        session = current.session()
+        head = session.timeline.head(session.branch)
+        history = None if head is None else self._history_of(head.id)
+        # Variables of cells that ran before a resume stay: those are a mix of the user's own.
+        if history is None or self.oracle.history:
+            return
+        self._quiet("%resume")
+        self._expect_history(history)
+
+    # -- cells
+
+    def _all(self, _: Action) -> None:
+        for index in range(len(self.cells)):
+            self._run_cell(index)
+
+    def _run(self, action: Action) -> None:
+        if action.at < len(self.cells):
+            self._run_cell(action.at)
+
+    def _edit(self, action: Action) -> None:
+        if action.at < len(self.cells) and action.source is not None:
+            self.cells[action.at] = action.source
+
+    def _run_cell(self, index: int) -> None:
+        source = self.cells[index]
+        got = self.kept.run(self._typed(source, index), cell_id=f"cell-{index}")
+        self._note(got)
+        wanted = self.oracle.run(source.text())
+        self.now = f"{self.now.partition(' [')[0]} [cell {index}]"
+        if got.error != wanted.error:
+            self._wrong("error", f"{got.error or 'no error'} instead of {wanted.error or 'none'}")
+        if got.printed != wanted.printed:
+            self._wrong("output", f"printed {got.printed!r} instead of {wanted.printed!r}")
+        self._compare()
+        self._keep_moment()
+
+    def _typed(self, source: Source, index: int) -> str:
+        if self.program.mode == "marked" and source.is_marked:
+            return f"%%checkpoint c{index}\n{source.text()}"
+        return source.text()
+
+    # -- going back
+
+    def _rewind(self, action: Action) -> None:
+        if not self.moments:
+            return
+        moment = self.moments[-1 - action.at % len(self.moments)]
+        before = self.oracle.history
+        self._quiet(f"%rewind {moment.checkpoint}")
+        self._moved(before)
+        self._expect_history(moment.history)
+
+    def _back(self, _: Action) -> None:
+        if self.before is None or current.session().before is None:
+            return
+        before, now = self.before, self.oracle.history
+        self._quiet("%rewind -")
+        self._moved(now)
+        self._expect_history(before)
+
+    def _fork(self, action: Action) -> None:
+        if not self.moments:
+            return
+        moment = self.moments[-1 - action.at % len(self.moments)]
+        before = self.oracle.history
+        self._forks += 1
+        name = f"fork-{self._forks}"
+        self._quiet(f"%fork {moment.checkpoint} {name} {action.given}")
+        self._moved(before)
+        cells = (action.given.replace("=", " = ", 1),) if action.given else ()
+        self._expect_history((*moment.history, *cells))
+        self._keep_moment()
+
+    def _moved(self, before: tuple[str, ...]) -> None:
+        """Take note of where `-` leads."""
+        self.before = before
+        checkpoint = current.session().before
+        if checkpoint is not None and self._history_of(checkpoint) is None:
+            self.moments.append(Moment(checkpoint, before))
+
+    def _expect_history(self, history: tuple[str, ...]) -> None:
+        self.oracle.begin(history)
+        self._compare()
+
+    # -- what both have
+
+    def _keep_moment(self) -> None:
+        position = current.session().position
+        if position is not None and self._history_of(position) is None:
+            self.moments.append(Moment(position, self.oracle.history))
+
+    def _history_of(self, checkpoint: str) -> tuple[str, ...] | None:
+        found = (m.history for m in self.moments if m.checkpoint == checkpoint)
+        return next(found, None)
+
+    def _compare(self) -> None:
+        lost = sorted(
+            n
+            for n in self.oracle.namespace.keys() - self.kept.namespace.keys()
+            if not n.startswith("_")
+        )
+        if lost:
+            told = spoken(lost, self.said)
+            if unsaid := set(lost) - set(told):
+                self._wrong("lost", f"{', '.join(sorted(unsaid))} without a word")
+            self.oracle.lose(lost)
+        got = fingerprint(self.kept.namespace)
+        wanted = fingerprint(self.oracle.namespace)
+        if different := differences(got, wanted):
+            self._wrong("value", "\n".join(f"{n}: {told}" for n, told in different.items()))
+
+    # -- what nbckpt says
+
+    def _quiet(self, line: str) -> None:
+        ran = self.kept.run(line)
+        self._note(ran)
+        if ran.error:
+            self._wrong("error", f"{line}: {ran.error}")
+
+    def _note(self, ran: Ran) -> None:
+        self.said += ran.said
+        if "by a defect in nbckpt" in ran.said:
+            self._wrong("defect", ran.said[-2000:])
+
+    def _tell(self, act: Any) -> None:
+        import io
+        from contextlib import redirect_stderr, redirect_stdout
+
+        out = io.StringIO()
+        with redirect_stdout(out), redirect_stderr(out):
+            act()
+        self.said += out.getvalue()
+
+    def _wrong(self, kind: str, told: str) -> None:
+        raise Wrong(Failure(kind, told, self.now))
+
