@@ -20,7 +20,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
-from nbckpt.observation import Observer, Touched, facets_for
+from nbckpt.observation import Observer, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -73,7 +73,7 @@ class Keeping(Standing):
         self.guards_blocks = False
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
-        self.observer = Observer(facets_for(namespace, (str(store.path),)))
+        self.observer = Observer(facets_for(namespace, self.capturer.touched, str(store.path)))
         self.unkept = Unkept()
 
     @property
@@ -116,10 +116,6 @@ class Keeping(Standing):
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
-
-    def ran_unseen(self, touched: Touched) -> None:
-        """Note what code may have changed that was seen to run, and that no text shows."""
-        self.capturer.touched(touched)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """What code that is about to run can touch; None if that may be anything.

@@ -37,7 +37,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
-from nbckpt.observation import Ran, Touched, unheard
+from nbckpt.observation import Ran, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -143,7 +143,6 @@ class Step(ThroughItems):
     _calls: scope.Place | None = None
     _windows: dict[str, object] = field(default_factory=dict)
     _observed: dict[str, Json] = field(default_factory=dict)
-    _touched: Touched = frozenset()
     was_set: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -277,6 +276,8 @@ class Step(ThroughItems):
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if checkpoint.unrepeatable:
             return checkpoint.unrepeatable[0]
+        if name := self._text_asked_for(checkpoint):
+            return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if why := remake.why_not(self.session, checkpoint):
@@ -293,6 +294,14 @@ class Step(ThroughItems):
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
+    def _changes_outside(self) -> tuple[str, ...]:
+        """Changes in the user's modules that text or values tell of, where none was observed."""
+        observed = self._observed.get("attachments")
+        if isinstance(observed, Mapping) and observed.get("modules"):
+            return ()
+        told = changes_outside(self.tree, self.session.namespace)
+        return (*told, *keys.changed_in_modules(self.key))
+
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
             captured = self.session.capturer.capture()
@@ -303,6 +312,15 @@ class Step(ThroughItems):
     def _as_it_ran(self, *, is_shown: bool) -> Ran:
         before = self._before
         return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
+
+    def _text_asked_for(self, checkpoint: Checkpoint) -> str:
+        """A definition of the cell's, other in its text alone, whose text some cell asked for."""
+        if self.cell.source == checkpoint.cell.source:
+            return ""
+        known = [c.key for c in self.session.timeline.checkpoints.values() if c.key is not None]
+        asked = (name for key in known for name in key.functions if name.startswith(keys.TEXT))
+        names = (name.removeprefix(keys.TEXT).partition(".")[0] for name in asked)
+        return next((name for name in names if name in checkpoint.bound), "")
 
     def _unlike(self, preconditions: Mapping[str, Digest]) -> str:
         """One of some names that is not as it was; empty if all are."""
@@ -383,9 +401,7 @@ class Step(ThroughItems):
     def _observe(self, *, is_shown: bool) -> None:
         """Take note of what the body has read and done so far."""
         ran = self._as_it_ran(is_shown=is_shown)
-        observer = self.session.observer
-        self._observed = observer.close(self._windows, ran)
-        self._touched = observer.touched(self._windows, self.session.namespace)
+        self._observed = self.session.observer.close(self._windows, ran)
 
     @whole
     @unheard
@@ -434,7 +450,6 @@ class Step(ThroughItems):
         """Have what the body can have changed looked at, by functions that it redefined, too."""
         session = self.session
         session.ran(self.tree)
-        session.ran_unseen(self._touched)
         session.capturer.touched({n for n in self.key.inputs if n in session.namespace})
 
     def _note_lost(self, problem: StoreError) -> None:
@@ -497,10 +512,7 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=(
-                *changes_outside(self.tree, session.namespace),
-                *keys.changed_in_modules(self.key),
-            ),
+            outside=self._changes_outside(),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,

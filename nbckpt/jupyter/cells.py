@@ -95,7 +95,6 @@ class Cells:
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
-        self._windows: dict[str, object] = {}
         self.claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
@@ -167,8 +166,10 @@ class Cells:
         self._reach = self.session.reach(self._tree) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
-        self.session.observer.cell_begins(self._tree)
-        self._windows = self.session.observer.open() if step is None else {}
+        try:
+            self.session.observer.cell_begins(self._tree)
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()
         return tree
 
@@ -199,7 +200,6 @@ class Cells:
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
-            self._note_unseen()
             if unkept is not None:
                 unkept.left()
             if step is not None and self.session.moved:
@@ -225,14 +225,6 @@ class Cells:
         self.session.capturer.touched(by_callbacks)  # some are called after this
         self.session.audit.sample()
         self._tell_news()
-
-    def _note_unseen(self) -> None:
-        """Have what the cell changed looked at where only its windows saw that it did."""
-        windows, self._windows = self._windows, {}
-        if windows:
-            session = self.session
-            session.ran_unseen(session.observer.touched(windows, session.namespace))
-            session.observer.discard(windows)
 
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""
@@ -410,7 +402,6 @@ class Cells:
         session = self.session
         outer = (self._info, self._step, self._tree, self._recorder, self._began, self._asked)
         reach, unkept, self._unkept = self._reach, self._unkept, None
-        windows, self._windows = self._windows, {}
         running, session.running = session.running, None
         self._info = self._step = self._tree = self._recorder = None
         self._asked = asked
@@ -421,4 +412,3 @@ class Cells:
             self._inner -= 1
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
             session.running, self._reach, self._unkept = running, reach, unkept
-            self._windows = windows

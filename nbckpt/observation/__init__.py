@@ -12,6 +12,6 @@ References
 
 from nbckpt.observation.audit import unheard
 from nbckpt.observation.facets import facets_for
-from nbckpt.observation.observer import Facet, Observer, Ran, Touched
+from nbckpt.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran", "Touched", "facets_for", "unheard"]
+__all__ = ["Facet", "Observer", "Ran", "facets_for", "unheard"]

@@ -19,6 +19,19 @@ from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from nbckpt.observation.audit_events import (
+    Child,
+    Compiled,
+    Evaluated,
+    Event,
+    Framed,
+    Listed,
+    Opened,
+    Replaced,
+    Unpickled,
+    Went,
+)
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -34,70 +47,6 @@ _OUR_THREADS = (
     *("subshell", "Parent", "asyncio_notebook", "ZMQ", "pydevd"),
 )
 
-
-class Opened(NamedTuple):
-    """A file that was opened, or that somebody tried to open."""
-
-    path: object
-    is_written: bool
-    is_imported: bool
-
-
-class Listed(NamedTuple):
-    """A folder whose names were asked for."""
-
-    path: object
-
-
-class Replaced(NamedTuple):
-    """A file or folder that was made, moved or deleted."""
-
-    path: object
-
-
-class Went(NamedTuple):
-    """The working folder became another one."""
-
-    path: object
-
-
-class Child(NamedTuple):
-    """A process that was started; its words, where they are known."""
-
-    words: tuple[object, ...]
-
-
-class Evaluated(NamedTuple):
-    """Code that `exec` or `eval` ran; by which module, and below which line of the notebook."""
-
-    code: CodeType
-    module: str
-    line: int
-
-
-class Compiled(NamedTuple):
-    """A text that was compiled."""
-
-    text: object
-
-
-class Framed(NamedTuple):
-    """A look at a caller's frame, by some code of some module."""
-
-    code: CodeType
-    module: str
-    is_notebook: bool
-    line: int
-
-
-class Unpickled(NamedTuple):
-    """A global that a pickle asked for."""
-
-    module: str
-    name: str
-
-
-Event = Opened | Listed | Replaced | Went | Child | Evaluated | Compiled | Framed | Unpickled
 
 _events: list[Event] = []
 _windows: set[int] = set()
@@ -197,10 +146,10 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         return
     _deaf.add(thread)
     try:
-        found = told(args, sys._getframe(1))
+        found = told(args, sys._getframe(1))  # noqa: SLF001
         if found is not None:
             _events.append(found)
-    except Exception:  # noqa: S110  # an error here would be raised by the user's own call
+    except Exception:  # an error here would be raised by the user's own call
         pass
     finally:
         _deaf.discard(thread)
@@ -208,7 +157,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 def _is_ours(thread: int) -> bool:
     """Whether a thread is nbckpt's own, or one of the kernel's that runs no cell."""
-    known: Any = threading._active.get(thread)  # type: ignore[attr-defined]
+    known: Any = threading._active.get(thread)  # type: ignore[attr-defined]  # noqa: SLF001
     return known is not None and known.name.startswith(_OUR_THREADS)
 
 
@@ -313,9 +262,7 @@ def _unpickled(args: tuple[Any, ...], _: FrameType) -> Event | None:
     return Unpickled(module, name) if module == "__main__" else None
 
 
-_GENERATING = frozenset(
-    {"ast", "collections", "dataclasses", "enum", "functools", "importlib"}
-)
+_GENERATING = frozenset({"ast", "collections", "dataclasses", "enum", "functools", "importlib"})
 """Modules that run text which they made themselves, of names of their own."""
 
 _PASSING = frozenset({"inspect"})

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from blake3 import blake3
 
@@ -56,14 +57,15 @@ def is_in(path: str, state: Json) -> bool:
     assert isinstance(state, list | tuple)
     if len(state) == 1:
         return not stat.S_ISREG(about.st_mode)
-    size, *times, digest = state
+    known: Any = state
+    size, *times, digest = known
     if not stat.S_ISREG(about.st_mode) or about.st_size != size:
         return False
     if times == [about.st_mtime_ns, about.st_ctime_ns, about.st_ino]:
         return True
     if not digest:
-        return times[0] == about.st_mtime_ns
-    return _content(path, about) == digest
+        return bool(times[0] == about.st_mtime_ns)
+    return bool(_content(path, about) == digest)
 
 
 def names_in(folder: str) -> Json:

@@ -9,6 +9,7 @@ to makes it run where the file is as it was before, and not where it is as the c
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import sys
@@ -21,7 +22,7 @@ from typing import Any
 
 from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Json, digest_of
-from nbckpt.observation import audit
+from nbckpt.observation import audit, audit_events
 from nbckpt.observation.file_states import (
     TICK_NS,
     is_in,
@@ -32,7 +33,7 @@ from nbckpt.observation.file_states import (
 )
 from nbckpt.observation.library_versions import version_of, versions_of
 from nbckpt.observation.named_files import Named, matches_of
-from nbckpt.observation.observer import NoEffects, Ran
+from nbckpt.observation.observer import Ran
 from nbckpt.observation.places import Places
 from nbckpt.values.sources import is_user_file
 
@@ -72,7 +73,7 @@ class _Found:
     has_children: bool = False
 
 
-class Files(NoEffects):
+class Files:
     """The facet of files.
 
     Parameters
@@ -96,7 +97,7 @@ class Files(NoEffects):
 
     def open(self) -> object:
         """A window that collects what is opened from now on."""
-        window = _Window(audit.opened(self._namespace), _working_folder(), time.time_ns() - TICK_NS)
+        window = _Window(audit.opened(self._namespace), working_folder(), time.time_ns() - TICK_NS)
         self._open.append(window)
         return window
 
@@ -130,7 +131,7 @@ class Files(NoEffects):
                 window.nested.append(observed)
         return ()
 
-    def difference(self, observed: Json, ran: Ran) -> str | None:
+    def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """Which file is other than the step left it, or which library has another version."""
         if not observed:
             return None
@@ -140,9 +141,23 @@ class Files(NoEffects):
                 now = version_of(package)
                 if now and now != version:
                     return f"{package} {version} -> {now}"
-            if "cwd" in kept and self._places.short(_working_folder()) != kept["cwd"]:
+            if "cwd" in kept and self._places.short(working_folder()) != kept["cwd"]:
                 return f"it ran in folder '{kept['cwd']}'"
             return self._file_difference(kept)
+
+    def standing(self) -> Json:
+        """Nothing: a move leaves files as they are."""
+        return None
+
+    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
+        """Nothing."""
+        return ()
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Nothing: only steps are asked about."""
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Nothing."""
 
     def _file_difference(self, kept: Any) -> str | None:
         written, full = set(kept.get("written", ())), self._places.full
@@ -153,7 +168,7 @@ class Files(NoEffects):
             if names_in(full(path)) != names:
                 return f"other files are in folder '{path}'"
         for pattern, matches in kept.get("globs", {}).items():
-            if _matching(pattern, _working_folder()) != matches:
+            if _matching(pattern, working_folder()) != matches:
                 return f"'{pattern}' names other files"
         for path, tree in kept.get("trees", {}).items():
             if tree_of(full(path)) != tree:
@@ -185,22 +200,22 @@ class Files(NoEffects):
     def _of_events(self, window: _Window, found: _Found) -> None:
         folder = window.folder
         for event in audit.collected(window.audited):
-            if isinstance(event, audit.Opened):
+            if isinstance(event, audit_events.Opened):
                 is_made = event.is_written
                 if event.is_imported:
                     if file := _source_of(event.path):
                         self._add(found, file, folder)
                 elif path := self._add(found, event.path, folder):
                     found.written.update([path] if is_made else ())
-            elif isinstance(event, audit.Listed):
+            elif isinstance(event, audit_events.Listed):
                 if path := self._absolute(found, event.path, folder):
                     found.listed[path] = None
-            elif isinstance(event, audit.Replaced):
+            elif isinstance(event, audit_events.Replaced):
                 if path := self._add(found, event.path, folder):
                     found.written.add(path)
-            elif isinstance(event, audit.Went):
+            elif isinstance(event, audit_events.Went):
                 folder = _joined(folder, event.path) or folder
-            elif isinstance(event, audit.Child):
+            elif isinstance(event, audit_events.Child):
                 found.has_children = True
                 found.words.extend(event.words)
 
@@ -222,7 +237,7 @@ class Files(NoEffects):
     def _absolute(
         self, found: _Found, path: object, folder: str, *, is_named: bool = False
     ) -> str | None:
-        """The whole path of what counts; one that the code names counts in temporary folders, too."""
+        """The whole path of what counts; in temporary folders, of what the code names."""
         whole = _joined(folder, path)
         if whole is None or not (self._places.counts(whole) or (is_named and _is_made(whole))):
             return None
@@ -269,7 +284,8 @@ def _matching(pattern: str, folder: str) -> str:
     return digest_of(*(f"{name}\n" for name in matches_of(pattern, folder)))[:32]
 
 
-def _working_folder() -> str:
+def working_folder() -> str:
+    """The working folder; the root if it was deleted."""
     try:
         return os.getcwd()  # noqa: PTH109  # texts all the way
     except OSError:  # it was deleted

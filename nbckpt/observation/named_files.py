@@ -41,7 +41,14 @@ READS_FOLDERS = frozenset(
         *("read_parquet", "scan_parquet", "read_csv", "scan_csv", "dataset", "ParquetDataset"),
         *("read_table", "load_dataset", "load_from_disk", "open_zarr", "open_mfdataset"),
         *("from_parquet", "read_ipc", "scan_ipc", "read_ndjson", "scan_ndjson", "read_json"),
-        *("from_pretrained", "open_group", "scan_delta", "read_delta", "scan_iceberg", "load_model"),
+        *(
+            "from_pretrained",
+            "open_group",
+            "scan_delta",
+            "read_delta",
+            "scan_iceberg",
+            "load_model",
+        ),
     }
 )
 """Calls that read all of a folder."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nbckpt import keys
 from nbckpt.analysis import Names as Read
-from nbckpt.analysis import names_of_code, names_of_tree
-from nbckpt.analysis.bytecode import words_of
+from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Digest, Json, digest_of_json
 from nbckpt.keys import is_users_name
 from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.reach import names_of_definition
-from nbckpt.observation import audit
-from nbckpt.observation.observer import NoEffects, Ran, Touched
+from nbckpt.observation import audit, audit_events
+from nbckpt.observation.look_ups import look_ups_of
+from nbckpt.observation.observer import Ran
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.modules import loaded
@@ -26,14 +27,11 @@ from nbckpt.values.modules import loaded
 ABSENT = "absent"
 """Stands for the value of a name that does not exist."""
 
-_EVALUATE = ("pandas.core.computation", "patsy", "formulaic", "numexpr")
-"""Modules that look names of a text up in a caller's frame, once they have compiled it."""
-
-_QUERY = ("duckdb", "polars")
-"""Modules that look names of a query up in a caller's frame: its text tells which."""
-
 _LOOK_UP = tuple(getattr(builtins, name) for name in ("globals", "locals", "vars"))
 """Builtins that look at a namespace without anybody's being told of it."""
+
+MAX_CELLS = 20
+"""Cells that run inside each other; of more, some came to no end that was told."""
 
 _LISTS = frozenset({"dir"})
 
@@ -55,34 +53,41 @@ class _Window:
     nested: list[Json] = field(default_factory=list)
 
 
-@dataclass
-class _Seen:
-    """Names that a window saw looked up.
+class Names:
+    """The facet of names that are looked up by other means than the text of a cell.
 
-    Attributes
+    Parameters
     ----------
-    reads
-        Name → whether one that does not exist counts, too: the text may have found it nowhere.
-    everything
-        Any name may have been looked up.
-    queries
-        Names of the text of a query were looked up.
+    namespace
+        The variables of the notebook.
+    touch
+        Is told which variables may have changed unseen; None for any.
     """
-
-    reads: dict[str, bool] = field(default_factory=dict)
-    binds: set[str] = field(default_factory=set)
-    everything: bool = False
-    queries: bool = False
-
-
-class Names(NoEffects):
-    """The facet of names that are looked up by other means than the text of a cell."""
 
     name = "names"
 
-    def __init__(self, namespace: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        namespace: Mapping[str, object],
+        touch: Callable[[frozenset[str] | None], object] = lambda _: None,
+    ) -> None:
         self._namespace = namespace
+        self._touch = touch
         self._open: list[_Window] = []
+        self._cells: deque[_Window] = deque()
+
+    def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
+        """Collect what any cell looks up, kept or not: it may change what it found."""
+        if len(self._cells) >= MAX_CELLS:
+            audit.closed(self._cells.popleft().audited)
+        self._cells.append(_Window(audit.opened(self._namespace)))
+
+    def cell_ends(self, tree: ast.Module) -> None:  # noqa: ARG002
+        """Tell which variables a cell may have changed unseen."""
+        if self._cells:
+            window = self._cells.pop()
+            self._tell_touched(audit.collected(window.audited))
+            audit.closed(window.audited)
 
     def open(self) -> object:
         """A window that collects look-ups from now on."""
@@ -102,7 +107,9 @@ class Names(NoEffects):
         assert isinstance(window, _Window)
         with audit.paused():
             text = names_of_tree(ran.tree, ran.namespace.keys())
-            seen = _seen(audit.collected(window.audited), ran.tree)
+            events = audit.collected(window.audited)
+            self._tell_touched(events)
+            seen = look_ups_of(events, ran.tree)
             if seen.queries and not _queries(text, ran):
                 seen.everything = True
             observed: dict[str, Json] = {}
@@ -121,26 +128,32 @@ class Names(NoEffects):
                 _join(observed, nested)
         return observed or None
 
-    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
-        """Names that evaluated code binds or may change in place."""
-        assert isinstance(window, _Window)
-        events = audit.collected(window.audited)
+    def _tell_touched(self, events: Sequence[audit_events.Event]) -> None:
+        """Tell which variables evaluated code binds, or may change in place."""
         if not events:
-            return frozenset()
+            return
         with audit.paused():
-            seen = _seen(events, None)
+            seen = look_ups_of(events, None)
             if seen.everything:
-                return None
-            if not seen.reads and not seen.binds:
-                return frozenset()
-            names = frozenset(seen.reads)
-            return keys.touched(Read(reads=names, loads=names, binds=frozenset(seen.binds)), namespace)
+                self._touch(None)
+            elif seen.reads or seen.binds:
+                names = frozenset(seen.reads)
+                read = Read(reads=names, loads=names, binds=frozenset(seen.binds))
+                self._touch(keys.touched(read, self._namespace))
 
     def restored(self, observed: Json) -> Sequence[str]:
         """Have open windows take what a restored step had looked up for theirs."""
         if observed:
             for window in self._open:
                 window.nested.append(observed)
+        return ()
+
+    def standing(self) -> Json:
+        """Nothing: a move sets variables itself."""
+        return None
+
+    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
+        """Nothing."""
         return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
@@ -160,74 +173,6 @@ class Names(NoEffects):
             if "all" in kept and (name := _differing(kept["all"], _all_values(ran, there))):
                 return f"variable {name!r} changed, and it may look up any"
         return None
-
-
-# -- events -----------------------------------------------------------------------------------
-
-
-def _seen(events: Iterable[audit.Event], tree: ast.Module | None) -> _Seen:
-    """What was looked up; a name that the cell had bound by then was its own."""
-    seen = _Seen()
-    texts: list[tuple[object, int]] = []
-    evaluating = 0
-    done: set[object] = set()
-    for event in events:
-        if isinstance(event, audit.Evaluated):
-            key = (event.code.co_code, event.code.co_names, event.line)
-            if key in done:
-                continue
-            done.add(key)
-            _note(seen, names_of_code(event.code), event, tree)
-        elif isinstance(event, audit.Framed):
-            if event.module.startswith(_EVALUATE):
-                evaluating = max(evaluating, event.line or 1)
-            elif event.module.startswith(_QUERY):
-                seen.queries = True
-            elif event.code not in done:
-                done.add(event.code)
-                seen.everything = True
-        elif isinstance(event, audit.Compiled) and evaluating:
-            texts.append((event.text, evaluating))
-        elif isinstance(event, audit.Unpickled):
-            seen.reads.setdefault(event.name.partition(".")[0], True)
-    for text, line in texts:
-        words = words_of(text if isinstance(text, str) else _decoded(text))
-        own = _bound_before(tree, line)
-        for word in words:
-            name = word.removeprefix("__pd_eval_local_")
-            if name not in own:
-                seen.reads.setdefault(name, False)
-    return seen
-
-
-def _note(seen: _Seen, names: Read, event: audit.Evaluated, tree: ast.Module | None) -> None:
-    own = _bound_before(tree, event.line)
-    is_users = event.module == "__main__" or event.module.startswith("IPython.")
-    for name in names.loads - own:
-        seen.reads[name] = seen.reads.get(name, False) or is_users
-    if is_users:
-        seen.binds |= names.binds
-    if names.everything and is_users:
-        seen.everything = True
-
-
-def _decoded(text: object) -> str:
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else ""
-
-
-def _bound_before(tree: ast.Module | None, line: int) -> frozenset[str]:
-    """Names that a cell has bound for certain before it comes to one of its lines."""
-    found: set[str] = set()
-    for statement in tree.body if tree is not None and line else ():
-        if (statement.end_lineno or 0) >= line:
-            break
-        if isinstance(statement, ast.Assign):
-            found.update(t.id for t in statement.targets if isinstance(t, ast.Name))
-        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            found.add(statement.name)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            found.update(a.asname or a.name.partition(".")[0] for a in statement.names)
-    return frozenset(found)
 
 
 def _queries(text: Read, ran: Ran) -> bool:
@@ -287,7 +232,9 @@ def _differing(then: Mapping[str, Json], now: Mapping[str, Json]) -> str | None:
 
 
 def _listed(ran: Ran) -> Json:
-    return digest_of_json(sorted(n for n in ran.values() if is_users_name(n) and n not in NAMES))[:32]
+    return digest_of_json(sorted(n for n in ran.values() if is_users_name(n) and n not in NAMES))[
+        :32
+    ]
 
 
 def _reaches_all(ran: Ran) -> bool:
@@ -325,5 +272,3 @@ def _join(observed: dict[str, Json], nested: Any) -> None:
     for member, what in nested.items():
         known: Any = observed.get(member)
         observed[member] = {**what, **(known or {})} if isinstance(what, dict) else what
-
-

@@ -5,16 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol
 
 from nbckpt.digests import Json
 from nbckpt.interrupts import allowed
 from nbckpt.model import Key
-
-
-Touched: TypeAlias = frozenset[str] | None
-"""Names whose values may have changed; None for all of them."""
 
 
 @dataclass(frozen=True)
@@ -88,38 +83,6 @@ class Facet(Protocol):
         """
 
 
-@runtime_checkable
-class SeesChanges(Protocol):
-    """A facet that sees code which changes variables, and which no text shows."""
-
-    name: str
-
-    def touched(self, window: object, namespace: Mapping[str, object]) -> Touched:
-        """Names whose values may have changed, beside those of the text; None for all names."""
-
-
-class NoEffects:
-    """A facet that sees inputs alone: it changes nothing, and has nothing to look at per cell."""
-
-    def cell_begins(self, tree: ast.Module) -> None:
-        """Nothing."""
-
-    def cell_ends(self, tree: ast.Module) -> None:
-        """Nothing."""
-
-    def restored(self, observed: Json) -> Sequence[str]:
-        """Nothing."""
-        return ()
-
-    def standing(self) -> Json:
-        """Nothing."""
-        return None
-
-    def go_to(self, standing: Json) -> Sequence[str]:
-        """Nothing."""
-        return ()
-
-
 @dataclass
 class Observer:
     """The facets of one session.
@@ -134,10 +97,6 @@ class Observer:
 
     facets: tuple[Facet, ...] = ()
     was_set: tuple[str, ...] = ()
-
-    @cached_property
-    def _seeing(self) -> tuple[SeesChanges, ...]:
-        return tuple(facet for facet in self.facets if isinstance(facet, SeesChanges))
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Look at the process before a cell runs."""
@@ -163,17 +122,6 @@ class Observer:
             }
         return {name: observed for name, observed in found.items() if observed}
 
-    def touched(self, windows: Mapping[str, object], namespace: Mapping[str, object]) -> Touched:
-        """Names that may have changed by what the windows saw, beside those of the text."""
-        found: set[str] = set()
-        for facet in self._seeing:
-            if facet.name in windows:
-                names = facet.touched(windows[facet.name], namespace)
-                if names is None:
-                    return None
-                found |= names
-        return frozenset(found)
-
     def discard(self, windows: Mapping[str, object]) -> None:
         """Collect nothing more in these windows."""
         for facet in self.facets:
@@ -189,6 +137,11 @@ class Observer:
                 if why := facet.difference(observed.get(facet.name), ran):
                     return why
         return None
+
+    @property
+    def unset(self) -> tuple[str, ...]:
+        """What the last move could not set, and what to run for it, a short text each."""
+        return tuple(text for facet in self.facets for text in getattr(facet, "unset", ()))
 
     def restored(self, observed: Mapping[str, Json]) -> None:
         """Repeat the effects of a step that is restored."""

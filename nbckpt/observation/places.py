@@ -73,7 +73,7 @@ class Places:
         root = f"{self.root}/"
         if path == self.root:
             return "."
-        return path[len(root) :] if path.startswith(root) else path
+        return path.removeprefix(root)
 
     def full(self, path: str) -> str:
         """The absolute path of what `short` gave."""

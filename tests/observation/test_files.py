@@ -14,7 +14,9 @@ from nbckpt.observation.places import Places
 from tests.observation.notebooks import run
 
 # The notebooks of these tests open files as users do, and close none.
-pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored:pytest.PytestUnraisableExceptionWarning"
+)
 
 SETUP = """
 import glob, json, subprocess, sqlite3
@@ -133,7 +135,7 @@ def test_modules_that_are_imported_by_a_text_count(tmp_path: Path) -> None:
     assert [ran.restored for ran in again] == [True] * 3
     assert [ran.value for ran in after] == ["None", "222", "222"]
     assert after[1].why == "file 'plugin.py' changed"
-    assert after[2].why == "file 'part.py' changed"
+    assert after[2].why.endswith("file 'part.py' changed")
 
 
 # -- live -------------------------------------------------------------------------------------
