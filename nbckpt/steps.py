@@ -37,7 +37,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
-from nbckpt.observation import Ran
+from nbckpt.observation import Ran, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -156,6 +156,7 @@ class Step(ThroughItems):
 
     @classmethod
     @whole
+    @unheard
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """Restore the step if that can be, else get ready to run it.
 
@@ -427,6 +428,7 @@ class Step(ThroughItems):
         self._observed = self.session.observer.close(self._windows, ran)
 
     @whole
+    @unheard
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -453,6 +455,7 @@ class Step(ThroughItems):
         return draft
 
     @whole
+    @unheard
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.left()
@@ -611,6 +614,7 @@ class Step(ThroughItems):
         self.loops = Loops(self, unfinished, begun.loops)
 
     @whole
+    @unheard
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
@@ -624,6 +628,7 @@ class Step(ThroughItems):
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole
+    @unheard
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()
