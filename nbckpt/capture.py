@@ -29,7 +29,6 @@ from nbckpt.recipes import Bindings
 from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
 from nbckpt.ties import Ties
-from nbckpt.values.definitions import holds_state
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -361,6 +360,8 @@ class Capturer:
 
     def _changeable(self, needs: Iterable[str]) -> list[str]:
         """Of definitions that a value refers to by name, those that can change through it."""
+        from nbckpt.values.definitions import holds_state
+
         now = self._now()
         found = [(n, now.get(n)) for n in needs]
         return [n for n, v in found if isinstance(v, FunctionType | type) and holds_state(v)]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, ClassVar
 
-from nbckpt.analysis import digest_of_code
 from nbckpt.digests import Json, digest_of_json
 
 ANYTHING = ""
@@ -302,6 +301,8 @@ def described(value: Any) -> str:
     code = getattr(value, "__code__", None)
     try:
         if type(value) is FunctionType and code is not None:
+            from nbckpt.analysis import digest_of_code
+
             inside = [_plain(c.cell_contents) for c in value.__closure__ or ()]
             more = short_digest([*inside, _plain(value.__defaults__)]) if inside else ""
             return f"function {value.__qualname__} {digest_of_code(code)[:16]}{more}"

@@ -11,7 +11,6 @@ from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.analysis import nodes_of
 from nbckpt.observation.process_state.kinds import Kind
 
 WORDS: Mapping[str, re.Pattern[str]] = {
@@ -69,7 +68,7 @@ _IDLE = (
 
 def can_act(tree: ast.Module) -> bool:
     """Whether code calls something, or sets what is not a variable."""
-    return any(not isinstance(node, _IDLE) for node in nodes_of(tree))
+    return any(not isinstance(node, _IDLE) for node in _nodes_of(tree))
 
 
 def reach_of(
@@ -88,10 +87,10 @@ def reach_of(
 def words_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
     """Names and short strings of some code and of the user's functions that it can call."""
     found: set[str] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         found.update(_of_node(node))
     seen: set[CodeType] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Name | ast.Attribute):
             for code in _codes(_resolved(node, namespace), seen, _DEPTH):
                 found |= _of_code(code)
@@ -102,13 +101,19 @@ def strings_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[s
     """Strings in some code and in the user's functions that it can call."""
     found: set[str] = set()
     seen: set[CodeType] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)
         elif isinstance(node, ast.Name | ast.Attribute):
             for code in _codes(_resolved(node, namespace), seen, _DEPTH):
                 found.update(c for p in _parts(code) for c in p.co_consts if type(c) is str)
     return frozenset(found)
+
+
+def _nodes_of(tree: ast.Module) -> Iterable[ast.AST]:
+    from nbckpt.analysis import nodes_of  # no resume needs it
+
+    return nodes_of(tree)
 
 
 def _of_node(node: ast.AST) -> Iterator[str]:
@@ -138,7 +143,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _of_values(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[str]:
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Name) and node.id in namespace:
             home = str(getattr(type(namespace[node.id]), "__module__", "")).partition(".")[0]
             if home in _TYPES:
