@@ -24,11 +24,6 @@ from nbckpt.observation.process_state.kinds import (
     is_settable,
     short_digest,
 )
-from nbckpt.observation.process_state.reach import (
-    can_act,
-    reach_of,
-    sets_first,
-)
 from nbckpt.observation.process_state.readings import Readings
 
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
@@ -78,6 +73,8 @@ class ProcessState:
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
+        from nbckpt.observation.process_state.reach import can_act  # not what a resume needs
+
         if not self._is_known or can_act(tree):
             self._readings.look(tree)
         self._is_between = True
@@ -94,6 +91,8 @@ class ProcessState:
 
     def close(self, window: object, ran: Ran) -> Json:
         """The state that a step met, and what it changed."""
+        from nbckpt.observation.process_state.reach import can_act, reach_of
+
         assert isinstance(window, _Window)
         if can_act(ran.tree):
             self._look_again(ran.tree)
@@ -126,6 +125,8 @@ class ProcessState:
         differing = self._differing(met, done, ran.tree)
         if not differing:
             return None
+        from nbckpt.observation.process_state.reach import reach_of
+
         is_shown = bool(record.get("shown"))
         reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
         for name, item in differing:
@@ -202,6 +203,8 @@ class ProcessState:
     # -- comparing ------------------------------------------------------------------------------
 
     def _differing(self, met: State, done: State, tree: ast.Module) -> list[tuple[str, str]]:
+        from nbckpt.observation.process_state.reach import sets_first
+
         found = []
         for name in dict.fromkeys((*met, *self._readings.now)):
             now, then = self._readings.now.get(name), met.get(name, {})

@@ -16,7 +16,6 @@ from nbckpt.observation.process_state.kinds import (
     is_settable,
     short_digest,
 )
-from nbckpt.observation.process_state.reach import strings_of, words_of
 
 
 class Readings:
@@ -109,5 +108,7 @@ class Readings:
     def _imported_by(self, modules: Collection[str], tree: ast.Module | None) -> Imported:
         if tree is None:
             return Imported(modules, (), ())
+        from nbckpt.observation.process_state.reach import strings_of, words_of
+
         space = self._namespace
         return Imported(modules, words_of(tree, space), strings_of(tree, space))
