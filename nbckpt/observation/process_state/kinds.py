@@ -298,6 +298,8 @@ def is_settable(value: Json) -> bool:
 
 def described(value: Any) -> str:
     """What a value is, equal in every process; of code, with its digest."""
+    from nbckpt.analysis import digest_of_code  # what moves need is loaded without it
+
     code = getattr(value, "__code__", None)
     try:
         if type(value) is FunctionType and code is not None:
