@@ -7,6 +7,7 @@ steps after it count what is attached to what they can reach.
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ from nbckpt.digests import Digest, Json
 from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import (
     Attached,
-    is_atom,
     is_named_module,
     is_plain,
     source_of,
@@ -288,16 +288,19 @@ class Attachments:
         return texts
 
     def _set_plain(self, where: str, done: Mapping[str, Any]) -> bool:
-        kind, owner, name = where.split(" ", 2)
-        module = sys.modules.get(owner)
-        if kind != "module" or module is None:
+        """Set a plain value on a module, which is imported for that; whether it was another."""
+        _, owner, name = where.split(" ", 2)
+        try:
+            module = importlib.import_module(owner)
+            value = done["plain"][0]
+            held = vars(module).get(name, ABSENT)
+            if type(held) is type(value) and held == value:
+                return False
+            self._look(None)
+            setattr(module, name, value)
+        except Exception:  # of an import, whatever the library raises
+            self.missing[where] = done
             return False
-        self._look(None)
-        value = done["plain"][0]
-        table = self.libraries.table("module", owner)
-        if table is not None and is_atom(table.get(name, ABSENT)) and table[name] == value:
-            return False
-        setattr(module, name, value)
         for change in self.libraries.look()[0]:
             if change.where == where:
                 self._note(change, str(done.get("source", "")))
