@@ -225,18 +225,25 @@ def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
 def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
     cells = [
         "import json; a = 1", "b = 2", "json.mine = lambda: 1", "json.mine = lambda: 2",
-        "%rewind cell2",
+        "%rewind cell-cell2",
     ]  # fmt: skip
 
     got = run(tmp_path, cells, probe="json.mine()")
-    earlier = run(tmp_path / "b", [*cells[:4], "%rewind cell1"], probe="hasattr(json, 'mine')")
-    undone = run(tmp_path / "c", [*cells[:4], "%rewind cell1", "%rewind -"], probe="json.mine()")
+    earlier = run(tmp_path / "b", [*cells[:4], "%rewind cell-cell1"], probe="hasattr(json, 'mine')")
+    undone = run(
+        tmp_path / "c", [*cells[:4], "%rewind cell-cell1", "%rewind -"], probe="json.mine()"
+    )
 
     assert (got.value, earlier.value, undone.value) == ("1", "False", "2")
 
 
 def test_rewinding_gives_a_replaced_function_back(tmp_path: Path) -> None:
-    cells = ["import json; a = 1", "json.dumps = lambda o: 'patched'", "c = 3", "%rewind cell0"]
+    cells = [
+        "import json; a = 1",
+        "json.dumps = lambda o: 'patched'",
+        "c = 3",
+        "%rewind cell-cell0",
+    ]
 
     assert run(tmp_path, cells, probe="json.dumps({})").value == "'{}'"
 
@@ -252,9 +259,13 @@ def test_resuming_names_what_is_missing_and_the_cell_to_run(tmp_path: Path) -> N
 
 
 def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
-    run(tmp_path, ["import json; a = 1", "json.mine = 5", "c = 3"], probe="c")
+    cells = ["import this_day as json; a = 1", "json.mine = 5", "c = 3"]
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "this_day.py").write_text("day = 1")
+    path = "import sys; sys.path.insert(0, 'site-packages')"
+    run(tmp_path, [path, *cells], probe="c")
 
-    got = run(tmp_path, ["import json", "%resume"], probe="json.mine")
+    got = run(tmp_path, [path, "%resume"], probe="json.mine")
 
     assert got.value == "5"
 
