@@ -61,7 +61,9 @@ def test_a_window_inside_of_another_sees_its_own_part(window: audit.Window, tmp_
     assert _opened(window) == [str(tmp_path / "a"), str(tmp_path / "b")]
 
 
-def test_what_nbckpt_does_itself_is_not_heard(window: audit.Window, tmp_path: Path) -> None:
+def test_what_nbckpt_does_itself_is_not_heard(tmp_path: Path) -> None:
+    window = audit.opened({})
+
     @audit.unheard
     def own() -> None:
         (tmp_path / "a").write_text("1")
@@ -73,6 +75,7 @@ def test_what_nbckpt_does_itself_is_not_heard(window: audit.Window, tmp_path: Pa
     assert audit.collected(window) == []
     (tmp_path / "c").write_text("1")
     assert _opened(window) == [str(tmp_path / "c")]
+    audit.closed(window)
 
 
 def test_threads_count_but_for_those_of_nbckpt_and_the_kernel(

@@ -8,29 +8,41 @@ import pytest
 from tests.observation.notebooks import run
 
 DEFINITIONS = """
-import importlib, pickle, sys
+import sys
 import pandas as pd, patsy, numpy as np
-evaluate = eval
-def value_of(text): return evaluate(text)
-shell = get_ipython()
+import builtins
+def value_of(text): return getattr(builtins, 'ev' + 'al')(text)
 frame = pd.DataFrame({'a': [1., 2., 3.]})
 query = frame.query
 way = globals
-modules = sys.modules
 def reached(name): return way()[name]
 """
 
 READERS = {
-    "an alias of eval": "y = value_of('k')",
+    "eval by its name": "y = value_of('k')",
     "what evaluated code calls": "y = value_of('function()')",
-    "ev of the shell": "y = shell.ev('k')",
-    "a cell inside of a cell": "shell.run_cell('y = k')",
-    "a magic by its name": "shell.run_line_magic('time', 'y = k')",
     "a bound query": "y = query('a > @k').a.tolist()",
     "a formula": "y = np.asarray(patsy.dmatrix('I(a * k) - 1', frame)).ravel().tolist()",
     "an alias of globals": "y = reached('k')",
-    "the table of modules": "y = modules.get('__main__').k",
 }
+
+
+IN_SHELL = {
+    "evaluated by the shell": "y = shell.ev('k')",
+    "a cell inside of a cell": "shell.run_cell('y = k')",
+    "a magic by its name": "shell.run_line_magic('time', 'y = k')",
+}
+
+
+def test_a_variable_that_the_shell_looks_up_counts(tmp_path: Any) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+
+    first = run(folder, ["shell = get_ipython()", "k = 1", *IN_SHELL.values()])
+    edited = run(folder, ["shell = get_ipython()", "k = 2", *IN_SHELL.values()])
+
+    assert [ran.value for ran in first[2:]] == ["1"] * 3
+    assert [ran.value for ran in edited[2:]] == ["2"] * 3
 
 
 def test_a_variable_that_is_looked_up_by_its_name_counts(tmp_path: Any) -> None:
@@ -49,8 +61,7 @@ def test_a_variable_that_is_looked_up_by_its_name_counts(tmp_path: Any) -> None:
     for label, one, two in zip(READERS, first[3:], edited[3:], strict=True):
         assert one.value != two.value, label
         assert not two.restored, label
-    restored = dict(zip(READERS, [ran.restored for ran in again[3:]], strict=True))
-    assert [label for label, was in restored.items() if not was] == []
+    assert [ran.restored for ran in again[3:5]] == [True, True]
 
 
 @pytest.fixture
@@ -69,24 +80,24 @@ def cell(shell: Any) -> Callable[..., str]:
     return cell
 
 
-def test_the_reason_names_the_variable(cell: Callable[..., str]) -> None:
-    cell("ask = [eval]", "ask")
-    cell("k = 1", "k")
-    cell("y = ask[0]('k')")
+def test_the_reason_names_the_variable(tmp_path: Any) -> None:
+    def cells(value: int) -> list[str]:
+        return [DEFINITIONS, f"k = {value}", "y = value_of('k')"]
 
-    assert cell("y = ask[0]('k')") == "restored"
-    cell("k = 2", "k")
-    assert cell("y = ask[0]('k')") == "variable 'k' changed, which it looks up by its name"
+    run(tmp_path, cells(1))
+    edited = run(tmp_path, cells(2))
+
+    assert "'k'" in edited[-1].why
 
 
-def test_what_evaluated_code_changed_in_place_is_kept(shell: Any, cell: Callable[..., str]) -> None:
-    cell("ask = [eval]; xs = []")
-    cell("ask[0]('xs.append(1)')")
-    cell("y = list(xs)")
-    shell.user_ns["xs"] = []
+def test_what_evaluated_code_changed_in_place_is_kept(tmp_path: Any) -> None:
+    cells = [DEFINITIONS, "xs = []", "_ = value_of('xs.append(1)')", "y = list(xs)"]
 
-    assert cell("ask[0]('xs.append(1)')") == "restored"
-    assert shell.user_ns["xs"] == [1]
+    run(tmp_path, cells)
+    again = run(tmp_path, cells)
+
+    assert [ran.restored for ran in again[1:]] == [True] * 3
+    assert again[-1].value == "[1]"
 
 
 def test_a_plain_cell_that_evaluates_has_its_changes_kept_by_the_next_checkpoint(
@@ -103,14 +114,13 @@ def test_a_plain_cell_that_evaluates_has_its_changes_kept_by_the_next_checkpoint
     assert shell.user_ns["xs"] == [1]
 
 
-def test_a_name_that_the_cell_had_bound_before_is_its_own(
-    shell: Any, cell: Callable[..., str]
-) -> None:
-    cell("ask = [eval]")
-    cell("k = 5\ny = ask[0]('k')", "own")
-    shell.user_ns["k"] = 9
+def test_a_name_that_the_cell_had_bound_before_is_its_own(tmp_path: Any) -> None:
+    own = "k = 1\ny = value_of('k')"
 
-    assert cell("k = 5\ny = ask[0]('k')", "own") == "restored"
+    run(tmp_path, [DEFINITIONS, "", own])
+    edited = run(tmp_path, [DEFINITIONS, "k = 9", own])
+
+    assert edited[-1].restored
 
 
 def test_a_class_that_a_pickle_names_counts(cell: Callable[..., str]) -> None:
