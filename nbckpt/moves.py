@@ -317,7 +317,9 @@ def restore_all(
     present = set(session.capturer.user_names())
     stays = session.still_refused(target) | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
-    if session.position is not None and not is_undone:  # what is there is of another moment of this history
+    if (
+        session.position is not None and not is_undone
+    ):  # what is there is of another moment of this history
         gone |= (refused & present) - stays
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))

@@ -144,6 +144,8 @@ class Cells:
         self._tree = self.session.running = ast.Module(list(tree.body), [])
         if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
             self._tree.body.append(_QUIET)
+        if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
+            self.session.running = ast.Module([], [])
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 

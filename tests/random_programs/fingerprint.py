@@ -37,7 +37,9 @@ _BOOKKEEPING = frozenset(
         "__slotnames__",
     }
 )  # fmt: skip
-_SENTINELS = frozenset({type(dataclasses.MISSING), type(dataclasses._FIELD), type(dataclasses._HAS_DEFAULT_FACTORY)})  # type: ignore[attr-defined]
+_SENTINELS = frozenset(
+    {type(dataclasses.MISSING), type(dataclasses._FIELD), type(dataclasses._HAS_DEFAULT_FACTORY)}
+)  # type: ignore[attr-defined]
 _ITERATORS = frozenset(map(type, (iter([]), iter({}), iter({}.items()), iter({}.values()))))
 """Python itself pickles an iterator of a dict as one of a list."""
 

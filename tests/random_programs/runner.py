@@ -174,7 +174,9 @@ class _Run:
         lost = {n for n in self._lost() if not n.startswith("_")}
         wanted = self.oracle.run(source.text())
         self.now = f"{self.now.partition(' [')[0]} [cell {index}]"
-        if (got.error, got.printed) != (wanted.error, wanted.printed) and lost & words_of(source.text(), got.error):
+        if (got.error, got.printed) != (wanted.error, wanted.printed) and lost & words_of(
+            source.text(), got.error
+        ):
             raise Refused
         if got.error != wanted.error:
             self._wrong("error", f"{got.error or 'no error'} instead of {wanted.error or 'none'}")
