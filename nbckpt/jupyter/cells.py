@@ -165,7 +165,7 @@ class Cells:
 
             self._recorder = Recorder(self.shell)
             self._recorder.start()
-        self._reach = self.session.reach(self._tree) if step is None else frozenset()
+        self._reach = self.session.reach(self.session.running) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
         self.session.observer.cell_begins(self._tree)

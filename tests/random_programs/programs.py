@@ -128,8 +128,8 @@ def _shorter(cell: Source) -> list[Source]:
     statements = cell.statements
     shorter = [statements[:i] + statements[i + 1 :] for i in range(len(statements))]
     for index, statement in enumerate(statements):
-        for part in _parts(statement):
-            shorter.append((*statements[:index], part, *statements[index + 1 :]))
+        above, below = statements[:index], statements[index + 1 :]
+        shorter += [(*above, part, *below) for part in _parts(statement)]
     return [replace(cell, statements=s) for s in shorter]
 
 
