@@ -37,7 +37,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
-from nbckpt.observation import Ran
+from nbckpt.observation import Ran, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -45,6 +45,9 @@ from nbckpt.values.likeness import whole_digest
 
 if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
+
+_ENCODED = json.JSONEncoder().encode
+"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,7 @@ class Step(ThroughItems):
 
     @classmethod
     @whole
+    @unheard
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """Restore the step if that can be, else get ready to run it.
 
@@ -277,6 +281,8 @@ class Step(ThroughItems):
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if checkpoint.unrepeatable:
             return checkpoint.unrepeatable[0]
+        if name := self._text_asked_for(checkpoint):
+            return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if why := remake.why_not(self.session, checkpoint):
@@ -293,6 +299,14 @@ class Step(ThroughItems):
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
+    def _changes_outside(self) -> tuple[str, ...]:
+        """Changes in the user's modules that text or values tell of, where none was observed."""
+        observed = self._observed.get("attachments")
+        if isinstance(observed, Mapping) and observed.get("modules"):
+            return ()
+        told = changes_outside(self.tree, self.session.namespace)
+        return (*told, *keys.changed_in_modules(self.key))
+
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
             captured = self.session.capturer.capture()
@@ -303,6 +317,15 @@ class Step(ThroughItems):
     def _as_it_ran(self, *, is_shown: bool) -> Ran:
         before = self._before
         return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
+
+    def _text_asked_for(self, checkpoint: Checkpoint) -> str:
+        """A definition of the cell's, other in its text alone, whose text some cell asked for."""
+        if self.cell.source == checkpoint.cell.source:
+            return ""
+        known = [c.key for c in self.session.timeline.checkpoints.values() if c.key is not None]
+        asked = (name for key in known for name in key.functions if name.startswith(keys.TEXT))
+        names = (name.removeprefix(keys.TEXT).partition(".")[0] for name in asked)
+        return next((name for name in names if name in checkpoint.bound), "")
 
     def _unlike(self, preconditions: Mapping[str, Digest]) -> str:
         """One of some names that is not as it was; empty if all are."""
@@ -405,6 +428,7 @@ class Step(ThroughItems):
         self._observed = self.session.observer.close(self._windows, ran)
 
     @whole
+    @unheard
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -420,7 +444,7 @@ class Step(ThroughItems):
             try:
                 draft = self._draft(self._spent_s + duration, "done")
                 if outputs:
-                    text = json.dumps(outputs).encode()
+                    text = _ENCODED(outputs).encode()
                     draft = replace(draft, outputs=self.session.put_outputs(text))
             except StoreError as problem:
                 self._note_lost(problem)
@@ -431,6 +455,7 @@ class Step(ThroughItems):
         return draft
 
     @whole
+    @unheard
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.left()
@@ -514,10 +539,7 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=(
-                *changes_outside(self.tree, session.namespace),
-                *keys.changed_in_modules(self.key),
-            ),
+            outside=self._changes_outside(),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,
@@ -594,6 +616,7 @@ class Step(ThroughItems):
         self.loops = Loops(self, unfinished, begun.loops)
 
     @whole
+    @unheard
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
@@ -607,6 +630,7 @@ class Step(ThroughItems):
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole
+    @unheard
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()

@@ -83,18 +83,15 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 
 
 def parts_of_class(cls: type) -> list[object]:
-    """A class's name, bases and members, and the order of those that are not Python's own."""
+    """A class's name, bases and members, and the order of those that are public."""
     found = [n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v)]
-    order = tuple(name for name in found if not _is_special(name))
+    # A metaclass adds private ones of its own, in another order when a class comes back.
+    order = tuple(name for name in found if not name.startswith("_"))
     members = [(name, _member(name, vars(cls)[name])) for name in sorted(found)]
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
     registered = _registered(cls)
     return [cls.__qualname__, type(cls), cls.__bases__, annotations, order, registered, *members]
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def _registered(cls: type) -> tuple[type, ...]:

@@ -19,17 +19,26 @@ from nbckpt.observation.process_state.kinds import (
     IS_AS_BEFORE,
     MARK,
     Change,
+    Imported,
     Kind,
     Reading,
     is_settable,
     short_digest,
 )
-from nbckpt.observation.process_state.reach import reach_of, sets_first, words_of
+from nbckpt.observation.process_state.reach import (
+    can_act,
+    reach_of,
+    sets_first,
+    strings_of,
+    words_of,
+)
 
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
 
-_FRESH_S = 0.002
+_FRESH_S = 0.02
+"""For how long the look after a cell stands for one before the next: nothing of the notebook runs
+between them, but its threads. A look costs a trivial cell more than all else of this facet."""
 _MANY = 3
 
 
@@ -65,22 +74,29 @@ class ProcessState:
         self._windows: list[_Window] = []
         self._named: set[str] = set()
         self._looked_at = 0.0
+        self._is_known = False  # how the state was as the cell began
+        self._is_between = False  # cells, of which a shell tells
         self._look(None)
 
     # -- around cells and steps ---------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Forget that a look was just taken."""
-        self._looked_at = 0.0
+        self._is_known = time.perf_counter() - self._looked_at < _FRESH_S
+        self._looked_at, self._is_between = 0.0, False
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
-        self._look(tree)
-        self._looked_at = time.perf_counter()
+        if not self._is_known or can_act(tree):
+            self._look(tree)
+        self._is_between = True
+        acting = (r for r in self._now.values() if r.kind.acts_between_cells and r.changed)
+        if next(acting, None) is None:
+            self._looked_at = time.perf_counter()
 
     def open(self) -> object:
         """A window that knows the state now."""
-        self._look(None)
+        self._look_again(None)
         window = _Window(dict(self._now))
         self._windows.append(window)
         return window
@@ -88,7 +104,8 @@ class ProcessState:
     def close(self, window: object, ran: Ran) -> Json:
         """The state that a step met, and what it changed."""
         assert isinstance(window, _Window)
-        self._look_again(ran.tree)
+        if can_act(ran.tree):
+            self._look_again(ran.tree)
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
         for name, items in window.inputs.items():
             met[name] = {**items, **met.get(name, {})}
@@ -113,7 +130,7 @@ class ProcessState:
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Which state that the step met is another now, or that it did what nothing can set."""
         record = observed if isinstance(observed, dict) else {}
-        self._look(None)
+        self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
         if why := self._unsettable(done):
             return why
@@ -163,9 +180,10 @@ class ProcessState:
     # -- looking --------------------------------------------------------------------------------
 
     def _look_again(self, tree: ast.Module | None) -> None:
-        """Look, unless the cell has just ended."""
+        """Look, unless a cell has just ended."""
         if time.perf_counter() - self._looked_at > _FRESH_S:
             self._look(tree)
+            self._looked_at = time.perf_counter() if self._is_between else 0.0
 
     def _look(self, tree: ast.Module | None) -> None:
         imported: frozenset[str] | None = None
@@ -207,21 +225,26 @@ class ProcessState:
         kind: Kind,
         items: Mapping[str, Any],
         known: Reading | None,
-        imported: Collection[str],
+        modules: Collection[str],
         tree: ast.Module | None,
     ) -> None:
-        if not imported:
+        """Have the baseline take what imports have set, and the notebook has not."""
+        if not modules:
             return
         baseline = self._baselines[kind.name]
-        words: Collection[str] | None = None
+        imported: Imported | None = None
         for item, value in kind.changed(items, baseline).items():
             if value is ABSENT or (known is not None and item in known.changed):
                 continue
-            if words is None:
-                words = words_of(tree, self._namespace) if tree is not None else ()
-            if kind.is_of_import(item, value, imported, words):
-                baseline[item] = items[item]
-                self._baselines[kind.name] = _in_order(baseline, items)
+            imported = imported or self._imported_by(modules, tree)
+            if kind.is_of_import(item, imported):
+                kind.leave(item, items, baseline)
+
+    def _imported_by(self, modules: Collection[str], tree: ast.Module | None) -> Imported:
+        if tree is None:
+            return Imported(modules, (), ())
+        space = self._namespace
+        return Imported(modules, words_of(tree, space), strings_of(tree, space))
 
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._kinds[name] for name in names if name in self._kinds]
@@ -286,6 +309,7 @@ class ProcessState:
 
     def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
         """Set items where they are other ones; a text for each."""
+        self._looked_at = 0.0
         texts: list[str] = []
         for name, kind in self._kinds.items():
             if name not in target:
@@ -372,6 +396,16 @@ class ProcessState:
         return [f"NOT {text}{why}" for text in _told(kind, new)]
 
 
+def unsettable(observed: Json) -> str | None:
+    """Why what a step has set cannot be set from its record; None if it can."""
+    done = _state(observed, "set") if isinstance(observed, dict) else {}
+    for name, items in done.items():
+        for item, value in items.items():
+            if not is_settable(value):
+                return f"it sets {name} {item}".rstrip() + ", which cannot be set from a record"
+    return None
+
+
 def _told(kind: Kind, items: Sequence[str]) -> list[str]:
     if len(items) > _MANY:
         return [f"{kind.name} ({len(items)} settings)"]
@@ -384,9 +418,3 @@ def _state(record: Mapping[str, Any], member: str) -> State:
     if not isinstance(found, dict):
         return {}
     return {n: items for n, items in found.items() if isinstance(items, dict)}
-
-
-def _in_order(baseline: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
-    """A baseline with its items in the order in which they are now."""
-    found = {item: baseline[item] for item in items if item in baseline}
-    return {**found, **baseline}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -31,11 +32,8 @@ class Plotting(Kind):
         return bool(dict.__eq__(module.rcParams, self._raw))
 
     def defaults(self, module: Any) -> Mapping[str, Any]:
-        found = dict(dict.items(module.rcParamsOrig))
-        shell = sys.modules.get("IPython.core.interactiveshell")
-        if shell is not None and shell.InteractiveShell.initialized():
-            found["interactive"] = dict.__getitem__(module.rcParams, "interactive")
-        return {k: v for k, v in found.items() if k not in self._NOT}
+        found = dict.items(module.rcParamsOrig)
+        return {k: v for k, v in found if k not in self._NOT}
 
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():
@@ -49,7 +47,7 @@ class Plotting(Kind):
     def decoded(self, item: str, value: Json) -> Any:
         found = super().decoded(item, value)
         if item == "axes.prop_cycle" and isinstance(found, dict):
-            return sys.modules["cycler"].cycler(**found["cycler"])  # type: ignore[attr-defined]
+            return sys.modules["cycler"].cycler(**found["cycler"])
         return found
 
 
@@ -63,7 +61,7 @@ class Backend(Kind):
 
     def read(self, module: Any) -> dict[str, Any]:
         backend = dict.__getitem__(module.rcParams, "backend")
-        found = {"backend": backend.lower() if isinstance(backend, str) else None}
+        found: dict[str, Any] = {"backend": backend.lower() if isinstance(backend, str) else None}
         if "matplotlib.figure" in sys.modules and (formatters := _formatters()):
             figure = sys.modules["matplotlib.figure"].Figure
             printers = ((f.type_printers.get(figure), f) for f in formatters)
@@ -71,17 +69,15 @@ class Backend(Kind):
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:
-        found = self.read(module)
-        was = dict.__getitem__(module.rcParamsOrig, "backend")
-        is_chosen = isinstance(was, str)
-        # One that was found because a figure was drawn is found again.
-        return {**found, "backend": was.lower()} if is_chosen else {**found, "backend": None}
+        was = os.environ.get("MPLBACKEND") or dict.__getitem__(module.rcParamsOrig, "backend")
+        # One that is found because a figure is drawn is found again.
+        return {**self.read(module), "backend": was.lower() if isinstance(was, str) else None}
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         found = super().changed(items, baseline)
-        if found.get("formats") and not baseline.get("formats"):
-            if "inline" in str(items["backend"]) and found["formats"] == ["png"]:
-                del found["formats"]  # they come with the backend
+        is_inline = "inline" in str(items["backend"]) and not baseline.get("formats")
+        if is_inline and found.get("formats") == ["png"]:
+            del found["formats"]  # they come with the backend
         return found
 
     def put(self, module: Any, change: Change) -> None:
@@ -92,7 +88,7 @@ class Backend(Kind):
             else:
                 module.use(backend)
         if (formats := change.values.get("formats")) and shell is not None:
-            sys.modules["IPython.core.pylabtools"].select_figure_formats(shell, formats)  # type: ignore[attr-defined]
+            sys.modules["IPython.core.pylabtools"].select_figure_formats(shell, formats)
 
     def text(self, item: str) -> str:
         return "matplotlib backend" if item == "backend" else "figure formats"
