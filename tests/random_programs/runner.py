@@ -124,7 +124,7 @@ class _Run:
     def _begin(self) -> None:
         self.kept.begin()
         self.oracle.begin()
-        with self.kept.current():
+        with self.kept.current(), self.kept.shell.builtin_trap:  # as in the cell that loads it
             self._tell(lambda: extension.load(self.kept.shell))
         if self.program.mode != "marked":
             self._quiet(f"%nbckpt auto {self.program.mode}")
