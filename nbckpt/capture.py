@@ -195,7 +195,8 @@ class Capturer:
     def quick_to_look_at(self) -> list[str]:
         """The names of values that are small, or arrays whose pages tell what was written."""
         kept = self._kept
-        sizes = {n: kept[n].size_bytes if n in kept else 0 for n in self.user_names()}
+        names = [n for n in self.user_names() if n not in self._refusals]
+        sizes = {n: kept[n].size_bytes if n in kept else 0 for n in names}
         found = [n for n in sizes if n in kept and _IN_PAGES.match(kept[n].type_name)]
         size = 0
         for name in sorted(sizes.keys() - set(found), key=sizes.__getitem__):

@@ -58,6 +58,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
         *_held_unkept(session, loaded, bound - in_place),
+        *_held_anew(session, checkpoint, bound - in_place),
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
@@ -104,6 +105,25 @@ def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> l
         and (holders := _unkeepable_holders(session, namespace[n]))
     }
     return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
+
+
+def _held_anew(session: Session, checkpoint: Checkpoint, bound: set[str]) -> list[str]:
+    """Reasons: variables that the step reads and then binds, and whose objects others hold by now.
+
+    Before it binds them it may change what they held, of which nobody was a witness then.
+    """
+    inputs = checkpoint.key.inputs if checkpoint.key else {}
+    namespace, live = session.namespace, session.capturer.settled()
+    reasons = []
+    for name in sorted(bound & inputs.keys() & namespace.keys()):
+        if is_fixed(namespace[name]) or isinstance(namespace[name], FunctionType | type):
+            continue
+        known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
+        holders = [m for m in live[name].group if m not in known] if name in live else []
+        holders += _unkeepable_holders(session, namespace[name])
+        if holders:
+            reasons.append(f"it reads and binds {name!r}, and {holders[0]!r} holds that too now")
+    return reasons
 
 
 def _aliases(

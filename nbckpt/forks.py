@@ -151,7 +151,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
             session.capturer.touched(None)
             if was[0] is not None:
                 there = session.timeline.checkpoints[was[0]]
-                moves.restore_all(session, there, delete=False)
+                moves.restore_all(session, there, delete=False, is_undone=True)
             session.seeded, session.branch = seeded, branch
             session.position, session.before, session.before_branch = was[:3]
             session.origin, session.moved = was[3:]

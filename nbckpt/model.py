@@ -178,8 +178,9 @@ class Checkpoint:
     outputs
         Blob of what the cell printed and showed; None when it showed nothing.
     passive
-        Of `in_place`, names that the cell changed without reading or naming them, through an
-        object that they share → digests of the value before: as it was kept, and as a key has it.
+        Names that shared an object with what the cell names, and that it neither reads nor names:
+        those of `in_place`, and those that it left as they were → digests of the value before: as
+        it was kept, and as a key has it.
     preconditions
         Of names that the cell binds on some condition, those that it left as they were → the
         digest of the value, `ABSENT` if there was none. Whether it bound them is not known.

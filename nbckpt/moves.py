@@ -168,13 +168,26 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
         captured = session.capturer.capture()
         draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
         is_same = set(draft.changed) <= randomness.NAMES | own_names(session) and not draft.removed
-        if is_same and not _is_other_state(session, draft):
+        is_same = is_same and not _is_other_state(session, draft)
+        if is_same and not _newly_refused(session, draft):
             return None
         session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
         if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
             session.move_head(head)
     breathe()  # it may not be durable: an interrupt ends a wait
     return draft
+
+
+def _newly_refused(session: Session, draft: Checkpoint) -> set[str]:
+    """Variables that cannot be kept, of which the checkpoint where the session stands is silent.
+
+    Only a checkpoint says later what of that moment is gone, and why.
+    """
+    if draft.parent is None:
+        return set()
+    before = session.timeline.checkpoints[draft.parent]
+    known = {r.variable for r in before.refused} | set(before.omitted)
+    return {r.variable for r in draft.refused} - known
 
 
 def _is_other_state(session: Session, draft: Checkpoint) -> bool:
@@ -296,6 +309,7 @@ def restore_all(
     *,
     delete: bool = True,
     loaded: restore.Loaded | None = None,
+    is_undone: bool = False,
 ) -> Moved:
     """Make the namespace that of `target`; unless `delete`, other names stay.
 
@@ -303,6 +317,8 @@ def restore_all(
     ----------
     loaded
         Its values, if they were built already.
+    is_undone
+        Whether the namespace holds the objects of that moment again: what could not be kept, too.
     """
     began = time.perf_counter()
     manifest = session.timeline.manifest(target.id)
@@ -314,7 +330,9 @@ def restore_all(
     present = set(session.capturer.user_names())
     stays = session.still_refused(target) | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
-    if session.position is not None:  # what is there is of another moment of this history
+    if (
+        session.position is not None and not is_undone
+    ):  # what is there is of another moment of this history
         gone |= (refused & present) - stays
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))

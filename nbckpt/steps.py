@@ -530,7 +530,9 @@ class Step(ThroughItems):
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={
-                n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
+                n: (self._before[n], d)
+                for n, d in self._mates_before.items()
+                if n in in_place or n not in bound
             },
             preconditions=unsure,
             unrepeatable=(

@@ -144,6 +144,8 @@ class Cells:
         self._tree = self.session.running = ast.Module(list(tree.body), [])
         if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
             self._tree.body.append(_QUIET)
+        if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
+            self.session.running = ast.Module([], [])
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 
@@ -163,7 +165,7 @@ class Cells:
 
             self._recorder = Recorder(self.shell)
             self._recorder.start()
-        self._reach = self.session.reach(self._tree) if step is None else frozenset()
+        self._reach = self.session.reach(self.session.running) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
@@ -37,7 +37,9 @@ _BOOKKEEPING = frozenset(
         "__slotnames__",
     }
 )  # fmt: skip
-_SENTINELS = frozenset({type(dataclasses.MISSING), type(dataclasses._FIELD)})  # type: ignore[attr-defined]
+_SENTINELS = frozenset(
+    {type(dataclasses.MISSING), type(dataclasses._FIELD), type(dataclasses._HAS_DEFAULT_FACTORY)}
+)  # type: ignore[attr-defined]
 _ITERATORS = frozenset(map(type, (iter([]), iter({}), iter({}.items()), iter({}.values()))))
 """Python itself pickles an iterator of a dict as one of a list."""
 
@@ -60,13 +62,17 @@ class Fingerprint:
     same: dict[str, str]
 
 
-def fingerprint(namespace: Mapping[str, Any]) -> Fingerprint:
-    """The fingerprint of a namespace."""
+def fingerprint(namespace: Mapping[str, Any], but: Container[str] = ()) -> Fingerprint:
+    """The fingerprint of a namespace, without some names."""
     teller = _Teller(namespace)
-    names = sorted(n for n in namespace if not n.startswith("_") and n not in _TOOLS)
+    names = sorted(n for n in namespace if _is_users(n) and n not in but)
     told = {name: teller.told(namespace[name], name) for name in names}
     told["(memory)"] = teller.memory()
     return Fingerprint(told, teller.same)
+
+
+def _is_users(name: str) -> bool:
+    return not name.startswith("_") and name not in _TOOLS
 
 
 def differences(got: Fingerprint, wanted: Fingerprint) -> dict[str, str]:

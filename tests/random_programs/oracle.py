@@ -160,10 +160,6 @@ class Oracle:
         self.history = (*self.history, text)
         return self.kernel.run(text)
 
-    def lose(self, names: list[str]) -> None:
-        """Do without variables that are told to be lost."""
-        self.run("\n".join(f"del {name}" for name in names))
-
     @property
     def namespace(self) -> dict[str, Any]:
         """The variables."""
@@ -173,3 +169,8 @@ class Oracle:
 def told_lost(names: Iterable[str], said: str) -> set[str]:
     """Of `names`, those of which a text says why they were not kept or restored."""
     return {n for n in names if re.search(rf"(?<![\w.']){re.escape(n)}: \w|'{re.escape(n)}'", said)}
+
+
+def words_of(*texts: str) -> set[str]:
+    """The names in texts."""
+    return {word for text in texts for word in re.findall(r"\w+", text)}

@@ -128,8 +128,8 @@ def _shorter(cell: Source) -> list[Source]:
     statements = cell.statements
     shorter = [statements[:i] + statements[i + 1 :] for i in range(len(statements))]
     for index, statement in enumerate(statements):
-        before, after = statements[:index], statements[index + 1 :]
-        shorter += [(*before, part, *after) for part in _parts(statement)]
+        above, below = statements[:index], statements[index + 1 :]
+        shorter += [(*above, part, *below) for part in _parts(statement)]
     return [replace(cell, statements=s) for s in shorter]
 
 

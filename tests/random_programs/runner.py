@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nbckpt import current
 from nbckpt.jupyter import shell as extension
 from tests.random_programs.fingerprint import differences, fingerprint
-from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, told_lost
+from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, told_lost, words_of
 from tests.random_programs.programs import Action, Program, Source
 
 
@@ -37,6 +37,10 @@ class Failure(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} after {self.after}:\n{self.told}"
+
+
+class Refused(Exception):
+    """Ends a program: what follows needs what was told to be lost."""
 
 
 class Wrong(Exception):
@@ -79,6 +83,8 @@ class World:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 run.all_actions()
+        except Refused:
+            return None
         except Wrong as wrong:
             failure: Failure = wrong.args[0]
             return failure
@@ -118,7 +124,7 @@ class _Run:
     def _begin(self) -> None:
         self.kept.begin()
         self.oracle.begin()
-        with self.kept.current():
+        with self.kept.current(), self.kept.shell.builtin_trap:  # as in the cell that loads it
             self._tell(lambda: extension.load(self.kept.shell))
         if self.program.mode != "marked":
             self._quiet(f"%nbckpt auto {self.program.mode}")
@@ -165,8 +171,13 @@ class _Run:
         source = self.cells[index]
         got = self.kept.run(self._typed(source, index), cell_id=f"cell-{index}")
         self._note(got)
+        lost = {n for n in self._lost() if not n.startswith("_")}
         wanted = self.oracle.run(source.text())
         self.now = f"{self.now.partition(' [')[0]} [cell {index}]"
+        if (got.error, got.printed) != (wanted.error, wanted.printed) and lost & words_of(
+            source.text(), got.error
+        ):
+            raise Refused
         if got.error != wanted.error:
             self._wrong("error", f"{got.error or 'no error'} instead of {wanted.error or 'none'}")
         if got.printed != wanted.printed:
@@ -234,19 +245,17 @@ class _Run:
         return next(found, None)
 
     def _compare(self) -> None:
-        lost = sorted(
-            n
-            for n in self.oracle.namespace.keys() - self.kept.namespace.keys()
-            if not n.startswith("_")
-        )
-        if lost:
-            if unsaid := set(lost) - told_lost(lost, self.said):
-                self._wrong("lost", f"{', '.join(sorted(unsaid))} without a word")
-            self.oracle.lose(lost)
+        lost = {n for n in self._lost() if not n.startswith("_")}
+        if unsaid := lost - told_lost(lost, self.said):
+            self._wrong("lost", f"{', '.join(sorted(unsaid))} without a word")
         got = fingerprint(self.kept.namespace)
-        wanted = fingerprint(self.oracle.namespace)
+        wanted = fingerprint(self.oracle.namespace, but=lost)
         if different := differences(got, wanted):
             self._wrong("value", "\n".join(f"{n}: {told}" for n, told in different.items()))
+
+    def _lost(self) -> set[str]:
+        """Names that could not be kept, and have not been made again."""
+        return self.oracle.namespace.keys() - self.kept.namespace.keys()
 
     # -- what nbckpt says
 
