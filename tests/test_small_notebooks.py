@@ -18,7 +18,7 @@ from tests.running import environment
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each notebook runs in forks")
 
-SAMPLE = 56
+SAMPLE = 50
 """Of so many notebooks about one is played."""
 
 KNOWN: frozenset[tuple[str, str]] = frozenset()
