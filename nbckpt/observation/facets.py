@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbckpt.observation.attachments import Attachments
+from nbckpt.observation.files import Files, working_folder
+from nbckpt.observation.names import Names
 from nbckpt.observation.observer import Facet
 from nbckpt.observation.process_state import ProcessState, kinds_for
 
 
 def facets_for(
-    namespace: dict[str, object], touch: Callable[[frozenset[str] | None], object]
+    namespace: dict[str, object],
+    touch: Callable[[frozenset[str] | None], object],
+    store: str,
 ) -> tuple[Facet, ...]:
     """The facets of a session, in the order in which they repeat effects.
 
@@ -20,8 +24,12 @@ def facets_for(
         The live variables.
     touch
         Is told which variables may have changed unseen; None for any.
+    store
+        The folder of nbckpt's own files.
     """
     return (
         ProcessState(kinds_for(namespace), namespace),
         Attachments(namespace, touch),
+        Files(namespace, working_folder(), (store,)),
+        Names(namespace, touch),
     )  # fmt: skip

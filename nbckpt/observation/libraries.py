@@ -367,11 +367,11 @@ def _may_be_users(value: Any, namespace: Mapping[str, object]) -> bool:
     """A quick answer, for many: code of the notebook, or what gives access to it in a class."""
     kind = type(value)
     if kind is FunctionType:
-        return value.__globals__ is namespace
+        return bool(value.__globals__ is namespace)
     if issubclass(kind, type):
-        return value.__module__ == "__main__"
+        return bool(value.__module__ == "__main__")
     if kind is property:
-        return type(value.fget) is FunctionType and value.fget.__globals__ is namespace
+        return type(value.fget) is FunctionType and bool(value.fget.__globals__ is namespace)
     if kind in _DULL:
         return kind is staticmethod or kind is classmethod
     return hasattr(kind, "__get__")

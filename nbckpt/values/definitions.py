@@ -15,11 +15,14 @@ from types import (
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code, names_of_code, words_of
+
+_FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
 
 BOOKKEEPING = frozenset(
     {
@@ -199,6 +202,21 @@ def _carried_globals(
         return
     for name in sorted(names_of_code(function.__code__).loads & own.keys()):
         yield name, own[name]
+
+
+def holds_state(definition: FunctionType | type) -> bool:
+    """Whether something in a definition may change while its parts stay the same objects."""
+    if isinstance(definition, FunctionType):
+        held = definition.__closure__, definition.__defaults__, definition.__kwdefaults__
+        return any(held) or bool(vars(definition))
+    return any(
+        not isinstance(member, _FIXED) and not _is_machinery(name, member)
+        for name, member in vars(definition).items()
+    )
+
+
+def _is_machinery(name: str, member: object) -> bool:
+    return (name.startswith("__") and name.endswith("__")) or hasattr(type(member), "__get__")
 
 
 def texts_of(definition: object) -> list[str]:

@@ -26,6 +26,7 @@ from nbckpt.observation.process_state.kinds import (
     short_digest,
 )
 from nbckpt.observation.process_state.reach import (
+    can_act,
     reach_of,
     sets_first,
     strings_of,
@@ -35,7 +36,9 @@ from nbckpt.observation.process_state.reach import (
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
 
-_FRESH_S = 0.002
+_FRESH_S = 0.02
+"""For how long the look after a cell stands for one before the next: nothing of the notebook runs
+between them, but its threads. A look costs a trivial cell more than all else of this facet."""
 _MANY = 3
 
 
@@ -71,22 +74,29 @@ class ProcessState:
         self._windows: list[_Window] = []
         self._named: set[str] = set()
         self._looked_at = 0.0
+        self._is_known = False  # how the state was as the cell began
+        self._is_between = False  # cells, of which a shell tells
         self._look(None)
 
     # -- around cells and steps ---------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Forget that a look was just taken."""
-        self._looked_at = 0.0
+        self._is_known = time.perf_counter() - self._looked_at < _FRESH_S
+        self._looked_at, self._is_between = 0.0, False
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
-        self._look(tree)
-        self._looked_at = time.perf_counter()
+        if not self._is_known or can_act(tree):
+            self._look(tree)
+        self._is_between = True
+        acting = (r for r in self._now.values() if r.kind.acts_between_cells and r.changed)
+        if next(acting, None) is None:
+            self._looked_at = time.perf_counter()
 
     def open(self) -> object:
         """A window that knows the state now."""
-        self._look(None)
+        self._look_again(None)
         window = _Window(dict(self._now))
         self._windows.append(window)
         return window
@@ -94,7 +104,8 @@ class ProcessState:
     def close(self, window: object, ran: Ran) -> Json:
         """The state that a step met, and what it changed."""
         assert isinstance(window, _Window)
-        self._look_again(ran.tree)
+        if can_act(ran.tree):
+            self._look_again(ran.tree)
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
         for name, items in window.inputs.items():
             met[name] = {**items, **met.get(name, {})}
@@ -119,7 +130,7 @@ class ProcessState:
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Which state that the step met is another now, or that it did what nothing can set."""
         record = observed if isinstance(observed, dict) else {}
-        self._look(None)
+        self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
         if why := self._unsettable(done):
             return why
@@ -169,9 +180,10 @@ class ProcessState:
     # -- looking --------------------------------------------------------------------------------
 
     def _look_again(self, tree: ast.Module | None) -> None:
-        """Look, unless the cell has just ended."""
+        """Look, unless a cell has just ended."""
         if time.perf_counter() - self._looked_at > _FRESH_S:
             self._look(tree)
+            self._looked_at = time.perf_counter() if self._is_between else 0.0
 
     def _look(self, tree: ast.Module | None) -> None:
         imported: frozenset[str] | None = None
@@ -297,6 +309,7 @@ class ProcessState:
 
     def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
         """Set items where they are other ones; a text for each."""
+        self._looked_at = 0.0
         texts: list[str] = []
         for name, kind in self._kinds.items():
             if name not in target:

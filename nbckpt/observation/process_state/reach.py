@@ -25,19 +25,18 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         re.VERBOSE | re.IGNORECASE,
     ),
     "drawing": re.compile(
-        r"""plt | plot | (?<!con)fig | \b_?ax(is|es)? | draw | hist | scatter | chart | heatmap | contour | imshow
+        r"""plt | plot | (?<!con)fig | \b_?ax(is|es)? | draw | hist | scatter | chart | heatmap
+        | contour | imshow
         | matplotlib | mpl | pylab | seaborn | sns | rc ?params | style | theme | palette | cmap
         | colormap | color | savefig | graph | visuali | display | image | picture | canvas | tree
         | show | sketch | bar$ | pie$ | ^rc | backend | explain | diagram""",
         re.VERBOSE | re.IGNORECASE,
     ),
-    "logging": re.compile(
-        r"log | level | handler | warn | verbos | debug | enabledfor", re.X | re.I
-    ),
+    "logging": re.compile(r"log | level | handler | verbos | debug", re.VERBOSE | re.IGNORECASE),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
     "imports": re.compile(
-        r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path | sys
-        | require | execute | process | python | worker | pool | parallel | distribut""",
+        r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path
+        | sys | require | execute | process | python | worker | pool | parallel | distribut""",
         re.VERBOSE | re.IGNORECASE,
     ),
     "magics": re.compile(r"run_(line|cell)_magic | ^system$ | getoutput | ^magic$", re.VERBOSE),
@@ -58,6 +57,19 @@ _TYPES = {
     "signal": "signals",
 }
 _OF_LIBRARIES = ("site-packages", "dist-packages", sys.base_prefix, "<frozen")
+
+
+_IDLE = (
+    *(ast.Module, ast.Assign, ast.AnnAssign, ast.Expr, ast.Pass, ast.Name, ast.Constant),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.expr_context, ast.BinOp, ast.operator),
+    *(ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.JoinedStr),
+    *(ast.FormattedValue, ast.FunctionDef, ast.arguments, ast.arg, ast.Return),
+)
+
+
+def can_act(tree: ast.Module) -> bool:
+    """Whether code calls something, or sets what is not a variable."""
+    return any(not isinstance(node, _IDLE) for node in nodes_of(tree))
 
 
 def reach_of(
@@ -169,7 +181,8 @@ def _functions(value: object) -> Iterable[FunctionType]:
 
 def _unwrapped(value: Any) -> FunctionType:
     inside = getattr(value, "__wrapped__", None)
-    return inside if type(inside) is FunctionType else value  # type: ignore[no-any-return]
+    found: FunctionType = inside if type(inside) is FunctionType else value
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -220,9 +233,9 @@ def sets_first(tree: ast.Module, kind: Kind, item: str) -> bool:
         names = _plainly_set(statement)
         if names is None:
             return False
-        if setters is not None and any(setters.fullmatch(n) for n in names):
-            if kind.name != "environment" or item in names:
-                return True
+        is_set = setters is not None and any(setters.fullmatch(n) for n in names)
+        if is_set and (kind.name != "environment" or item in names):
+            return True
     return False
 
 
