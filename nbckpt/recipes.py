@@ -435,7 +435,12 @@ def _afterwards(
         return ("set", {"row_factory": value.row_factory, "text_factory": value.text_factory})
     if not isinstance(value, io.IOBase):
         return ()
-    return ("close",) if value.closed else ("seek", value.tell())
+    if value.closed:
+        return ("close",)
+    try:
+        return ("seek", value.tell())
+    except OSError:  # a text file that `next` reads does not tell
+        return "and where it stands cannot be told"
 
 
 def _after_hasher(

@@ -485,3 +485,26 @@ def test_a_hash_that_came_back_is_kept_again_and_when_it_is_fed_more(tmp_path: P
             expected = kernel.value("hashlib.sha256(b'abcdef').hexdigest() == digest.hexdigest()")
 
     assert expected == "True"
+
+
+def test_a_file_that_is_read_line_by_line_is_named(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("lines.txt").write_text("a\nb\n")
+
+    shell.run_cell("%%checkpoint c\nlines = open('lines.txt'); first = next(lines)").raise_error()
+
+    shell.user_ns["lines"].close()
+    told = "".join(capsys.readouterr())
+    assert "where it stands cannot be told" in told
+    assert "defect" not in told
+
+
+def test_a_function_without_a_module_is_a_function_as_any_other(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("def f(): return 1\nf.__module__ = None").raise_error()
+
+    shell.run_cell("%%checkpoint c\ny = f()").raise_error()
+
+    assert "defect" not in "".join(capsys.readouterr())

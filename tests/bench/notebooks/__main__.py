@@ -36,6 +36,8 @@ def main() -> int:
         if fnmatch.fnmatch(path.name, arguments.only or "*")
     ]
 
+    done: list[Trial] = []
+
     def one(path: Path) -> Trial:
         trial = _in_a_process(path, arguments.phases, arguments.limit_s)
         wrong = trial.unusable or ", ".join(
@@ -43,6 +45,9 @@ def main() -> int:
             for kind in (*WRONG, "absent", "needless")
             if trial.of_kind(kind)
         )
+        done.append(trial)
+        if arguments.out:
+            arguments.out.write_text(document(done))
         print(f"{trial.name:44} {trial.cells:3} cells  {wrong or 'right'}", flush=True)
         return trial
 
