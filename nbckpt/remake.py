@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import analysis, keys, outside_effects, randomness, restore
+from nbckpt import analysis, keys, outside_effects, randomness, restore, results
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nbckpt.digests import Digest, Json
     from nbckpt.session import Session
 
+_RESULT = re.compile(r"_{1,3}|_\d+")
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -53,9 +54,19 @@ def lacking(session: Session) -> dict[str, Digest]:
         since, unkept.since = unkept.since, None
         if since in session.timeline.checkpoints:
             _look_up(session, session.timeline.checkpoints[since])
-    if not unkept.makers:
+    absent = {n: unkept.digests.get(n, "") for n in unkept.lacking(session.namespace)}
+    return absent | dict.fromkeys(_lost_results(session), "")
+
+
+def _lost_results(session: Session) -> dict[str, Maker]:
+    """IPython's names of results of restored cells that were not kept → the cells."""
+    if not session.unkept.has_lost_results:
         return {}
-    return {n: unkept.digests.get(n, "") for n in unkept.lacking(session.namespace)}
+    named = {n: v for n, v in session.namespace.items() if _RESULT.fullmatch(n)}
+    out = session.namespace.get("_oh")
+    if type(out) is dict:
+        named |= {f"_{number}": v for number, v in out.items()}
+    return {n: results.maker_of(v) for n, v in named.items() if isinstance(v, results.Lost)}
 
 
 def _look_up(session: Session, target: Checkpoint) -> None:
@@ -124,7 +135,7 @@ def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str])
     """Take note of what a cell, restored where it stands in the notebook, did not bring back."""
     unkept, namespace = session.unkept, session.namespace
     known = lacking(session)
-    maker = Maker(checkpoint, checkpoint.cell, was_asked_for=True, order=unkept.next_order())
+    maker = unkept.noted(checkpoint)
     refused = refused_by(checkpoint)
     bound = {*checkpoint.bound, *binds}
     unkept.forget(bound - refused)
@@ -163,12 +174,29 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     code = dataclasses.replace(
         names, loads=names.reads, binds=frozenset(), everything=False, reason=""
     )
-    found = keys.touched(code, {**dict.fromkeys(absent), **session.namespace})
+    found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
     if found is None:  # a function that it calls may read anything
         return set(absent)
     if names.everything:
         found |= frozenset(_WORD.findall(ast.unparse(tree)))
-    return set(found & absent.keys())
+    return set((found | _results_named(tree, absent)) & absent.keys())
+
+
+def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
+    """The results that code gets at by ``Out[n]``; all if it is not a number that stands there."""
+    nodes = analysis.nodes_of(tree)
+    uses = sum(isinstance(n, ast.Name) and n.id in ("Out", "_oh") for n in nodes)
+    entries = [
+        n.slice.value
+        for n in nodes
+        if isinstance(n, ast.Subscript)
+        and isinstance(n.value, ast.Name)
+        and n.value.id in ("Out", "_oh")
+        and isinstance(n.slice, ast.Constant)
+    ]
+    if uses > len(entries):
+        return {n for n in absent if _RESULT.fullmatch(n)}
+    return {f"_{entry!s}" for entry in entries if isinstance(entry, int)}
 
 
 # -- making it again ------------------------------------------------------------------------------
@@ -197,12 +225,14 @@ def make(session: Session, names: Iterable[str]) -> bool:
     wanted = set(names)
     if not wanted or session.runner is None:
         return False
+    lost = _lost_results(session)
     makers, wanted = _closed(session, wanted)
     if problem := _refusal(session, makers):
-        lost = ", ".join(map(repr, sorted(wanted)))
-        session.unkept.told.append(f"{lost} could not be kept, and {problem}")
+        told = ", ".join(map(repr, sorted(wanted)))
+        session.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
     error, ran = None, []
+    values: dict[str, object] = {}
     with held():
         session.capturer.capture()
         before = _Before(
@@ -215,27 +245,30 @@ def make(session: Session, names: Iterable[str]) -> bool:
         try:
             for maker in makers:
                 ran.append(maker)
-                if error := _run(session, maker, before.manifest):
+                if error := _run(session, maker, before.manifest, values):
                     break
         finally:
             session.is_remaking = False
             session.observer.go_to(before.standing)
             randomness.put_states(before.states)
             after = dict(session.namespace)
-            made = set() if error else {n for n in wanted if n in after}
-            _put_back(session, before, after, made, ran)
-    _tell(session, wanted, made, ran, error)
+            made = set() if error else {n for n in wanted - lost.keys() if n in after}
+            _put_back(session, before, after, made, ran if not error else [])
+            if not error:
+                _bind_results(session, values)
+    _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), ran, error)
     return True
 
 
 def _closed(session: Session, wanted: set[str]) -> tuple[list[Maker], set[str]]:
     """All cells that have to run for `wanted`, oldest first, and all that they make of it."""
     absent, unkept = lacking(session), session.unkept
+    lost = {name: (maker,) for name, maker in _lost_results(session).items()}
     waiting, names, makers = set(wanted), set(), {}
     while waiting:
         name = waiting.pop()
         names.add(name)
-        for maker in unkept.makers[name]:
+        for maker in lost.get(name) or unkept.makers[name]:
             which = (maker.checkpoint.id, maker.cell.source, maker.is_joined)
             if which in makers:
                 continue
@@ -250,7 +283,9 @@ def _touched_by(session: Session, maker: Maker, absent: Iterable[str] = ()) -> s
     names = analysis.names_of_tree(parsed(maker.cell.source))
     names = dataclasses.replace(names, everything=False, reason="")
     then = session.timeline.manifest(maker.checkpoint.parent) if maker.checkpoint.parent else {}
-    found = keys.touched(names, {**dict.fromkeys([*then, *absent]), **session.namespace})
+    found = keys.touched(
+        names, {**dict.fromkeys(then), **session.namespace, **dict.fromkeys(absent)}
+    )
     key = maker.checkpoint.key
     read = set(key.inputs) if key is not None and not maker.is_joined else set()
     return read | (set(names.loads) if found is None else set(found))
@@ -279,20 +314,24 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
     return ""
 
 
-def _run(session: Session, maker: Maker, live: Manifest) -> BaseException | None:
-    """Run one cell as it ran then; the error that it ended with."""
+def _run(
+    session: Session, maker: Maker, live: Manifest, values: dict[str, object]
+) -> BaseException | None:
+    """Run one cell as it ran then; the error that it ended with. `values` gets its result."""
     checkpoint, known = maker.checkpoint, session.timeline.checkpoints
     _lend(session, maker, live)
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.observer.go_to(known[checkpoint.parent].standing)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     assert session.runner is not None
-    work = session.runner(quiet=True).run(piece, None)
+    runner = session.runner(quiet=True)
+    work = runner.run(piece, None)
     with scope.entered(checkpoint.name, maker.cell.cell_id):
         try:
             work.send(None)
         except StopIteration as ended:
             error: BaseException | None = ended.value
+            values[checkpoint.id] = runner.result
             return error
     work.close()
     return NotebookError("it waits for what only a running loop can give")
@@ -333,7 +372,7 @@ def _put_back(
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    companions = _companions(session, before, ran) if made else set()
+    companions = _companions(session, before, ran)
     taken = {n: after[n] for n in made | companions if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)
@@ -344,6 +383,15 @@ def _put_back(
     namespace.update(taken)
     session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
     session.unkept.forget(made)
+
+
+def _bind_results(session: Session, values: Mapping[str, object]) -> None:
+    """Have results that were lost be those of the cells that ran again."""
+    assert session.runner is not None
+    runner = session.runner(quiet=True)
+    for name, maker in _lost_results(session).items():
+        if maker.checkpoint.id in values:
+            runner.put_result(name, values[maker.checkpoint.id])
 
 
 def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:

@@ -190,6 +190,7 @@ class Cells:
         unkept, self._unkept = self._unkept, None
         self._info = self._step = self._tree = self._recorder = self.session.running = None
         shown = recorder.stop() if recorder is not None else []
+        values = recorder.values if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         try:
@@ -200,7 +201,7 @@ class Cells:
             if step is not None and self.session.moved:
                 step.left()
             if step is not None and step.todo and not self.session.moved:
-                self._end(step, error, shown)
+                self._end(step, error, shown, values)
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
@@ -335,10 +336,14 @@ class Cells:
     def _rejected(self, problem: NbckptError) -> CellRejected:
         return CellRejected(f"{type(problem).__name__}: {problem}")
 
-    def _end(self, step: Step, error: BaseException | None, shown: list[Any]) -> None:
+    def _end(
+        self, step: Step, error: BaseException | None, shown: list[Any], values: list[Any]
+    ) -> None:
         if error is not None:
             step.fail(error)
             return
+        if values:
+            self._keep_result(step, shown, values[0])
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self.session.head
@@ -346,6 +351,16 @@ class Cells:
         from nbckpt.jupyter.telling import tell_kept
 
         tell_kept(self.shell, self.session, checkpoint, head=head, binds=step.names.binds)
+
+    def _keep_result(self, step: Step, shown: list[Any], value: object) -> None:
+        """Have the value that the cell ended with kept with what it showed."""
+        from nbckpt import results
+
+        if not (entries := [output for output in shown if "result" in output]):
+            entries = [{}]  # of what shows itself
+            shown += entries
+        names = {*step.key.inputs, *step.names.binds, *step.names.loads}
+        entries[-1]["value"] = results.kept(self.session, value, names)
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""

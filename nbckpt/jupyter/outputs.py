@@ -39,7 +39,13 @@ class _Tee:
 
 
 class Recorder:
-    """Notes the outputs of one cell, from `start` to `stop`."""
+    """Notes the outputs of one cell, from `start` to `stop`.
+
+    Attributes
+    ----------
+    values
+        The value that the cell ended with, if there is one.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -48,6 +54,7 @@ class Recorder:
         self._clear_next = False
         self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
+        self.values: list[object] = []
 
     def start(self) -> None:
         """Begin to note stdout, stderr, display data and the result."""
@@ -60,6 +67,7 @@ class Recorder:
         self._wrap(hook, "start_displayhook", lambda: self._in_result(True))
         self._wrap(hook, "write_format_data", self._note_result)
         self._wrap(hook, "finish_displayhook", lambda: self._in_result(False))
+        self._wrap(hook, "update_user_ns", self._note_value)
 
     def stop(self) -> list[Json]:
         """Stop; the outputs as JSON, in the order in which they came."""
@@ -126,6 +134,9 @@ class Recorder:
         self._clear_if_due()
         self._add({"result": _plain(data), "metadata": _plain(metadata or {})})
 
+    def _note_value(self, value: object) -> None:
+        self.values = [value]
+
     def _note_clear(self, wait: bool = False) -> None:
         self._clear_next = True
         if not wait:
@@ -154,8 +165,16 @@ def _joined(output: Output) -> Json:
     return {**output, "text": "".join(output["text"])} if "stream" in output else output
 
 
-def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:
-    """Show recorded outputs again, as the current cell's."""
+def show(
+    shell: InteractiveShell, outputs: Sequence[Any], value_of: Callable[[Any], object]
+) -> None:
+    """Show recorded outputs again, as the current cell's.
+
+    Parameters
+    ----------
+    value_of
+        Gives the result of the cell from what was kept of it.
+    """
     for output in outputs:
         if "stream" in output:
             getattr(sys, output["stream"]).write(output["text"])
@@ -163,20 +182,12 @@ def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:
             shell.display_pub.publish(output["display"], output["metadata"])
         else:
             hook = shell.displayhook
-            hook.start_displayhook()
-            hook.write_output_prompt()
-            hook.write_format_data(output["result"], output["metadata"])
-            hook.finish_displayhook()
-            hook.update_user_ns(NotKept())
-
-
-class NotKept:
-    """What `_` and `Out[n]` are after a restored cell: its result was shown, not kept."""
-
-    is_nbckpts_own = True
-
-    def __repr__(self) -> str:
-        return "<the result of a restored cell: shown again, but not kept; bind it to a name>"
+            if "result" in output:
+                hook.start_displayhook()
+                hook.write_output_prompt()
+                hook.write_format_data(output["result"], output["metadata"])
+                hook.finish_displayhook()
+            hook.update_user_ns(value_of(output.get("value") or {}))
 
 
 def _plain(value: Any) -> Any:
