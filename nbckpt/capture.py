@@ -8,11 +8,12 @@ have, however large they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
+from nbckpt.contexts import called_with
 from nbckpt.describe import preview_of, shape_of, type_name_of
 from nbckpt.fixed import Identity, is_fixed
 from nbckpt.generators import Generators
@@ -20,6 +21,7 @@ from nbckpt.interrupts import allowed, breathe
 from nbckpt.limits import Limits
 from nbckpt.model import Refusal, Variable
 from nbckpt.names import is_user_name
+from nbckpt.pages.memory import READS_ALL
 from nbckpt.progress import Bar
 from nbckpt.reachability import reaches
 from nbckpt.recipes import Bindings
@@ -29,7 +31,7 @@ from nbckpt.ties import Ties
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
-    from nbckpt.grouping import Group
+    from nbckpt.grouping import Encoder, Group
 
 
 QUICK_BYTES = 2_000_000
@@ -73,12 +75,16 @@ class Capturer:
         Names that are in the namespace without being the user's.
     bindings
         Which statement made which variable, for recipes.
+    audit
+        Called after each look, with the names that had been touched before it (None: any name):
+        which names are not what was kept of them. These are looked at again.
     """
 
     store: Store
     namespace: dict[str, object]
     hidden: Container[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
+    audit: Callable[[set[str] | None], set[str]] | None = None
     _kept: dict[str, Variable] = field(default_factory=dict)
     _identities: dict[str, Identity] = field(default_factory=dict)
     _refusals: dict[str, Refusal] = field(default_factory=dict)
@@ -125,6 +131,15 @@ class Capturer:
             if known is not None and known.keeps_alive:
                 del self._identities[name]
 
+    def distrust(self, names: Iterable[str]) -> None:
+        """Have `names` looked at whatever is known of them: it turned out to be wrong."""
+        doubted = set(names)
+        for name in doubted:
+            self._identities.pop(name, None)
+            self._ties.forget(name)
+        self._generators.forget(doubted)
+        self.touched(doubted - randomness.NAMES)
+
     @property
     def too_large(self) -> frozenset[str]:
         """Names of variables that have more bytes than they may."""
@@ -137,6 +152,10 @@ class Capturer:
     def kept_as(self, name: str) -> Variable | None:
         """What is kept of one variable, as of the last look."""
         return self._kept.get(name)
+
+    def kept_names(self) -> list[str]:
+        """The names of what is kept, as of the last look."""
+        return list(self._kept)
 
     def adopt(self, restored: Mapping[str, Variable], removed: Iterable[str] = ()) -> None:
         """Take note that these names now hold what these blobs hold."""
@@ -158,6 +177,10 @@ class Capturer:
         rebound = {n for n in names if not self._holds_same(n, self.namespace.get(n))}
         unsure = self._pending | rebound
         return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
+
+    def is_untouched(self, names: Iterable[str]) -> bool:
+        """Whether no code is known to have touched any of `names` since they were looked at."""
+        return self._pending is not None and self._pending.isdisjoint(names)
 
     def untouched(self) -> set[str]:
         """Names, there or kept, that no code is known to have touched since they were looked at."""
@@ -208,6 +231,14 @@ class Capturer:
             pending = None if self._pending is None else set(self._pending)
             try:
                 captured = self._capture(selection, only, base)
+                if self.audit is not None and (stale := self.audit(pending)):
+                    self.distrust(stale)
+                    again = called_with(READS_ALL, True, self._capture, selection, only, base)
+                    captured = replace(
+                        again,
+                        changed=captured.changed | again.changed,
+                        removed=captured.removed | again.removed,
+                    )
                 breathe()
             except BaseException:
                 self._kept, self._identities, self._refusals = tables
@@ -265,7 +296,7 @@ class Capturer:
         for name in removed:
             self._forget(name)
         pending = present if self._pending is None else self._pending
-        pending = {n for n in pending & present if not self._is_as_kept(n)}
+        pending = {n for n in pending & present if not self.is_as_kept(n)}
         self._pending = ((pending - looked_at - removed) & present) | left_out
         omitted = tuple(n for n in names if n in left_out)
         return Captured(
@@ -287,9 +318,20 @@ class Capturer:
         # A blob that refers to a function by name is stale when the name means another one now.
         if rebound:
             found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
+        found |= self._behind_refused(found & present, present)
         return self._closed(found & present, present)
 
-    def _is_as_kept(self, name: str) -> bool:
+    def _behind_refused(self, found: set[str], present: set[str]) -> set[str]:
+        """What shares objects with those of `found` that cannot be kept, as far as can be told."""
+        refused = found & self._refusals.keys()
+        if not refused:
+            return set()
+        from nbckpt.referents import names_reached
+
+        others = {n for n in present - found if n in self._kept and not self.is_as_kept(n)}
+        return names_reached((self._now()[n] for n in refused), others, self._now())
+
+    def is_as_kept(self, name: str) -> bool:
         """Whether a name holds the same object, and that cannot have changed."""
         value = self._now()[name]
         return name in self._kept and is_fixed(value) and self._holds_same(name, value)
@@ -317,14 +359,7 @@ class Capturer:
 
     def _keep(self, looked_at: list[str], names: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
-        # Not before something is kept: a restore into an empty namespace keeps nothing.
-        from nbckpt.codecs.pickler import homes_of
-        from nbckpt.grouping import Encoder
-
-        homes = homes_of(self._now(), names)
-        encoder = Encoder(
-            self.namespace, self.bindings, homes, self._limits.value_bytes, self._now()
-        )
+        encoder = self.encoder(names)
         with allowed():
             outcomes = encoder.encode_groups(looked_at)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
@@ -336,6 +371,25 @@ class Capturer:
             for outcome in outcomes:
                 changed |= self._keep_group(outcome, bar)
         return changed
+
+    def encoder(self, definitions: list[str]) -> Encoder:
+        """An encoder of the variables that knows nothing of what was kept.
+
+        Parameters
+        ----------
+        definitions
+            Names of functions and classes that streams may refer to; others are no matter.
+        """
+        # Not before something is kept: a restore into an empty namespace keeps nothing.
+        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.grouping import Encoder
+
+        homes = homes_of(self._now(), definitions)
+        return Encoder(self.namespace, self.bindings, homes, self._limits.value_bytes, self._now())
+
+    def value_of(self, name: str) -> object:
+        """What a name holds; while the variables are looked at, as it was when that began."""
+        return self._now()[name]
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:

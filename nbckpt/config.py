@@ -22,6 +22,7 @@ from nbckpt.legible import legible
 from nbckpt.rates import rates_of
 
 STORE_VARIABLE = "NBCKPT_STORE"
+VERIFY_LOG_VARIABLE = "NBCKPT_VERIFY_LOG"
 FILE = "config.json"
 SUM = "sum"
 SUM_DIGITS = 16
@@ -75,6 +76,10 @@ class Settings:
     telemetry
         Whether OpenTelemetry is told of what happens: ``on``, ``off``, or ``auto``: where the
         process uses it.
+    verify
+        Whether all that is kept is looked at again after each look, and what is restored is run
+        as well: ``off``, ``on``, or ``raise`` for an error where they differ. For tests: it takes
+        many times as long.
     origins
         Name of each setting that is not the default → where it comes from.
     problems
@@ -98,6 +103,7 @@ class Settings:
     secret_fields: str = ""
     approvals: str = "wait"
     telemetry: str = "auto"
+    verify: str = "off"
     encryption: str = ""
     origins: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -189,6 +195,10 @@ def _auto_on_or_off(text: str) -> str:
     return _one_of(text, "auto", "on", "off")
 
 
+def _off_on_or_raise(text: str) -> str:
+    return _one_of({"0": "off", "1": "on"}.get(text, text), "off", "on", "raise")
+
+
 def _one_of(text: str, *words: str) -> str:
     if text not in words:
         raise ValueError
@@ -261,6 +271,10 @@ _KINDS = {
     "telemetry": _Kind(
         _auto_on_or_off, "auto, on or off", "whether OpenTelemetry is told of what happens"
     ),
+    "verify": _Kind(
+        _off_on_or_raise, "off, on or raise",
+        "whether each look and restore is done over, slowly, and compared",
+    ),
 }  # fmt: skip
 
 PRUNED_BELOW = 0.9
@@ -313,6 +327,12 @@ def settings_from(environ: Mapping[str, str] = os.environ) -> Settings:
         if text := environ.get(variable_of(name)):
             settings = _with(settings, name, text, variable_of(name))
     return settings
+
+
+def verify_log(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The file that differences are written to which the setting `verify` finds; None: to none."""
+    path = environ.get(VERIFY_LOG_VARIABLE)
+    return Path(path) if path else None
 
 
 def encryption_from(environ: Mapping[str, str] = os.environ) -> str:

@@ -15,6 +15,7 @@ from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed, breathe, whole
+from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.reachability import reaches
@@ -56,6 +57,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
+        *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
     ]
     if reasons:
@@ -201,6 +203,16 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
+
+
+def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manifest) -> list[str]:
+    """Reasons: variables that show memory which would be replaced for others only."""
+    namespace = session.namespace
+    pairs = (
+        (n, also_on(n, namespace, manifest[n].group, are_tables_values=False))
+        for n in sorted(replaced)
+    )
+    return [f"it changes {n!r} in place, and {m!r} lies on its memory" for n, m in pairs if m]
 
 
 def _unkeepable_holders(session: Session, obj: object) -> list[str]:

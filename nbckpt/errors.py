@@ -11,6 +11,7 @@
     │   └── BlobNotFoundError
     ├── BranchExistsError
     ├── CaptureError                  no codec can keep this value
+    ├── StaleCaptureError             what was kept is not what is there
     ├── RestoreError                  a stored value cannot be read here
     ├── StoreError                    the disk refuses: full, read-only, not a folder
     │   └── SealedError               the store is encrypted, and its key is not here
@@ -90,6 +91,10 @@ class BranchExistsError(NbckptError):
 
 class CaptureError(NbckptError):
     """No codec can keep this value."""
+
+
+class StaleCaptureError(NbckptError):
+    """What was kept of a variable, or restored, is not what is there, or what a run gives."""
 
 
 class RestoreError(NbckptError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from nbckpt import randomness
@@ -36,6 +36,10 @@ class Generators:
         """Write those again, at the next look, whose bytes the store has no more."""
         latest = self._latest.items()
         self._latest = {n: (state, v) for n, (state, v) in latest if not is_lost(v)}
+
+    def forget(self, names: Container[str]) -> None:
+        """Write the states of `names` again at the next look."""
+        self._latest = {n: known for n, known in self._latest.items() if n not in names}
 
     def _kept(self, name: str, state: object) -> Variable:
         parts = encode({name: state}, Scope({}), with_shares=False).parts

@@ -14,6 +14,10 @@
 ``failures``
     What was not kept, recorded or pruned in the last day: ``count``, and of the last one ``event``,
     ``at`` (UTC) and ``error``.
+``stale``
+    Variables that were found changed though no look had seen it, in the last day: ``count``, and of
+    the last one ``event``, ``at`` and ``error``, the reason it was taken for unchanged. Each was
+    kept anew when it was found.
 ``pruned_at``, ``questions``
     When a prune last removed something (UTC, or None); how many questions wait for an answer.
 ``untrusted``
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 
 Health: TypeAlias = dict[str, Any]
 DAY_S = 86_400
+STALE = frozenset({"stale"})
 FAILURES = frozenset({"not_kept", "write_failed", "not_recorded", "prune_failed", "hook_failed"})
 _LIMITS = ("max_size", "max_store_size", "max_value_size", "max_background_memory")
 
@@ -79,7 +84,8 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
         "branches": len(session.timeline.branches),
         "newest": _newest(placed, now),
         "sessions": {"alive": found.alive, "dead": found.dead},
-        "failures": _failures(store.records("event"), now - DAY_S),
+        "failures": _recent(store.records("event"), FAILURES, now - DAY_S),
+        "stale": _recent(store.records("event"), STALE, now - DAY_S),
         "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
         "questions": len(Questions(store.records(APPROVAL)).waiting),
         "untrusted": store.untrusted()._asdict(),
@@ -97,13 +103,17 @@ def text_of(health: Health) -> str:
     rooms += [] if room is None else [f"{bytes_text(room)} left of max_store_size"]
     kind = f"format {health['format']}{', encrypted' if health['encrypted'] else ''}"
     sessions, newest = health["sessions"], health["newest"]
-    failed = health["failures"]["count"]
+    failed, stale = health["failures"]["count"], health["stale"]["count"]
     return facts_text(
         [
             ("size", "; ".join([f"{bytes_text(health['size_bytes'])} ({kind})", *rooms])),
             ("sessions", f"{sessions['alive']} at work, {sessions['dead']} ended"),
             ("newest", age_text(newest["age_s"]) if newest else "none yet"),
             ("failures", f"{count_text(failed, 'failure')} in the last day" if failed else ""),
+            (
+                "unseen",
+                f"{count_text(stale, 'change')} in the last day, kept since" if stale else "",
+            ),
         ]
     )
 
@@ -134,9 +144,9 @@ def _newest(placed: Sequence[Record], now: float) -> dict[str, object] | None:
     }
 
 
-def _failures(events: Sequence[Record], since: float) -> dict[str, object]:
+def _recent(events: Sequence[Record], kinds: frozenset[str], since: float) -> dict[str, object]:
     # The time of an event is known without decoding it.
-    recent = [e for e in events if e["at"] >= since and e.get("event") in FAILURES]
+    recent = [e for e in events if e["at"] >= since and e.get("event") in kinds]
     last = recent[-1] if recent else None
     told = last and {"event": last["event"], "at": _utc(last["at"]), "error": last.get("error")}
     return {"count": len(recent), "last": told}

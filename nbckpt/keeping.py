@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nbckpt import events, randomness, telemetry
+from nbckpt.audit import Audit
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
 from nbckpt.digests import Digest
@@ -19,7 +20,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
-from nbckpt.observation import Observer
+from nbckpt.observation import Observer, facets_for
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -45,6 +46,8 @@ class Keeping(Standing):
         Random generators that somebody put where they stand.
     observer
         What sees inputs and effects of cells that their text does not show.
+    audit
+        Compares what is kept with what is there.
     unkept
         What is absent because it could not be kept.
     """
@@ -63,12 +66,14 @@ class Keeping(Standing):
         super().__init__(store, notebook, branch)
         self.namespace = namespace
         self.capturer = Capturer(store, namespace, hidden)
+        self.audit = Audit(self)
+        self.capturer.audit = self.audit.after_look
         self.settings = settings or settings_from()
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
-        self.observer = Observer()
+        self.observer = Observer(facets_for(namespace))
         self.unkept = Unkept()
 
     @property
@@ -97,6 +102,7 @@ class Keeping(Standing):
 
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
+        self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
             self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)

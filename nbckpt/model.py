@@ -183,6 +183,8 @@ class Checkpoint:
     preconditions
         Of names that the cell binds on some condition, those that it left as they were → the
         digest of the value, `ABSENT` if there was none. Whether it bound them is not known.
+    unrepeatable
+        Why the cell cannot be restored, whatever it reads: a sentence each.
     outside
         What the cell changed in modules of the user's, as code: no checkpoint brings that back.
     random_in
@@ -240,6 +242,7 @@ class Checkpoint:
     outputs: Digest | None = None
     passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
     preconditions: Mapping[str, Digest] = field(default_factory=dict)
+    unrepeatable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     random_in: Mapping[str, Digest] = field(default_factory=dict)
     seeded: tuple[str, ...] = ()
@@ -258,7 +261,10 @@ class Checkpoint:
     trusted: bool = True
 
 
-_TUPLES = ("removed", "bound", "in_place", "omitted", "outside", "seeded", "finished", "tags")
+_TUPLES = (
+    *("removed", "bound", "in_place", "omitted", "unrepeatable", "outside", "seeded"),
+    *("finished", "tags"),
+)
 _OTHERS = (
     *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
     *("observed", "standing", "lacking"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
@@ -203,9 +204,21 @@ def bring_back(
         wanted,
         store=session.store,
         namespace=session.namespace,
-        live={n: v for n, v in session.capturer.settled().items() if n not in anew},
+        live={
+            n: v
+            for n, v in session.capturer.settled().items()
+            if n not in anew and not _remembers(session.namespace.get(n))
+        },
         manifest=manifest,
     )
+
+
+def _remembers(value: object) -> bool:
+    """Whether a function has answers of earlier calls, which one that is defined anew has not."""
+    return isinstance(value, _CACHED) and bool(value.cache_info().currsize)
+
+
+_CACHED = type(functools.lru_cache(lambda: None))
 
 
 def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:

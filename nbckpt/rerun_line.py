@@ -204,6 +204,7 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
         outputs=kept.outputs,
         passive=kept.passive,
         preconditions=kept.preconditions,
+        unrepeatable=kept.unrepeatable,
         outside=kept.outside,
         random_in=kept.random_in,
         observed=kept.observed,

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from nbckpt import analysis, effects, keys, loops, randomness, remake
 from nbckpt.calls import BEGUN, begun_record
@@ -41,6 +41,9 @@ from nbckpt.observation import Ran
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+
+if TYPE_CHECKING:
+    from nbckpt.shadow_run import ShadowRun
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,7 @@ class Step(ThroughItems):
             if why := self._differs(checkpoint):
                 self.why = (why,)
                 continue
+            shadow = self._shadow(checkpoint)
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
@@ -229,6 +233,8 @@ class Step(ThroughItems):
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
                 self.todo = False
+            if shadow is not None:
+                shadow.compare(session, checkpoint, self.request.selection)
             remake.was_restored(session, checkpoint, self.names.binds)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
@@ -248,6 +254,14 @@ class Step(ThroughItems):
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
         return False
 
+    def _shadow(self, checkpoint: Checkpoint) -> ShadowRun | None:
+        """What running gives, where the setting `verify` asks for that and it can be told."""
+        if self.session.audit.mode == "off":
+            return None
+        from nbckpt.shadow_run import shadow_of
+
+        return shadow_of(self.session, checkpoint, self.tree)
+
     def _size_of(self, checkpoint: Checkpoint) -> int:
         """Bytes of what the step bound or changed."""
         manifest = self.session.timeline.manifest(checkpoint.id)
@@ -259,6 +273,8 @@ class Step(ThroughItems):
     def _differs(self, checkpoint: Checkpoint) -> str | None:
         if checkpoint.outside:
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
+        if checkpoint.unrepeatable:
+            return checkpoint.unrepeatable[0]
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if why := remake.why_not(self.session, checkpoint):
@@ -470,7 +486,14 @@ class Step(ThroughItems):
                 n: (self._before[n], d) for n, d in self._mates_before.items() if n in in_place
             },
             preconditions=unsure,
-            outside=changes_outside(self.tree, session.namespace),
+            unrepeatable=(
+                *keys.changed_databases(self.key),
+                *self._inseparable(bound, captured.manifest),
+            ),
+            outside=(
+                *changes_outside(self.tree, session.namespace),
+                *keys.changed_in_modules(self.key),
+            ),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,
@@ -488,6 +511,18 @@ class Step(ThroughItems):
         gone = (n for n, was_there in self._perhaps.items() if not was_there and n not in namespace)
         self._left.update(self.session.digests_of(same - self._left.keys()))
         return {**{n: self._left[n] for n in sorted(same)}, **dict.fromkeys(sorted(gone), ABSENT)}
+
+    def _inseparable(self, bound: set[str], now: Manifest) -> tuple[str, ...]:
+        """Why variables that lie on one memory cannot be kept together."""
+        return tuple(
+            f"{name!r} and {other!r} lie on one memory, which cannot be kept"
+            for name in sorted(bound & now.keys())
+            if (
+                other := keys.also_on(
+                    name, self.session.namespace, now[name].group, are_tables_values=True
+                )
+            )
+        )
 
     def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:
         """Variables that have equal values and other objects in common with each other now."""

@@ -11,11 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness
-from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint
-from nbckpt.storage.blobs import digest_of_parts
-from nbckpt.values import ValueDigester
+from nbckpt.recapture import Recapture, Verdict
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -58,6 +56,7 @@ class Sweep:
         self._session = session
         self._todo = deque(groups)
         self._memory = memory
+        self._recapture = Recapture(session.capturer)
         self._kept = session.capturer.manifest()
 
     def go_on(self, budget_s: float) -> bool:
@@ -75,7 +74,7 @@ class Sweep:
                 self._memory.took_s[group] = ended - began
             else:
                 self.found |= changed
-                self._session.capturer.touched(changed)
+                self._session.capturer.distrust(changed)
             if ended > until:
                 break
         return bool(self._todo)
@@ -110,7 +109,7 @@ class Sweep:
     def _changed(self, group: Names) -> set[str]:
         space = self._session.namespace
         present = [name for name in group if name in space]
-        blobs = self._blobs(present)
+        blobs = self._recapture.blobs(present)  # what is not there, a thread is at just now
         changed = {n for n, blob in blobs.items() if not self._is_kept_as(n, blob)}
         if changed and not self._can_be_told(group, present, blobs):
             same = {(n, self._kept[n].blob): blobs[n] for n in changed if n in self._kept}
@@ -118,44 +117,11 @@ class Sweep:
             changed = set()
         return changed | (set(group) - set(present))
 
-    def _blobs(self, names: list[str]) -> dict[str, Digest]:
-        """Digests of the bytes that would be kept of these names now, of those that can be."""
-        from nbckpt.codecs.pickler import homes_of
-        from nbckpt.grouping import Encoder
-
-        session = self._session
-        homes = homes_of(session.namespace, session.capturer.user_names())
-        encoder = Encoder(session.namespace, session.capturer.bindings, homes)
-        return {
-            name: digest_of_parts(outcome.encoded.parts)
-            for outcome in encoder.encode_groups(names)
-            if outcome.encoded is not None  # else a thread is at it just now
-            for name in outcome.names
-        }
-
     def _can_be_told(self, group: Names, names: list[str], blobs: dict[str, Digest]) -> bool:
-        """Whether other bytes mean another value here.
-
-        Each pickle of a figure differs from the last. A set that came from another process has
-        its items in another order.
-        """
-        before = self._session.digests_of(names)
-        if self._blobs(names) != blobs:
-            if self._session.digests_of(names) == before:
-                return False
-            self._memory.restless[group] += 1  # it is being changed just now, or always another
-            return True
-        return before != self._digests_as_kept(names)
-
-    def _digests_as_kept(self, names: list[str]) -> dict[str, Digest]:
-        values = Values(self._session.store, self._kept)
-        try:
-            for name in names:
-                values.build(name)
-            digester = ValueDigester(values.namespace)
-            return {name: digester.digest(values.namespace[name]) for name in sorted(names)}
-        except Exception:  # whatever a value's own code raises: what is live is kept
-            return {}
+        """Whether other bytes mean another value here; if in doubt, they do."""
+        verdict = self._recapture.judged(names, blobs, self._kept).verdict
+        self._memory.restless[group] += verdict is Verdict.RESTLESS
+        return verdict not in (Verdict.SAME, Verdict.UNTOLD)
 
     def _is_kept_as(self, name: str, blob: Digest) -> bool:
         kept = self._kept.get(name)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import json
+import os
 import signal
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,39 @@ settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("quick")
+
+VERIFIED: pytest.StashKey[int] = pytest.StashKey()
+"""How long the log of `NBCKPT_VERIFY` was when a test began."""
+
+if os.environ.get("NBCKPT_VERIFY", "off") not in ("off", "0", ""):
+    # One file for this process and all that its tests start. A test that sets the variable itself
+    # has a log of its own.
+    os.environ["NBCKPT_VERIFY_LOG"] = str(Path(tempfile.mkdtemp()) / "verify.log")
+LOG = Path(os.environ.get("NBCKPT_VERIFY_LOG", os.devnull))
+
+
+def _log_bytes() -> int:
+    return LOG.stat().st_size if LOG.is_file() else 0
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Note what was found before the test, and before the fixtures that it is the first to use."""
+    item.stash[VERIFIED] = _log_bytes()
+    yield
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Under `NBCKPT_VERIFY`, fail each test in which a kept or restored value was found wrong."""
+    yield
+    if _log_bytes() <= item.stash[VERIFIED] or item.get_closest_marker("changes_unseen"):
+        return
+    with LOG.open() as file:
+        file.seek(item.stash[VERIFIED])
+        found = [json.loads(line) for line in file]
+    lines = [f"{one['path'] or one['name']} {one['step']}: {one['rule']}" for one in found]
+    pytest.fail("nbckpt was wrong about\n" + "\n".join(dict.fromkeys(lines)), pytrace=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

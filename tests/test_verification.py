@@ -11,6 +11,8 @@ from nbckpt.session import Session
 from nbckpt.sweeping import NAME, Sweep
 from nbckpt.verification import Verifier
 
+pytestmark = pytest.mark.changes_unseen
+
 
 def swept(verifier: Verifier) -> Sweep:
     """A sweep that has come to its end."""

@@ -82,6 +82,8 @@ class Names:
         All of its strings that are short: names of modules, say, or of attributes.
     attributes
         Attributes that it asks objects for.
+    magics
+        Magics that it runs and that are not known here: ``%name``, ``%%name``.
     """
 
     reads: frozenset[str] = frozenset()
@@ -99,6 +101,7 @@ class Names:
     forward: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
+    magics: frozenset[str] = frozenset()
 
 
 NOTHING = Names()

@@ -45,6 +45,7 @@ class Flow:
         self.in_class = False
         self.owner = ""
         self.forward: set[str] = set()
+        self.magics: set[str] = set()
         self.methods: list[Names] = []
         self.ran: dict[str, frozenset[str]] = {}
         self.n_loops = 0

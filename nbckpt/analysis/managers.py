@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from nbckpt.analysis.nodes import nodes_of
+
 UNKNOWN = object()
 """Stands for what a text means that is not looked up in a namespace."""
 
@@ -162,7 +164,7 @@ def _passes(kind: type) -> bool:
     return bool(there) and all(_returns_nothing(one) for one in there)
 
 
-def _found(kind: type, name: str) -> object | None:
+def _found(kind: type, name: str) -> Any:
     for base in kind.__mro__:
         if name in vars(base):
             if is_known(base):
@@ -178,8 +180,7 @@ def _passing() -> None:
 def _is_generated(maker: FunctionType) -> bool:
     """Whether a function was made by `contextlib.contextmanager`, and by nobody else."""
     return (
-        maker.__module__ is not None
-        and maker.__code__.co_filename == _file_of_contextlib()
+        maker.__code__.co_filename == _file_of_contextlib()
         and maker.__code__.co_name == "helper"
         and hasattr(maker, "__wrapped__")
     )
@@ -219,6 +220,22 @@ def raises_again(code: CodeType) -> bool:
     steps = [s for s in dis.get_instructions(code) if s.opname not in ("NOP", "EXTENDED_ARG")]
     ends = (steps[i + 1] for i, s in enumerate(steps[:-1]) if s.opname == "POP_EXCEPT")
     return all(end.opname == "RERAISE" for end in ends)
+
+
+def passing_items(tree: ast.Module, namespace: Mapping[str, object] | None) -> tuple[bool, ...]:
+    """Of each `with` item, in the order of the text, whether it lets every exception pass."""
+    nodes = nodes_of(tree)
+    items = [n for n in nodes if isinstance(n, ast.withitem)]
+    if not items:
+        return ()
+    look_up: Callable[[str], object] | None = None
+    if namespace is not None:
+        imported = imports_of(nodes)
+        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        stored |= {n.name for n in nodes if isinstance(n, kinds)}
+        look_up = lookup_in(namespace, imported, frozenset(stored))
+    return tuple(lets_pass(item.context_expr, look_up) for item in items)
 
 
 def lookup_in(

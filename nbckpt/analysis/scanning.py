@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from nbckpt.analysis import managers
+from nbckpt.analysis.branches import Branches
 from nbckpt.analysis.bytecode import FRAMES, TOUCHES_ALL, Names, union, words_of
-from nbckpt.analysis.flow import Flow
 from nbckpt.analysis.magiclines import Effect, effect_of, parsed
 from nbckpt.analysis.nodes import nodes_of, once
 from nbckpt.analysis.scopes import (
@@ -24,19 +24,6 @@ from nbckpt.analysis.scopes import (
 _HIDEABLE = TOUCHES_ALL | {"dir", "locals", "vars"}
 """Builtins of which it matters whether the user has a variable of that name."""
 
-WALKED_AS = {
-    "AsyncFor": "For",
-    "AsyncFunctionDef": "FunctionDef",
-    "AsyncWith": "With",
-    "DictComp": "scope",
-    "GeneratorExp": "scope",
-    "Lambda": "scope",
-    "ListComp": "scope",
-    "SetComp": "scope",
-    "TryStar": "Try",
-}
-"""Kinds of nodes that are walked as another kind is."""
-
 
 def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
     """The global names that a cell reads, binds and loads.
@@ -50,24 +37,8 @@ def names_of_tree(tree: ast.Module, defined: Collection[str] = ()) -> Names:
         namespace itself, what stands after ``with`` is looked up there.
     """
     own = frozenset(name for name in _HIDEABLE if name in defined)
-    passing = _passing(tree, defined if isinstance(defined, Mapping) else None)
+    passing = managers.passing_items(tree, defined if isinstance(defined, Mapping) else None)
     return once(tree, ("names", own, passing), lambda: _names_of_tree(tree, own, passing))
-
-
-def _passing(tree: ast.Module, namespace: Mapping[str, object] | None) -> tuple[bool, ...]:
-    """Of each `with` item, in the order of the text, whether it lets every exception pass."""
-    nodes = nodes_of(tree)
-    items = [n for n in nodes if isinstance(n, ast.withitem)]
-    if not items:
-        return ()
-    look_up: Callable[[str], object] | None = None
-    if namespace is not None:
-        imported = managers.imports_of(nodes)
-        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        stored |= {n.name for n in nodes if isinstance(n, kinds)}
-        look_up = managers.lookup_in(namespace, imported, frozenset(stored))
-    return tuple(managers.lets_pass(item.context_expr, look_up) for item in items)
 
 
 def _names_of_tree(tree: ast.Module, defined: frozenset[str], passing: tuple[bool, ...]) -> Names:
@@ -90,128 +61,14 @@ def _names_of_tree(tree: ast.Module, defined: frozenset[str], passing: tuple[boo
         deferred=dict(scan.deferred),
         certain=frozenset(scan.bound),
         forward=frozenset(scan.forward),
+        magics=frozenset(scan.magics),
         texts=texts_of(tree),
         attributes=attributes_of(tree),
     )
 
 
-class _Scan(Flow, ast.NodeVisitor):
-    """One walk through a cell in the order in which it runs.
-
-    `passing` are the `with` items that let every exception pass.
-    """
-
-    def __init__(self, defined: frozenset[str], passing: frozenset[ast.withitem]) -> None:
-        super().__init__(defined)
-        self.passing = passing
-
-    def visit(self, node: ast.AST) -> None:
-        """Walk `node` as its kind asks for."""
-        kind = type(node).__name__
-        walk = getattr(self, f"visit_{WALKED_AS.get(kind, kind)}", self.generic_visit)
-        walk(node)
-
-    # Blocks and branches
-
-    def block(self, statements: Sequence[ast.stmt]) -> bool:
-        """Walk `statements`; whether the end can be reached."""
-        reaches_end = True
-        for statement in statements:
-            self.visit(statement)
-            if isinstance(statement, ast.Raise | ast.Continue | ast.Break | ast.Return):
-                reaches_end = False
-        return reaches_end
-
-    def branches(self, blocks: Iterable[Sequence[ast.stmt]]) -> None:
-        """Walk alternatives of which one runs; certain is what all bind that reach their end."""
-        before = self.bound
-        ends = []
-        for statements in blocks:
-            self.bound = set(before)
-            if self.block(statements):
-                ends.append(self.bound)
-        self.bound = set.intersection(*ends) if ends else set(before)
-
-    def perhaps(self, *nodes: ast.AST) -> None:
-        """Walk what may not run at all."""
-        before = self.bound
-        self.bound = set(before)
-        for node in nodes:
-            self.visit(node)
-        self.bound = before
-
-    def visit_If(self, node: ast.If) -> None:
-        self.visit(node.test)
-        self.branches([node.body, node.orelse])
-
-    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self.visit(node.iter)
-        self.n_loops += 1
-        self.perhaps(node.target, *node.body)
-        self.n_loops -= 1
-        self.perhaps(*node.orelse)
-
-    def visit_While(self, node: ast.While) -> None:
-        self.visit(node.test)
-        self.n_loops += 1
-        self.perhaps(*node.body)
-        self.n_loops -= 1
-        self.perhaps(*node.orelse)
-
-    def visit_Try(self, node: ast.Try) -> None:
-        before = set(self.bound)
-        ends = [self.bound] if self.block([*node.body, *node.orelse]) else []
-        for handler in node.handlers:
-            self.bound = set(before)
-            if handler.type:
-                self.visit(handler.type)
-            if handler.name:
-                self.bind(handler.name)
-            if self.block(handler.body):
-                ends.append(self.bound)
-        after = set.intersection(*ends) if ends else set(before)
-        self.bound = before
-        self.block(node.finalbody)
-        self.bound = after | before
-
-    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        for item in node.items:
-            self.visit(item.context_expr)
-            if item.optional_vars:
-                self.visit(item.optional_vars)
-        if self.passing.issuperset(node.items):
-            self.block(node.body)
-        else:
-            self.perhaps(*node.body)
-
-    def visit_Match(self, node: ast.Match) -> None:
-        self.visit(node.subject)
-        before = self.bound
-        ends = []
-        for case in node.cases:
-            self.bound = set(before)
-            self.visit(case.pattern)
-            if case.guard:
-                self.visit(case.guard)
-            if self.block(case.body):
-                ends.append(self.bound)
-        if not any(_matches_all(case) for case in node.cases):
-            ends.append(before)
-        self.bound = set.intersection(*ends) if ends else set(before)
-
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        self.generic_visit(node)
-        if node.name:
-            self.bind(node.name)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.bind(node.name)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        self.generic_visit(node)
-        if node.rest:
-            self.bind(node.rest)
+class _Scan(Branches, ast.NodeVisitor):
+    """One walk through a cell in the order in which it runs."""
 
     # Statements that bind
 
@@ -380,6 +237,7 @@ class _Scan(Flow, ast.NodeVisitor):
         """Walk what a magic does."""
         if effect.anything:
             self.touch_all(effect.label)
+            self.magics.add(effect.label)
         for expression in effect.reads:
             if tree := parsed(expression):
                 self.visit(tree)
@@ -405,8 +263,3 @@ def _magic(node: ast.Call) -> Effect | None:
         return None
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return effect_of(node.func.attr, texts) if len(texts) == len(node.args) else None
-
-
-def _matches_all(case: ast.match_case) -> bool:
-    is_wildcard = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
-    return is_wildcard and case.guard is None

@@ -70,7 +70,7 @@ def path_to(target: object, values: Mapping[str, object]) -> list[Step]:
         if id(obj) in visited or type(obj) in _ATOMS:
             continue
         visited.add(id(obj))
-        queue.extend(_Place(label, child, place) for label, child in _children(obj))
+        queue.extend(_Place(label, child, place) for label, child in children_of(obj))
     return []
 
 
@@ -88,7 +88,8 @@ def _steps_to(place: _Place | None) -> list[Step]:
     return steps
 
 
-def _children(obj: object) -> Iterator[Step]:
+def children_of(obj: object) -> Iterator[Step]:
+    """What an object holds: each with a text that leads to it (``['con']``, ``.rows``)."""
     if isinstance(obj, Mapping):
         items = itertools.islice(obj.items(), MAX_VISITED)
         yield from ((f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in items)

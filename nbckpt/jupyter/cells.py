@@ -23,6 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
+from nbckpt.jupyter.callbacks import touched_by_callbacks
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -153,11 +154,10 @@ class Cells:
             self._make_again()
         self._tell_made()
         if step is not None and not step.todo:
-            from nbckpt.jupyter.setup import setup_statements
             from nbckpt.jupyter.telling import show_restored
 
             show_restored(self.shell, step)
-            tree.body = setup_statements(tree)
+            tree.body = []
         elif step is not None or self.session.policy.joins:
             from nbckpt.jupyter.outputs import Recorder
 
@@ -193,6 +193,8 @@ class Cells:
         values = recorder.values if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
+        by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
+        self.session.capturer.touched(by_callbacks)
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
@@ -218,6 +220,8 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
+        self.session.capturer.touched(by_callbacks)  # some are called after this
+        self.session.audit.sample()
         self._tell_news()
 
     def _leave_blocks(self) -> None:

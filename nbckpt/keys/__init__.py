@@ -17,12 +17,27 @@ from nbckpt.analysis import digest_of_tree, names_of_tree, scripts_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.keys.difference import difference
-from nbckpt.keys.inputs import ABSENT, Inputs
+from nbckpt.keys.inputs import ABSENT, MODULE, Inputs
+from nbckpt.keys.memory import also_on
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.keys.touching import bound, touched
 from nbckpt.model import Key
+from nbckpt.values import default_database
+from nbckpt.values.modules import loaded
+from nbckpt.values.sources import imported_by
 
-__all__ = ["ABSENT", "IPYTHON_NAMES", "bound", "difference", "is_users_name", "key_of", "touched"]
+__all__ = [
+    "ABSENT",
+    "IPYTHON_NAMES",
+    "also_on",
+    "bound",
+    "changed_databases",
+    "changed_in_modules",
+    "difference",
+    "is_users_name",
+    "key_of",
+    "touched",
+]
 
 
 def key_of(
@@ -62,13 +77,38 @@ def key_of(
     names = names_of_tree(tree, namespace)
     inputs = Inputs(namespace, names, digest_of_variable, lacking)
     inputs.of_cell()
+    scripts = _scripts(tree)
+    for script in scripts:
+        modules, beside = imported_by(Path(script))
+        inputs.modules(modules)
+        scripts = [*scripts, *map(fspath, beside)]
     return Key(
         code=digest_of_tree(tree),
         inputs=dict(sorted(inputs.variables.items())),
         functions=dict(sorted(inputs.definitions.items())),
-        files={fspath(path): _digest_of_file(Path(path)) for path in [*deps, *_scripts(tree)]},
+        files={fspath(path): _digest_of_file(Path(path)) for path in [*deps, *scripts]},
         options=dict(sorted((options or {}).items())),
     )
+
+
+def changed_in_modules(key: Key) -> tuple[str, ...]:
+    """The variables of the user's modules that are not as they were when `key` was made.
+
+    Those of modules that were not loaded then are none of them: to load these made them.
+    """
+    names = [n.removeprefix(MODULE) for n in key.functions if n.startswith(MODULE)]
+    now = {n: d for name in names for n, d in loaded(name).values.items()}
+    known = {name for name in names if any(n.startswith(f"{name}.") for n in key.inputs)}
+    mine = {n: d for n, d in now.items() if n.rpartition(".")[0] in known}
+    return tuple(n for n, d in sorted(mine.items()) if key.inputs.get(n) != d)
+
+
+def changed_databases(key: Key) -> tuple[str, ...]:
+    """Why a step cannot be restored that changed a database which is in no variable."""
+    before = key.inputs.get(default_database.NAME)
+    if before is None or before == default_database.digest_of_default():
+        return ()
+    return (f"it changes {default_database.NAME}, which is not kept",)
 
 
 def _scripts(tree: ast.Module) -> list[str]:

@@ -14,12 +14,18 @@ from nbckpt.analysis.bytecode import SHORT, words_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.keys.scope import is_tool, is_users_name
-from nbckpt.values import Examined, ValueDigester
+from nbckpt.values import Examined, ValueDigester, default_database
 from nbckpt.values.definitions import forward_names, functions_of_class, texts_of
 from nbckpt.values.homes import home_of, home_of_method, is_named
-from nbckpt.values.lookups import imports_by_name, reaches_all, runs_queries, texts_in
+from nbckpt.values.lookups import (
+    imports_by_name,
+    magics_of,
+    reaches_all,
+    runs_queries,
+    texts_in,
+)
 from nbckpt.values.modules import loaded
-from nbckpt.values.sources import user_modules
+from nbckpt.values.sources import is_made_here, user_modules
 
 ABSENT = digest_of("absent")
 """Stands for the value of a name that does not exist."""
@@ -74,6 +80,8 @@ class Inputs:
         self.texts: set[str] = set()
         self.imports_by_name = False
         self.asks_for_source = False
+        self.asks_duckdb = False
+        self.attributes: set[str] = set()
         self.code: dict[int, object] = {}  # the definitions that were met
 
     def of_cell(self) -> None:
@@ -83,6 +91,7 @@ class Inputs:
         if self.names.everything:
             self.all_variables()
         forward = self.names.forward & self.namespace.keys()
+        self.magics()
         for name in sorted(self.names.reads | self.mentioned(self.names) | forward):
             self.variable(name, self.names.before.get(name, frozenset()))
         self.queried(self.names)
@@ -90,6 +99,8 @@ class Inputs:
             self.modules(sorted(text for text in self.texts if _is_dotted(text)))
         if self.asks_for_source:
             self.sources()
+        if self.is_duckdb_asked():
+            self.variables[default_database.NAME] = default_database.digest_of_default()
 
     def variable(self, name: str, bound: frozenset[str]) -> None:
         """Collect a variable that code reads after the cell has bound the names `bound`."""
@@ -115,6 +126,8 @@ class Inputs:
             return
         if imports_by_name(value):
             self.imports_by_name = True
+        if default_database.is_asked_by(value):
+            self.asks_duckdb = True
         if runs_queries(value):
             self.queries = bound if self.queries is None else self.queries & bound
         if is_named(value, self.namespace):
@@ -180,10 +193,28 @@ class Inputs:
         """Note the means of some code to import by name and to ask for source, and its strings."""
         asked = names.attributes | names.loads | names.imports
         self.texts |= names.texts
+        self.attributes |= asked
         if not asked.isdisjoint(IMPORTERS):
             self.imports_by_name = True
         if not asked.isdisjoint(READERS_OF_SOURCE):
             self.asks_for_source = True
+
+    def is_duckdb_asked(self) -> bool:
+        """Whether the code may ask DuckDB's default connection."""
+        if self.attributes.isdisjoint(default_database.FUNCTIONS):
+            return False
+        return self.asks_duckdb or any(n.split(".")[0] == "duckdb" for n in self.attributes)
+
+    def magics(self) -> None:
+        """Collect the user's own magics that the cell runs; the shell alone may hold them."""
+        registry = magics_of(self.namespace)
+        for label in sorted(self.names.magics):
+            function = registry.get(label)
+            if function is None or is_named(function, self.namespace):
+                continue
+            examined = self.examine(function)
+            self.note(label, _whole(examined))
+            self.reached(examined, frozenset())
 
     def sources(self) -> None:
         """Collect the text of the user's code, comments included: somebody asks for it."""
@@ -225,7 +256,7 @@ class Inputs:
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
-            self.contents(user_modules(name))
+            self.contents([name] if is_made_here(name) else user_modules(name))
 
     def contents(self, modules: Iterable[str]) -> None:
         """Collect the code and the values of the user's modules."""

@@ -10,6 +10,7 @@ References
 .. [1] Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", ICFP 2018, section 4.2.2.
 """
 
+from nbckpt.observation.facets import facets_for
 from nbckpt.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran"]
+__all__ = ["Facet", "Observer", "Ran", "facets_for"]

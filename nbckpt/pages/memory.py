@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -28,12 +29,14 @@ MAX_THREADS = 8
 
 __all__ = [
     "CHUNK_BYTES",
+    "READS_ALL",
     "WATCHED_BYTES",
     "Look",
     "Place",
     "digest_of_blocks",
     "digest_of_memory",
     "digest_of_names",
+    "is_as_known",
     "look",
     "look_at",
     "names_of_memory",
@@ -41,6 +44,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+READS_ALL: ContextVar[bool] = ContextVar("nbckpt_reads_all", default=False)
+"""True while nothing that is known of memory counts: all that is looked at is read."""
 
 _watches = Watches()
 
@@ -139,12 +145,26 @@ def look(view: memoryview, *, watch: bool = True) -> Look:
 
 def look_at(place: Place, *, watch: bool = True) -> Look:
     """`look` at bytes that the caller keeps alive."""
-    if watch and place.n_bytes >= WATCHED_BYTES and not is_pinned_at(place.address):
+    is_watchable = watch and place.n_bytes >= WATCHED_BYTES and not READS_ALL.get()
+    if is_watchable and not is_pinned_at(place.address):
         found = _watches.look(place.address, place.n_bytes)
         if found:
             watched, clock, names = found
             return Look(names, _watches, watched, clock)
     return Look([None] * -(-place.n_bytes // CHUNK_BYTES))
+
+
+def is_as_known(view: memoryview, chunk: int) -> bool:
+    """Whether what is known of one chunk of `view` is so: it is read, whatever counts as unwritten.
+
+    A thread that writes meanwhile is no contradiction.
+    """
+    known = look(view)
+    data = view[chunk * CHUNK_BYTES : (chunk + 1) * CHUNK_BYTES]
+    if known.names[chunk] in (None, blake3(data).digest()):
+        return True
+    again = look(view)
+    return again.names[chunk] in (None, blake3(data).digest())
 
 
 def remember(view: memoryview, key: Hashable, compute: Callable[[], T], *, watch: bool = True) -> T:

@@ -107,7 +107,7 @@ _MEMBERS: dict[str, Test] = {
     **dict.fromkeys(("parent", "checkpoint", "previous", "step", "position", "cell_id"), _maybe),
     **dict.fromkeys(("outputs", "error", "blob", "file", "file_digest"), _maybe),
     **dict.fromkeys(("removed", "bound", "in_place", "omitted", "outside", "seeded"), _texts),
-    **dict.fromkeys(("finished", "tags", "pruned"), _texts),
+    **dict.fromkeys(("finished", "tags", "pruned", "unrepeatable"), _texts),
     "cell": _CELL,
     "joined": _list(_CELL),
     "key": _KEY,

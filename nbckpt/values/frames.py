@@ -22,6 +22,21 @@ from nbckpt.values.columns import (
 
 WIDE = 64
 
+_OF_PANDAS = frozenset(
+    {
+        "_mgr",
+        "_item_cache",
+        "_attrs",
+        "_flags",
+        "_name",
+        "_is_copy",
+        "_cache",
+        "_cacher",
+        "_accessors",
+    }
+)
+"""What pandas itself keeps in the instances of tables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alone:
@@ -143,8 +158,13 @@ _LOOKUPS: dict[str, Callable[[Any, type], Parts | None]] = {
 
 def _array(array: Any) -> list[object]:
     if array.dtype.hasobject and array.dtype.kind != "T":
-        return [repr(array.dtype), array.shape, array.reshape(-1).tolist()]
-    return [digest_of_array(array)]
+        return [repr(array.dtype), array.shape, _order(array), array.reshape(-1).tolist()]
+    return [digest_of_array(array), _order(array)]
+
+
+def _order(array: Any) -> str:
+    """``F`` of an array that lies in columns alone; which its copy does, too."""
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else ""
 
 
 def _masked_array(array: Any) -> list[object]:
@@ -171,7 +191,8 @@ def _labels(table: Any) -> list[object]:
     # `_metadata` is how pandas asks subclasses to list their own attributes.
     own = {name: getattr(table, name, None) for name in table._metadata}  # noqa: SLF001
     flags = table.flags.allows_duplicate_labels
-    return [Alone(table.index), dict(table.attrs), flags, own]
+    given = {k: v for k, v in vars(table).items() if k not in _OF_PANDAS and k not in own}
+    return [Alone(table.index), dict(table.attrs), flags, own, given]
 
 
 def _frame_columns(frame: Any) -> Iterator[object]:

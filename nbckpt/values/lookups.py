@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -28,29 +28,33 @@ QUERYING = frozenset({"eval", "query", "evaluate", "re_evaluate", "execute", "sq
 
 def reaches_all(value: object, namespace: Mapping[str, object]) -> str:
     """What `value` is, if code that has it can reach any variable; else nothing."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind is BuiltinFunctionType and id(value) in _BUILT_IN:
         return f"{value.__name__}() by another name"  # type: ignore[attr-defined]
     if kind is dict and (value is namespace or value is sys.modules):
         return "globals()" if value is namespace else "sys.modules"
-    if kind is ModuleType or issubclass(kind, ModuleType):
+    if issubclass(kind, ModuleType):
         return "__main__" if getattr(value, "__dict__", None) is namespace else ""
     if kind is MethodType or kind is BuiltinFunctionType:
         owner = getattr(value, "__self__", None)
-        if type(owner) is dict or is_shell(type(owner)):
+        if type(owner) is dict or is_shell(_kind(owner)):
             return reaches_all(owner, namespace)
     if kind is FunctionType or kind is BuiltinFunctionType:
         return str(value.__name__) if any(value is one for one in _loaded()) else ""  # type: ignore[attr-defined]
     return "the shell" if is_shell(kind) else ""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def is_shell(kind: type) -> bool:
     """Whether a class is that of IPython's shell."""
     return any(
         base.__name__ == "InteractiveShell" and base.__module__.startswith("IPython.")
         for base in kind.__mro__
     )
+
+
+def _kind(value: object) -> Any:
+    return type(value)
 
 
 def runs_queries(value: Any) -> bool:
@@ -80,6 +84,17 @@ def _loaded() -> Iterator[object]:
     for module, name in _IN_MODULES:
         if (found := getattr(sys.modules.get(module), name, None)) is not None:
             yield found
+
+
+def magics_of(namespace: Mapping[str, object]) -> dict[str, object]:
+    """The magics of the shell whose namespace this is → their functions; none without a shell."""
+    ask: Any = namespace.get("get_ipython")
+    if not str(getattr(ask, "__module__", "")).startswith(("IPython", "ipykernel")):
+        return {}
+    manager = getattr(ask(), "magics_manager", None)
+    kinds: dict[str, dict[str, object]] = getattr(manager, "magics", {})
+    marks = {"line": "%", "cell": "%%"}
+    return {marks[k] + n: f for k, found in kinds.items() if k in marks for n, f in found.items()}
 
 
 def texts_in(value: object) -> list[str]:

@@ -8,6 +8,7 @@ been loaded again in part, as ``%autoreload`` does; and a notebook may set what 
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +33,8 @@ class Loaded:
     code
         Of its functions, classes and imports; of its text, when it is not loaded.
     values
-        Name of each of its other variables, private ones too, whose value can be told.
+        Name of each of its other variables, private ones too → digest of its value; one that
+        nothing equals if the value cannot be told.
     """
 
     code: Digest
@@ -51,10 +53,10 @@ def loaded(name: str) -> Loaded:
         if member.startswith("__") and not is_code:
             continue
         digest = _digest_of(value, vars(module))
-        if digest is None or is_code:
+        if is_code:
             code.append(f"{member}={digest or _bare(value)}\n")
-        else:
-            values[f"{name}.{member}"] = digest
+        else:  # what cannot be told equals nothing
+            values[f"{name}.{member}"] = digest or digest_of(secrets.token_bytes(16))
     return Loaded(digest_of(*code), values)
 
 

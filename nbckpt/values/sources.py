@@ -47,6 +47,16 @@ def user_modules(name: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def is_made_here(name: str) -> bool:
+    """Whether a module is of no file: somebody put it into `sys.modules`."""
+    module = sys.modules.get(name)
+    return (
+        type(module) is ModuleType
+        and name != "__main__"
+        and not any(getattr(module, part, None) for part in ("__spec__", "__file__", "__loader__"))
+    )
+
+
 def text_digest(name: str) -> Digest:
     """The digest of the text of one of the user's modules, as its file is now."""
     source = _source_of(name)
@@ -134,6 +144,27 @@ def _read(origin: str, package: str, _: tuple[int, ...]) -> _Source:
     except (SyntaxError, ValueError, RecursionError):
         return _Source(digest_of(data), ())
     return _Source(digest, tuple(sorted(set(_imports(tree, package)))))
+
+
+def imported_by(path: Path) -> tuple[list[str], list[Path]]:
+    """The user's modules that a script imports: those that are found, and files beside it."""
+    modules: set[str] = set()
+    files: dict[Path, None] = {}
+    waiting = [path]
+    while waiting:
+        script = waiting.pop()
+        try:
+            names = set(_imports(ast.parse(script.read_bytes()), ""))
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue
+        for name in sorted(names):
+            modules.update(user_modules(name))
+            beside = path.parent.joinpath(*name.split("."))
+            for file in (beside.with_suffix(".py"), beside / "__init__.py"):
+                if name and file.is_file() and file not in files:
+                    files[file] = None
+                    waiting.append(file)
+    return sorted(modules), list(files)
 
 
 def _imports(tree: ast.Module, package: str) -> Iterator[str]:

@@ -37,7 +37,7 @@ def layout_of(view: memoryview) -> Layout:
         If the view was released.
     """
     with memoryview(view.obj) as whole:
-        offset = _address(view) - _address(whole)
+        offset = address_of(view) - address_of(whole)
     shape, strides = tuple(view.shape or ()), tuple(view.strides or ())
     return Layout(offset, view.format, shape, strides, view.readonly)
 
@@ -65,7 +65,8 @@ def walk_view(walk: Walk, value: memoryview) -> None:
         walk.push([value.obj])
 
 
-def _address(view: memoryview) -> int:
+def address_of(view: memoryview) -> int:
+    """The address of the first element of a view."""
     import ctypes
 
     size = ctypes.c_ssize_t

@@ -33,6 +33,8 @@ BY = {
     "a callback of the loop": "_ = asyncio.get_running_loop().call_later(0.2, change)",
 }
 
+pytestmark = pytest.mark.changes_unseen
+
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:

@@ -21,7 +21,7 @@ from tests.scale_store import fill
 MEMBERS = {
     "ok": bool, "problems": list, "nbckpt": str, "store": str, "format": int, "encrypted": bool,
     "size_bytes": int, "sizes": dict, "checkpoints": dict, "branches": int, "newest": dict,
-    "sessions": dict, "failures": dict, "pruned_at": type(None), "questions": int,
+    "sessions": dict, "failures": dict, "stale": dict, "pruned_at": type(None), "questions": int,
     "untrusted": dict, "disk": dict, "limits": dict, "unwritten": type(None),
 }  # fmt: skip
 

@@ -1,0 +1,392 @@
+"""Process state as a facet: what of it a step met, what the step changed, and setting that."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from nbckpt.digests import Json
+from nbckpt.observation.observer import Ran
+from nbckpt.observation.process_state.kinds import (
+    ABSENT,
+    ANYTHING,
+    IS_ABSENT,
+    IS_AS_BEFORE,
+    MARK,
+    Change,
+    Kind,
+    Reading,
+    is_settable,
+    short_digest,
+)
+from nbckpt.observation.process_state.reach import reach_of, sets_first, words_of
+
+State: TypeAlias = Mapping[str, Mapping[str, Json]]
+"""Name of a kind → item → value, or its digest."""
+
+_FRESH_S = 0.002
+_MANY = 3
+
+
+@dataclass(eq=False)
+class _Window:
+    before: dict[str, Reading]
+    inputs: dict[str, dict[str, str]] = field(default_factory=dict)
+    is_shown: bool = False
+
+
+class ProcessState:
+    """The process state of one session.
+
+    Parameters
+    ----------
+    kinds
+        What of the process is looked at, in the order in which it is set.
+    namespace
+        The live variables.
+    """
+
+    is_nbckpts_own = True
+
+    name = "process state"
+
+    def __init__(self, kinds: Iterable[Kind], namespace: Mapping[str, object]) -> None:
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._namespace = namespace
+        self._baselines: dict[str, dict[str, Any]] = {}
+        self._now: dict[str, Reading] = {}
+        self._originals: dict[tuple[str, str, str], Any] = {}
+        self._modules = frozenset(sys.modules)
+        self._windows: list[_Window] = []
+        self._named: set[str] = set()
+        self._looked_at = 0.0
+        self._look(None)
+
+    # -- around cells and steps ---------------------------------------------------------------
+
+    def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
+        """Forget that a look was just taken."""
+        self._looked_at = 0.0
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Tell what imports of the cell have set from what its code has."""
+        self._look(tree)
+        self._looked_at = time.perf_counter()
+
+    def open(self) -> object:
+        """A window that knows the state now."""
+        self._look(None)
+        window = _Window(dict(self._now))
+        self._windows.append(window)
+        return window
+
+    def close(self, window: object, ran: Ran) -> Json:
+        """The state that a step met, and what it changed."""
+        assert isinstance(window, _Window)
+        self._look_again(ran.tree)
+        met = {n: r.digests() for n, r in window.before.items() if r.changed}
+        for name, items in window.inputs.items():
+            met[name] = {**items, **met.get(name, {})}
+        done = self._changed_since(window.before)
+        is_shown = ran.is_shown or window.is_shown
+        if met and any(k.reach != ANYTHING for k in self._kinds_of(met)):
+            reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
+            met = {name: self._counted(name, items, reach) for name, items in met.items()}
+        found: dict[str, Json] = {
+            "met": {name: items for name, items in met.items() if items},
+            "set": done,
+            "shown": is_shown,
+        }
+        return {member: value for member, value in found.items() if value}
+
+    def discard(self, window: object) -> None:
+        """Know nothing more of a window."""
+        self._windows = [w for w in self._windows if w is not window]
+
+    # -- a step that may be restored ------------------------------------------------------------
+
+    def difference(self, observed: Json, ran: Ran) -> str | None:
+        """Which state that the step met is another now, or that it did what nothing can set."""
+        record = observed if isinstance(observed, dict) else {}
+        self._look(None)
+        met, done = _state(record, "met"), _state(record, "set")
+        if why := self._unsettable(done):
+            return why
+        differing = self._differing(met, done, ran.tree)
+        if not differing:
+            return None
+        is_shown = bool(record.get("shown"))
+        reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
+        for name, item in differing:
+            if name not in self._kinds:
+                return f"process state: {name} was met, which this nbckpt does not know"
+            if self._kinds[name].reach_of(item) in (ANYTHING, *reach):
+                return f"process state: {self._kinds[name].text(item)} is another now"
+        return None
+
+    def restored(self, observed: Json) -> Sequence[str]:
+        """Set what a step has set; what it met counts for the steps around it, too."""
+        record = observed if isinstance(observed, dict) else {}
+        for window in self._windows:
+            window.is_shown |= bool(record.get("shown"))
+        return self._set(_state(record, "set"))
+
+    # -- moves ----------------------------------------------------------------------------------
+
+    def standing(self) -> Json:
+        """All that differs from the baseline."""
+        self._look_again(None)
+        return {
+            name: {item: reading.encoded(item) for item in reading.changed}
+            for name, reading in self._now.items()
+            if reading.changed
+        }
+
+    def go_to(self, standing: Json) -> Sequence[str]:
+        """Set all of a moment, and put back what it does not name."""
+        self._look(None)
+        wanted = _state({"at": standing}, "at")
+        target: dict[str, dict[str, Json]] = {}
+        for name in self._kinds:
+            now, then = self._now.get(name), wanted.get(name, {})
+            back = now.changed.keys() - then.keys() if now is not None else ()
+            items: dict[str, Json] = {**dict.fromkeys(back, IS_AS_BEFORE), **then}
+            if items:
+                target[name] = items
+        return self._set(target, with_originals=True)
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def _look_again(self, tree: ast.Module | None) -> None:
+        """Look, unless the cell has just ended."""
+        if time.perf_counter() - self._looked_at > _FRESH_S:
+            self._look(tree)
+
+    def _look(self, tree: ast.Module | None) -> None:
+        imported: frozenset[str] | None = None
+        for name, kind in self._kinds.items():
+            module = sys.modules.get(kind.module)
+            if module is None:
+                continue
+            known = self._now.get(name)
+            try:
+                if known is not None and kind.is_same(module, known.items):
+                    continue
+                items = kind.read(module)
+                if name not in self._baselines:
+                    defaults = kind.defaults(module)
+                    self._baselines[name] = dict(items if defaults is None else defaults)
+            except Exception:  # a library that is half imported, or of another version
+                continue
+            if imported is None:
+                imported = self._imported()
+            self._leave_to_imports(kind, items, known, imported, tree)
+            self._read(kind, items)
+
+    def _read(self, kind: Kind, items: dict[str, Any]) -> None:
+        reading = Reading(kind, items, kind.changed(items, self._baselines[kind.name]))
+        self._now[kind.name] = reading
+        for item, value in reading.changed.items():
+            if value is not ABSENT and not is_settable(reading.encoded(item)):
+                self._originals[kind.name, item, reading.digest(item)] = value
+
+    def _imported(self) -> frozenset[str]:
+        """First names of modules that were imported since the last time."""
+        if len(sys.modules) == len(self._modules):
+            return frozenset()
+        before, self._modules = self._modules, frozenset(sys.modules)
+        return frozenset(name.partition(".")[0] for name in self._modules - before)
+
+    def _leave_to_imports(
+        self,
+        kind: Kind,
+        items: Mapping[str, Any],
+        known: Reading | None,
+        imported: Collection[str],
+        tree: ast.Module | None,
+    ) -> None:
+        if not imported:
+            return
+        baseline = self._baselines[kind.name]
+        words: Collection[str] | None = None
+        for item, value in kind.changed(items, baseline).items():
+            if value is ABSENT or (known is not None and item in known.changed):
+                continue
+            if words is None:
+                words = words_of(tree, self._namespace) if tree is not None else ()
+            if kind.is_of_import(item, value, imported, words):
+                baseline[item] = items[item]
+                self._baselines[kind.name] = _in_order(baseline, items)
+
+    def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
+        return [self._kinds[name] for name in names if name in self._kinds]
+
+    def _counted(
+        self, name: str, items: Mapping[str, str], reach: Collection[str]
+    ) -> dict[str, str]:
+        kind = self._kinds[name]
+        return {i: d for i, d in items.items() if kind.reach_of(i) in (ANYTHING, *reach)}
+
+    def _changed_since(self, before: Mapping[str, Reading]) -> dict[str, dict[str, Json]]:
+        found: dict[str, dict[str, Json]] = {}
+        for name, now in self._now.items():
+            was = before.get(name)
+            if was is now:
+                continue
+            old = {} if was is None else was.changed
+            items = [
+                item
+                for item in (*old, *(i for i in now.changed if i not in old))
+                if was is None or was.digest(item) != now.digest(item)
+            ]
+            if items:
+                found[name] = {item: now.encoded(item) for item in items}
+        return found
+
+    # -- comparing ------------------------------------------------------------------------------
+
+    def _differing(self, met: State, done: State, tree: ast.Module) -> list[tuple[str, str]]:
+        found = []
+        for name in dict.fromkeys((*met, *self._now)):
+            now, then = self._now.get(name), met.get(name, {})
+            live = now.digests() if now is not None else {}
+            for item in dict.fromkeys((*then, *live)):
+                digest = self._digest(name, item)
+                if digest == then.get(item) or (item not in then and item not in live):
+                    continue
+                own = done.get(name, {}).get(item)
+                is_set = own is not None and short_digest(own) == digest
+                if not (is_set and sets_first(tree, self._kinds[name], item)):
+                    found.append((name, item))
+        return found
+
+    def _digest(self, name: str, item: str) -> str:
+        now = self._now.get(name)
+        return now.digest(item) if now is not None else short_digest(IS_ABSENT)
+
+    def _unsettable(self, done: State) -> str | None:
+        for name, items in done.items():
+            kind = self._kinds.get(name)
+            for item, value in items.items():
+                if kind is None:
+                    return f"it sets {name} {item}, which this nbckpt does not know"
+                is_secret = isinstance(value, dict) and value.get(MARK) == "secret"
+                if is_secret and self._digest(name, item) == short_digest(value):
+                    continue
+                if not is_settable(value):
+                    return f"it sets {kind.text(item)}, which cannot be set from a record"
+        return None
+
+    # -- setting --------------------------------------------------------------------------------
+
+    def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
+        """Set items where they are other ones; a text for each."""
+        texts: list[str] = []
+        for name, kind in self._kinds.items():
+            if name not in target:
+                continue
+            problem = self._loaded(kind)
+            differing = {
+                item: value
+                for item, value in target[name].items()
+                if problem or self._is_other(kind, item, value)
+            }
+            if not differing:
+                continue
+            done = [] if problem else self._put(kind, differing, with_originals=with_originals)
+            texts += _told(kind, done)
+            texts += self._not_set(kind, [i for i in differing if i not in done], problem)
+        self._look(None)
+        return texts
+
+    def _loaded(self, kind: Kind) -> str:
+        """Import the library of a kind; why it cannot be, if so."""
+        if kind.module not in sys.modules:
+            try:
+                __import__(kind.module)
+            except Exception as error:  # whatever an import raises
+                return str(error)
+        self._look(None)
+        return ""
+
+    def _is_other(self, kind: Kind, item: str, value: Json) -> bool:
+        now = self._now.get(kind.name)
+        if now is None:
+            return value != IS_AS_BEFORE
+        if value == IS_AS_BEFORE:
+            return item in now.changed
+        return now.digest(item) != short_digest(value)
+
+    def _put(self, kind: Kind, items: Mapping[str, Json], *, with_originals: bool) -> list[str]:
+        """Set items of one kind together, else one by one; those that were set."""
+        values: dict[str, Any] = {}
+        for item, value in items.items():
+            with suppress(Exception):  # one that cannot be set is named
+                values[item] = self._value(kind, item, value, with_originals=with_originals)
+        for some in (values, *({i: v} for i, v in values.items())):
+            with suppress(Exception):
+                self._apply(kind, some)
+            self._look(None)
+            if not any(self._is_other(kind, item, items[item]) for item in values):
+                break
+        return [item for item in values if not self._is_other(kind, item, items[item])]
+
+    def _value(self, kind: Kind, item: str, value: Json, *, with_originals: bool) -> Any:
+        if value == IS_AS_BEFORE:
+            return IS_AS_BEFORE
+        if value == IS_ABSENT:
+            return ABSENT
+        if not is_settable(value) and with_originals:
+            return self._originals[kind.name, item, short_digest(value)]
+        return kind.decoded(item, value)
+
+    def _apply(self, kind: Kind, items: Mapping[str, Any]) -> None:
+        if not items:
+            return
+        baseline = self._baselines.get(kind.name, {})
+        now = self._now.get(kind.name)
+        target = dict(now.changed) if now is not None else {}
+        values: dict[str, Any] = {}
+        gone: list[str] = []
+        for item, value in items.items():
+            was = baseline.get(item, ABSENT)
+            new = was if value is IS_AS_BEFORE else value
+            target[item] = new
+            if value is IS_AS_BEFORE or (new is ABSENT and was is ABSENT):
+                del target[item]
+            if new is ABSENT:
+                gone.append(item)
+            else:
+                values[item] = new
+        kind.put(sys.modules[kind.module], Change(values, gone, target, baseline))
+
+    def _not_set(self, kind: Kind, items: Sequence[str], problem: str) -> list[str]:
+        new = [item for item in items if kind.text(item) not in self._named]
+        self._named.update(kind.text(item) for item in new)
+        why = f" ({problem})" if problem else ""
+        return [f"NOT {text}{why}" for text in _told(kind, new)]
+
+
+def _told(kind: Kind, items: Sequence[str]) -> list[str]:
+    if len(items) > _MANY:
+        return [f"{kind.name} ({len(items)} settings)"]
+    return [kind.text(item) for item in items]
+
+
+def _state(record: Mapping[str, Any], member: str) -> State:
+    """A member of a record that holds state; empty where it has another shape."""
+    found = record.get(member)
+    if not isinstance(found, dict):
+        return {}
+    return {n: items for n, items in found.items() if isinstance(items, dict)}
+
+
+def _in_order(baseline: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
+    """A baseline with its items in the order in which they are now."""
+    found = {item: baseline[item] for item in items if item in baseline}
+    return {**found, **baseline}

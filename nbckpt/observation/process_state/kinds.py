@@ -1,0 +1,297 @@
+"""A kind of process state: how it is read, compared, written as JSON, and set."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, ClassVar
+
+from nbckpt.analysis import digest_of_code
+from nbckpt.digests import Json, digest_of_json
+
+ANYTHING = ""
+"""The reach of state that any code may depend on."""
+
+ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT"})()
+"""In place of the value of an item that is not there."""
+
+MARK = "$"
+"""The member of a JSON object that stands for a value which JSON does not have."""
+
+IS_ABSENT: Json = {MARK: "absent"}
+IS_AS_BEFORE: Json = {MARK: "baseline"}
+"""As the item was before the notebook changed it."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to be set of one kind.
+
+    Attributes
+    ----------
+    values
+        Item → its value from now on.
+    gone
+        Items that are to be absent.
+    target
+        All that differs from the baseline afterwards.
+    baseline
+        Item → its value before the notebook changed it.
+    """
+
+    values: Mapping[str, Any]
+    gone: Collection[str]
+    target: Mapping[str, Any]
+    baseline: Mapping[str, Any]
+
+
+class Kind:
+    """One kind of process state, as items with values.
+
+    Attributes
+    ----------
+    name
+        What users know it by; an item of it is `NAME ITEM`.
+    module
+        It is there once this is in `sys.modules`, which is handed to each method.
+    reach
+        What of a step depends on it: a member of `nbckpt.observation.process_state.reach.WORDS`,
+        or `ANYTHING`.
+    setters
+        A pattern of the names by which plain code sets it to a value that its text shows.
+    """
+
+    name: ClassVar[str]
+    module: ClassVar[str] = "builtins"
+    reach: ClassVar[str] = ANYTHING
+    setters: ClassVar[str] = ""
+
+    def read(self, module: Any) -> dict[str, Any]:
+        """All items now. Objects that can change are copied."""
+        raise NotImplementedError
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:
+        """Whether `read` would give `items`; quicker than that where there are many."""
+        return self.read(module) == items
+
+    def defaults(self, module: Any) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """What a process has that changed nothing; None if that is what is there at first."""
+        return None
+
+    def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
+        """Items that differ from the baseline; those that are missing are `ABSENT`."""
+        found = {i: v for i, v in items.items() if not _is_equal(baseline.get(i, ABSENT), v)}
+        found.update((i, ABSENT) for i in baseline if i not in items)
+        return found
+
+    def put(self, module: Any, change: Change) -> None:
+        """Set what is to be set; what cannot be raises."""
+        raise NotImplementedError
+
+    def reach_of(self, item: str) -> str:  # noqa: ARG002
+        """What of a step depends on one item."""
+        return self.reach
+
+    def is_of_import(
+        self,
+        item: str,  # noqa: ARG002
+        value: Any,  # noqa: ARG002
+        modules: Collection[str],  # noqa: ARG002
+        words: Collection[str],  # noqa: ARG002
+    ) -> bool:
+        """Whether an import set an item, which does so again whenever it happens.
+
+        Parameters
+        ----------
+        modules
+            First names of the modules that were imported since the last look.
+        words
+            Names and strings of the code that ran.
+        """
+        return False
+
+    def encoded(self, item: str, value: Any) -> Json:  # noqa: ARG002
+        """A value as JSON."""
+        return as_json(value)
+
+    def decoded(self, item: str, value: Json) -> Any:  # noqa: ARG002
+        """A value from its JSON."""
+        return from_json(value)
+
+    def text(self, item: str) -> str:
+        """An item as people know it."""
+        return f"{self.name} {item}".rstrip()
+
+
+@dataclass(eq=False)
+class Reading:
+    """One kind at one moment.
+
+    Attributes
+    ----------
+    items
+        All items.
+    changed
+        Those that differ from the baseline.
+    """
+
+    kind: Kind
+    items: dict[str, Any]
+    changed: dict[str, Any]
+    _encoded: dict[str, Json] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    def encoded(self, item: str) -> Json:
+        """The value of an item as JSON, also where it is that of the baseline."""
+        if item not in self._encoded:
+            self._encoded[item] = self._encode(item)
+        return self._encoded[item]
+
+    def digest(self, item: str) -> str:
+        """A short digest of the value of an item."""
+        if item not in self._digests:
+            self._digests[item] = short_digest(self.encoded(item))
+        return self._digests[item]
+
+    def digests(self) -> dict[str, str]:
+        """Of all that differs from the baseline."""
+        return {item: self.digest(item) for item in self.changed}
+
+    def _encode(self, item: str) -> Json:
+        if item in self.changed:
+            value = self.changed[item]
+            return IS_ABSENT if value is ABSENT else self.kind.encoded(item, value)
+        if isinstance(self.kind, Ordered):
+            return IS_AS_BEFORE if item in self.items else IS_ABSENT
+        return self.kind.encoded(item, self.items[item]) if item in self.items else IS_ABSENT
+
+
+class Ordered(Kind):
+    """A list in which places count: items are its entries, values say where one was put.
+
+    Only the places of what the notebook has put there are told: `front` or `back`, and which.
+    """
+
+    def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
+        """Entries that were put there, moved or taken away."""
+        stay = [e for e in baseline if e in items]
+        front, back, own = [], [], [e for e in items if e in baseline]
+        while own and own != stay:  # what stands before the others was moved there
+            front.append(own.pop(0))
+            stay.remove(front[-1])
+        for entry in items:
+            if entry not in baseline:
+                (back if own and not _is_before(entry, own[0], items) else front).append(entry)
+        front.sort(key=list(items).index)
+        found: dict[str, Any] = {e: ("front", i) for i, e in enumerate(front)}
+        found.update((e, ("back", i)) for i, e in enumerate(back))
+        found.update((e, ABSENT) for e in baseline if e not in items)
+        return found
+
+    def ordered(self, change: Change) -> list[str]:
+        """The entries after a change."""
+        places: dict[str, list[tuple[int, str]]] = {"front": [], "back": []}
+        for entry, place in change.target.items():
+            if place is not ABSENT:
+                side, rank = place
+                places[side].append((rank, entry))
+        stay = [e for e in change.baseline if e not in change.target]
+        front, back = ([e for _, e in sorted(places[s])] for s in ("front", "back"))
+        return [*front, *stay, *back]
+
+    def decoded(self, item: str, value: Json) -> Any:  # noqa: ARG002
+        """A place from its JSON."""
+        return tuple(value) if isinstance(value, list) else value
+
+
+def _is_before(entry: str, other: str, items: Mapping[str, Any]) -> bool:
+    names = list(items)
+    return names.index(entry) < names.index(other)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    try:
+        return bool(type(one) is type(other) and one == other)
+    except Exception:  # whatever a value raises, or an array that is neither
+        return False
+
+
+def short_digest(value: Json) -> str:
+    """16 hex digits that tell a value."""
+    return digest_of_json(value)[:16]
+
+
+def as_json(value: Any) -> Json:
+    """A value as JSON; what JSON does not have is an object with a mark."""
+    if value is None or type(value) in (bool, int, str):
+        plain: Json = value
+        return plain
+    if type(value) is float:
+        return value if math.isfinite(value) else {MARK: "float", "v": repr(value)}
+    if type(value) in (list, tuple):
+        return [as_json(v) for v in value]
+    if type(value) in (set, frozenset):
+        return {MARK: "set", "v": sorted((as_json(v) for v in value), key=repr)}
+    if type(value) is dict and all(type(k) is str and k != MARK for k in value):
+        return {k: as_json(v) for k, v in value.items()}
+    if type(value) is BuiltinFunctionType and value.__name__ == "format":
+        if type(value.__self__) is str:  # '{:.2f}'.format, as pandas has it
+            return {MARK: "format", "v": value.__self__}
+    return {MARK: "other", "v": described(value)}
+
+
+def from_json(value: Json) -> Any:
+    """The value that `as_json` wrote."""
+    if isinstance(value, list):
+        return [from_json(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    match value.get(MARK):
+        case None:
+            return {k: from_json(v) for k, v in value.items()}
+        case "float":
+            return float(str(value["v"]))
+        case "set":
+            return set(from_json(value["v"]))
+        case "format":
+            return str(value["v"]).format
+    message = f"{value.get('v')} cannot be set from a record"
+    raise ValueError(message)
+
+
+def is_settable(value: Json) -> bool:
+    """Whether a value can be set from its JSON."""
+    if isinstance(value, list):
+        return all(map(is_settable, value))
+    if isinstance(value, dict):
+        if value.get(MARK) in ("other", "secret"):
+            return False
+        return all(map(is_settable, value.values()))
+    return True
+
+
+def described(value: Any) -> str:
+    """What a value is, equal in every process; of code, with its digest."""
+    code = getattr(value, "__code__", None)
+    try:
+        if type(value) is FunctionType and code is not None:
+            inside = [_plain(c.cell_contents) for c in value.__closure__ or ()]
+            more = short_digest([*inside, _plain(value.__defaults__)]) if inside else ""
+            return f"function {value.__qualname__} {digest_of_code(code)[:16]}{more}"
+        if hasattr(value, "__qualname__"):
+            return f"{getattr(value, '__module__', '')}.{value.__qualname__}"
+        return f"{type(value).__qualname__} {_ADDRESS.sub('', repr(value))[:_LONGEST]}"
+    except Exception:  # whatever its own code raises
+        return type(value).__qualname__
+
+
+def _plain(value: Any) -> str:
+    return _ADDRESS.sub("", repr(value))[:_LONGEST]

@@ -1,0 +1,130 @@
+"""Levels and handlers of loggers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Collection
+from operator import attrgetter
+from typing import Any
+
+from nbckpt.observation.process_state.kinds import Change, Kind
+
+_FIELDS = attrgetter("level", "disabled", "propagate")
+_ROOT = "root"
+_DISABLED = "disable"
+
+
+class Loggers(Kind):
+    """Loggers that have a level, handlers, or are turned off."""
+
+    name = "logging"
+    module = "logging"
+    reach = "logging"
+    setters = r"basicConfig|setLevel|disable|getLogger|addHandler"
+
+    def __init__(self) -> None:
+        self._of_others = list(logging.getLogger().handlers)
+        self._entries: list[Any] = []
+        self._loggers: list[logging.Logger] = []
+        self._handlers: list[list[logging.Handler]] = []
+        self._last: Any = None
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
+        manager = module.root.manager
+        if list(manager.loggerDict.values()) != self._entries:
+            return False
+        return bool(self._look(module) == self._last)
+
+    def _look(self, module: Any) -> Any:
+        """What tells of a change: a few fields of each logger, read by C code."""
+        fields = list(map(_FIELDS, self._loggers))
+        sizes = list(map(len, self._handlers))
+        return (fields, sizes, module.root.manager.disable, list(module.root.handlers))
+
+    def read(self, module: Any) -> dict[str, Any]:
+        manager = module.root.manager
+        self._entries = list(manager.loggerDict.values())
+        self._loggers = [e for e in self._entries if type(e) is not logging.PlaceHolder]
+        self._loggers.append(module.root)
+        self._handlers = [logger.handlers for logger in self._loggers]
+        self._last = self._look(module)
+        found = {_ROOT: self._state(module.root), _DISABLED: manager.disable}
+        for name, logger in list(manager.loggerDict.items()):
+            if type(logger) is logging.PlaceHolder:
+                continue
+            if logger.level or logger.handlers or logger.disabled or not logger.propagate:
+                state = self._state(logger)
+                if state != _NEW:
+                    found[name] = state
+        return found
+
+    def is_of_import(
+        self, item: str, value: Any, modules: Collection[str], words: Collection[str]
+    ) -> bool:
+        if item.partition(".")[0] not in modules or item in (_ROOT, _DISABLED):
+            return False
+        return not any(item == w or item.startswith(f"{w}.") for w in words) and value is not None
+
+    def put(self, module: Any, change: Change) -> None:
+        for item, value in change.values.items():
+            if item == _DISABLED:
+                module.disable(value)
+            else:
+                self._put(module.getLogger(None if item == _ROOT else item), value)
+        for item in change.gone:
+            self._put(module.getLogger(item), _NEW)
+
+    def _put(self, logger: logging.Logger, state: Any) -> None:
+        level, disabled, propagates, handlers = state
+        own = [h for h in logger.handlers if self._is_own(h)]
+        if tuple(map(_described, own)) != tuple(map(_tuple, handlers)):
+            for handler in own:
+                logger.removeHandler(handler)
+            for handler in handlers:
+                logger.addHandler(_handler(handler))
+        logger.setLevel(level)
+        logger.disabled, logger.propagate = disabled, propagates
+
+    def _state(self, logger: logging.Logger) -> Any:
+        own = tuple(_described(h) for h in logger.handlers if self._is_own(h))
+        return (logger.level, logger.disabled, logger.propagate, own)
+
+    def _is_own(self, handler: logging.Handler) -> bool:
+        if type(handler) is logging.NullHandler or handler in self._of_others:
+            return False
+        return type(handler).__module__ in ("logging", "logging.handlers", "__main__")
+
+
+_NEW = (logging.NOTSET, False, True, ())
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _described(handler: Any) -> Any:
+    """What makes an equal handler: stream, level, and the three texts of its formatter."""
+    formatter = handler.formatter
+    if type(handler) is not logging.StreamHandler or handler.filters:
+        return handler
+    if formatter is not None and type(formatter) is not logging.Formatter:
+        return handler
+    stream = "stdout" if handler.stream is sys.stdout else "stderr"
+    style = type(getattr(formatter, "_style", None)).__name__
+    texts = (None, None, "") if formatter is None else (formatter._fmt, formatter.datefmt, style)  # noqa: SLF001
+    return (stream, handler.level, *texts)
+
+
+_STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}
+
+
+def _handler(described: Any) -> logging.Handler:
+    if isinstance(described, logging.Handler):
+        return described
+    stream, level, text, dates, style = described
+    handler = logging.StreamHandler(getattr(sys, stream))
+    handler.setLevel(level)
+    if style:
+        handler.setFormatter(logging.Formatter(text, dates, _STYLES.get(style, "%")))  # type: ignore[arg-type]
+    return handler

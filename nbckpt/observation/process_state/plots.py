@@ -1,0 +1,124 @@
+"""How matplotlib draws, and where its figures go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from nbckpt.digests import Json
+from nbckpt.observation.process_state.kinds import Change, Kind
+
+
+class Plotting(Kind):
+    """`rcParams` of matplotlib, which styles and themes set, too."""
+
+    name = "matplotlib"
+    module = "matplotlib"
+    reach = "drawing"
+    setters = r"rcParams|rc|rcdefaults|use|set_theme|set_style|set_context|set_palette|set|figsize"
+    _NOT = ("backend", "backend_fallback")
+
+    def __init__(self) -> None:
+        self._raw: dict[str, Any] = {}
+
+    def read(self, module: Any) -> dict[str, Any]:
+        params = dict.items(module.rcParams)  # the public getter resolves the backend
+        self._raw = {k: list(v) if type(v) is list else v for k, v in params}
+        return {k: v for k, v in self._raw.items() if k not in self._NOT}
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
+        return bool(dict.__eq__(module.rcParams, self._raw))
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:
+        found = dict(dict.items(module.rcParamsOrig))
+        shell = sys.modules.get("IPython.core.interactiveshell")
+        if shell is not None and shell.InteractiveShell.initialized():
+            found["interactive"] = dict.__getitem__(module.rcParams, "interactive")
+        return {k: v for k, v in found.items() if k not in self._NOT}
+
+    def put(self, module: Any, change: Change) -> None:
+        for name, value in change.values.items():
+            module.rcParams[name] = value
+
+    def encoded(self, item: str, value: Any) -> Json:
+        if type(value).__name__ == "Cycler":
+            return {"cycler": super().encoded(item, value.by_key())}
+        return super().encoded(item, value)
+
+    def decoded(self, item: str, value: Json) -> Any:
+        found = super().decoded(item, value)
+        if item == "axes.prop_cycle" and isinstance(found, dict):
+            return sys.modules["cycler"].cycler(**found["cycler"])  # type: ignore[attr-defined]
+        return found
+
+
+class Backend(Kind):
+    """The backend of matplotlib, and the formats of figures inside a notebook."""
+
+    name = "figures"
+    module = "matplotlib"
+    reach = "drawing"
+    setters = r"use|switch_backend|matplotlib|pylab|set_matplotlib_formats|config"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        backend = dict.__getitem__(module.rcParams, "backend")
+        found = {"backend": backend.lower() if isinstance(backend, str) else None}
+        if "matplotlib.figure" in sys.modules and (formatters := _formatters()):
+            figure = sys.modules["matplotlib.figure"].Figure
+            printers = ((f.type_printers.get(figure), f) for f in formatters)
+            found["formats"] = [_format(p, f) for p, f in printers if p is not None]
+        return found
+
+    def defaults(self, module: Any) -> Mapping[str, Any] | None:
+        found = self.read(module)
+        was = dict.__getitem__(module.rcParamsOrig, "backend")
+        is_chosen = isinstance(was, str)
+        # One that was found because a figure was drawn is found again.
+        return {**found, "backend": was.lower()} if is_chosen else {**found, "backend": None}
+
+    def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
+        found = super().changed(items, baseline)
+        if found.get("formats") and not baseline.get("formats"):
+            if "inline" in str(items["backend"]) and found["formats"] == ["png"]:
+                del found["formats"]  # they come with the backend
+        return found
+
+    def put(self, module: Any, change: Change) -> None:
+        shell = _shell()
+        if backend := change.values.get("backend"):
+            if "inline" in backend and shell is not None:
+                shell.enable_matplotlib("inline")
+            else:
+                module.use(backend)
+        if (formats := change.values.get("formats")) and shell is not None:
+            sys.modules["IPython.core.pylabtools"].select_figure_formats(shell, formats)  # type: ignore[attr-defined]
+
+    def text(self, item: str) -> str:
+        return "matplotlib backend" if item == "backend" else "figure formats"
+
+
+_OF_MIME = {
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "image/svg+xml": "svg",
+    "application/pdf": "pdf",
+}
+
+
+def _shell() -> Any:
+    module: Any = sys.modules.get("IPython.core.interactiveshell")
+    return module.InteractiveShell._instance if module is not None else None  # noqa: SLF001
+
+
+def _formatters() -> list[Any]:
+    shell = _shell()
+    return list(shell.display_formatter.formatters.values()) if shell is not None else []
+
+
+def _format(printer: Any, formatter: Any) -> str:
+    function = getattr(printer, "func", printer)
+    if getattr(function, "__name__", "") == "retina_figure":
+        return "retina"
+    mime = str(formatter.format_type)
+    return _OF_MIME.get(mime, mime)

@@ -1,0 +1,55 @@
+"""The kinds of process state that are looked at, in the order in which they are set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from nbckpt.observation.process_state import (
+    environment,
+    interpreter,
+    libraries,
+    loggers,
+    plots,
+    shell,
+)
+from nbckpt.observation.process_state.kinds import Kind
+
+MadeFor: TypeAlias = Callable[[], Kind]
+
+_KINDS: list[MadeFor] = [
+    environment.Environment,
+    environment.WorkingFolder,
+    environment.ModulePath,
+    environment.Umask,
+    interpreter.Limits,
+    interpreter.Locale,
+    interpreter.Signals,
+    interpreter.WarningFilters,
+    loggers.Loggers,
+    interpreter.DecimalContext,
+    libraries.MpmathPrecision,
+    libraries.NumpyErrors,
+    libraries.NumpyPrinting,
+    libraries.PandasOptions,
+    libraries.PolarsOptions,
+    libraries.SklearnOptions,
+    libraries.TorchSettings,
+    plots.Backend,
+    plots.Plotting,
+    shell.Extensions,
+    shell.Configuration,
+    shell.Showing,
+    shell.Printers,
+    shell.Hooks,
+]
+
+
+def register(kind: MadeFor) -> None:
+    """Look at one more kind in sessions that begin from now on."""
+    _KINDS.append(kind)
+
+
+def kinds_for(namespace: dict[str, object]) -> list[Kind]:
+    """The kinds of a session with this namespace."""
+    return [*(make() for make in _KINDS), environment.ContextVariables(namespace)]

@@ -1,0 +1,76 @@
+"""Which variables share an object with values that cannot be kept.
+
+Of what is kept, its bytes tell what it shares. What refuses to be written down (a generator, an
+open connection) may hold a list of the notebook's all the same, and code that names only the one
+changes the other.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import Any
+
+from nbckpt.values.plain import ATOMS
+
+MOST = 20_000
+"""Objects that are looked at in one value; in a larger one anything may be."""
+
+_MACHINERY = frozenset(
+    {"IPython", "ipykernel", "zmq", "tornado", "asyncio", "logging", "comm", "threading", "nbckpt"}
+)
+"""Packages whose objects lead to the whole process, and are not where notebooks keep things."""
+
+_LEAVES = (ModuleType, CodeType, BuiltinFunctionType, type)
+
+
+def names_reached(
+    roots: Iterable[object], names: Iterable[str], namespace: Mapping[str, object]
+) -> set[str]:
+    """Of `names`, the variables that hold what can change and what one of `roots` holds, too."""
+    values = {n: namespace[n] for n in names if type(namespace[n]) not in ATOMS}
+    held = _held_by(list(roots), namespace)
+    if held is None:
+        return set(values)
+    found = set()
+    for name, value in values.items():
+        own = _held_by([value], namespace)
+        if own is None or not held.keys().isdisjoint(own):
+            found.add(name)
+    return found
+
+
+def _held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
+    """What `roots` hold that can change: id → object; None if it is too much to tell."""
+    found: dict[int, object] = {}
+    seen: dict[int, object] = {id(namespace): namespace}
+    queue = roots
+    while queue:
+        value = queue.pop()
+        if id(value) in seen or _is_leaf(value):
+            continue
+        if len(seen) > MOST:
+            return None
+        seen[id(value)] = value
+        if type(value) is not tuple:
+            found[id(value)] = value
+        queue += _referents(value)
+    return found
+
+
+def _is_leaf(value: object) -> bool:
+    kind = type(value)
+    if kind in ATOMS or issubclass(kind, _LEAVES):
+        return True
+    if str(kind.__module__).partition(".")[0] in _MACHINERY:
+        return True
+    return kind is dict and "__builtins__" in value  # type: ignore[operator]  # globals of a module
+
+
+def _referents(value: Any) -> list[object]:
+    """What an object holds; an array does not tell the collector on whose memory it lies."""
+    found = gc.get_referents(value)
+    if type(value).__module__ == "numpy" and (base := getattr(value, "base", None)) is not None:
+        found.append(base)
+    return found

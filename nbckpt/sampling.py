@@ -1,0 +1,110 @@
+"""Which variable is looked at once more after a cell: one at random, and quickly.
+
+What it costs does not grow with how many there are: names are drawn until one is found of which a
+look takes less than the budget.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from random import Random
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nbckpt import randomness
+from nbckpt.pages.memory import CHUNK_BYTES, WATCHED_BYTES
+
+if TYPE_CHECKING:
+    from nbckpt.capture import Capturer
+    from nbckpt.model import Variable
+
+BUDGET_S = 0.0005
+"""What looking at the variable of a sample may take."""
+
+TRIES = 8
+"""Variables that are drawn until one is found that a sample may look at."""
+
+RESTLESS = 3
+"""What was found to change under the look this often is left alone."""
+
+_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000}
+_LOOK_S = 0.0001
+_HASHED = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "str", "bytes", "bytearray")
+
+Names: TypeAlias = tuple[str, ...]
+
+
+class Sampler:
+    """Draws variables of a capturer.
+
+    Parameters
+    ----------
+    restless
+        How often a group was found to change while it was looked at.
+    """
+
+    def __init__(self, capturer: Capturer, restless: Counter[Names]) -> None:
+        self._capturer = capturer
+        self._restless = restless
+        self._random = Random()  # the user's generators stay where they are
+        self._took_s: dict[Names, float] = {}
+        self._looks: Counter[Names] = Counter()
+
+    def drawn(self, touched: Iterable[str] | None) -> Names | None:
+        """A group of variables that no code has touched since the last look at them.
+
+        Parameters
+        ----------
+        touched
+            What code had touched before the last look: every second sample is of these. About
+            them the look has had to decide.
+        """
+        capturer = self._capturer
+        names = capturer.kept_names()
+        if touched and self._random.random() < 0.5:
+            names = [n for n in touched if capturer.kept_as(n) is not None] or names
+        for _ in range(TRIES if names else 0):
+            name = names[int(self._random.random() * len(names))]
+            variable = capturer.kept_as(name)
+            if variable is not None and name not in randomness.NAMES and self._is_fit(variable):
+                return variable.group or (name,)
+        return None
+
+    def took(self, group: Names, seconds: float) -> None:
+        """Remember how long a look took: the first one imports and decides what others know."""
+        self._looks[group] += 1
+        self._took_s[group] = min(seconds, self._took_s.get(group, seconds))
+
+    def watched_memory(self, group: Names) -> memoryview | None:
+        """The bytes of a large array, of which the kernel tells what was written; else None."""
+        numpy: Any = sys.modules.get("numpy")
+        value: Any = self._capturer.namespace.get(group[0])
+        if numpy is None or type(value) is not numpy.ndarray or value.nbytes < WATCHED_BYTES:
+            return None
+        if value.dtype.hasobject or not value.flags.c_contiguous:
+            return None
+        return memoryview(value.reshape(-1).view("u1"))
+
+    def chunk(self, view: memoryview) -> int:
+        """The number of a chunk of memory."""
+        return int(self._random.random() * -(-view.nbytes // CHUNK_BYTES))
+
+    def _is_fit(self, variable: Variable) -> bool:
+        group = variable.group or (variable.name,)
+        return (
+            not variable.recipe  # its bytes are a statement
+            and self._restless[group] < RESTLESS
+            and self._capturer.is_untouched(group)
+            and all(name in self._capturer.namespace for name in group)
+            and (
+                self._expected_s(group, variable) <= BUDGET_S
+                or self.watched_memory(group) is not None
+            )
+        )
+
+    def _expected_s(self, group: Names, variable: Variable) -> float:
+        if self._looks[group] > 1:
+            return self._took_s[group]
+        how = "hashed" if variable.type_name.startswith(_HASHED) else "pickled"
+        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how]

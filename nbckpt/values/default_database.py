@@ -1,0 +1,77 @@
+"""DuckDB's default connection, which ``duckdb.sql(…)`` asks: a database that is in no variable."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from types import ModuleType
+from typing import Any
+
+from nbckpt.digests import Digest, digest_of
+
+NAME = "DuckDB's default database"
+"""Stands for it among the variables that a cell reads."""
+
+MOST_ROWS = 100_000
+"""Rows that are read to tell one state from another; of more, nothing is told."""
+
+_FUNCTIONS = """
+    sql query execute executemany table view from_query query_df table_function values
+    fetchone fetchmany fetchall fetchdf df arrow pl register unregister append begin commit
+    rollback create_function read_csv read_json read_parquet from_df from_arrow install_extension
+    load_extension description rowcount
+"""
+FUNCTIONS = frozenset(_FUNCTIONS.split())
+"""Functions of the module that ask its default connection."""
+
+
+_EMPTY = digest_of(repr(([], [], [])))
+
+
+def is_asked_by(value: Any) -> bool:
+    """Whether `value` is DuckDB's module, or one of those functions of it."""
+    module = sys.modules.get("duckdb")
+    if module is None:
+        return False
+    if isinstance(value, ModuleType):
+        return value is module
+    name = getattr(value, "__name__", None)
+    return name in FUNCTIONS and value is getattr(module, name, None)
+
+
+def digest_of_default() -> Digest:
+    """The digest of its tables, views, macros and sequences; random if these cannot be told."""
+    duckdb: Any = sys.modules.get("duckdb")
+    if duckdb is None:
+        return _EMPTY
+    try:
+        with duckdb.default_connection().cursor() as cursor:
+            return _digest(cursor)
+    except Exception:  # closed, or in a transaction of another thread
+        return digest_of(secrets.token_bytes(16))
+
+
+def _digest(cursor: Any) -> Digest:
+    def asked(query: str) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = cursor.execute(query).fetchall()
+        return rows
+
+    tables = asked(
+        "select database_name, schema_name, table_name, estimated_size, sql from duckdb_tables()"
+        " where not internal order by all"
+    )
+    views = asked("select view_name, sql from duckdb_views() where not internal order by all")
+    macros = asked(
+        "select function_name, macro_definition from duckdb_functions()"
+        " where not internal order by all"
+    )
+    sequences = asked("select sequence_name, last_value from duckdb_sequences() order by all")
+    is_told = sum(size for *_, size, _ in tables) <= MOST_ROWS
+    is_told = is_told and all("arrow_scan" not in str(sql).lower() for _, sql in views)
+    if not is_told:
+        return digest_of(secrets.token_bytes(16))
+    parts = [repr((views, macros, sequences))]
+    for database, schema, table, _, sql in tables:
+        place = ".".join('"' + part.replace('"', '""') + '"' for part in (database, schema, table))
+        parts.append(repr((sql, asked(f"from {place}"))))
+    return digest_of(*parts)

@@ -1,0 +1,262 @@
+"""What is restored is run in a copy of the process, which does nothing outside of itself."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import gc
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbckpt.config import Settings
+from nbckpt.errors import StaleCaptureError
+from nbckpt.model import Cell
+from nbckpt.session import Session
+from nbckpt.shadow_run import shadow_of
+from nbckpt.steps import Request, Step
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
+
+Run = Callable[[str], Step]
+
+
+@pytest.fixture
+def step(session: Session) -> Run:
+    """Restores or runs a step of the session, which verifies what is restored."""
+    session.settings = Settings(verify="on")
+
+    def begin(source: str) -> Step:
+        tree = ast.parse(source)
+        step = Step.begin(session, Request("step"), Cell(source), tree)
+        if step.todo:
+            exec(compile(tree, "<cell>", "exec", dont_inherit=True), session.namespace)
+            step.finish()
+        return step
+
+    return begin
+
+
+def reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Break the rule that finds what code reads."""
+    monkeypatch.setattr("nbckpt.keys.inputs.Inputs.of_cell", lambda _: None)
+
+
+def open_files() -> int:
+    """How many files this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def why_untold(session: Session, source: str, **changed: Any) -> str:
+    """Why nothing is told of some code."""
+    session.settings = Settings(verify="on")
+    checkpoint = dataclasses.replace(session.checkpoint("any"), **changed)
+    session.audit.shadows.clear()
+    assert shadow_of(session, checkpoint, ast.parse(source)) is None
+    [why] = session.audit.shadows
+    return why
+
+
+@pytest.mark.changes_unseen
+def test_a_step_that_is_restored_though_it_reads_another_value_is_told(
+    session: Session, step: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads_nothing(monkeypatch)
+    session.namespace.update(x=1, other=[1])
+    step("y = x + 1; other.append(x)")
+    session.namespace.update(x=5, other=[1])
+    session.ran(None)
+
+    restored = step("y = x + 1; other.append(x)")
+
+    assert restored.restored
+    assert {(one.name, one.step) for one in session.audit.found} == {
+        ("y", "step"),
+        ("other", "step"),
+    }
+    assert "'y' is not what running 'step' gives: its code" in "".join(session.writing.news)
+    assert session.namespace["y"] == 2
+
+
+@pytest.mark.changes_unseen
+def test_where_the_setting_says_so_it_is_an_error(
+    session: Session, step: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.settings = Settings(verify="raise")
+    reads_nothing(monkeypatch)
+    session.namespace["x"] = 1
+    step("y = x + 1")
+    session.namespace["x"] = 2
+    session.ran(None)
+
+    with pytest.raises(StaleCaptureError, match="'y' is not what running 'step' gives"):
+        step("y = x + 1")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y = [x, {'k': x}]; z = y",
+        "import math, re\ndef f(a): return a * 2\nclass C:\n    def __init__(self): self.a = f(x)\nc = C()",
+        "import numpy as np, pandas as pd\na = np.arange(5.0) * x; d = pd.DataFrame({'a': a})",
+        "x += 1",
+        "del gone",
+        "words = {w for w in 'a b c d'.split()}; order = list(words)",
+    ],
+)
+def test_what_is_restored_right_is_compared_and_not_told(
+    session: Session, step: Run, source: str
+) -> None:
+    session.namespace.update(x=3, gone=1)
+    step(source)
+    session.namespace.update(x=3, gone=1)
+    session.ran(None)
+
+    restored = step(source)
+
+    assert restored.restored
+    assert session.audit.shadows == {"compared": 1}
+    assert session.audit.found == []
+
+
+def test_what_two_runs_make_differently_is_not_told(session: Session, step: Run) -> None:
+    source = "import time, uuid, os; t, u, o = time.time_ns(), uuid.uuid4(), object(); n = 1"
+    step(source)
+
+    restored = step(source)
+
+    assert restored.restored
+    assert session.audit.shadows == {"compared": 1}
+    assert session.audit.found == []
+
+
+def test_a_copy_leaves_this_process_as_it_is(session: Session, step: Run) -> None:
+    held: list[int] = []
+    session.namespace.update(held=held, n=1)
+    step("n = 2; alias = held")
+    step("n = 2; alias = held")
+    before = open_files()
+    session.audit.shadows.clear()
+    tree = ast.parse(
+        "held.append(1); import os, sys; os.environ['NEW'] = 'x'; sys.path.append('p')"
+    )
+    checkpoint = session.get("~0")
+
+    shadow = shadow_of(session, checkpoint, tree)
+
+    assert shadow is not None
+    assert held == []
+    assert "NEW" not in os.environ
+    assert "p" not in sys.path
+    assert open_files() == before
+
+
+ACTS = {
+    "open": "open('made', 'w').write('x')",
+    "low": "import os; os.close(os.open('made', os.O_CREAT | os.O_WRONLY))",
+    "path": "from pathlib import Path; Path('made').touch()",
+    "process": "import subprocess; subprocess.run(['touch', 'made'])",
+    "system": "import os; os.system('touch made')",
+    "delete": "import os; os.remove('there')",
+    "tree": "import shutil; shutil.rmtree('.')",
+    "move": "import os; os.rename('there', 'made')",
+    "numpy": "import numpy as np; np.save('made.npy', np.zeros(3))",
+    "parquet": "import pyarrow as pa, pyarrow.parquet as pq; "
+    "pq.write_table(pa.table({'a': [1]}), 'there')",
+    "duckdb": "import sqlite3; sqlite3.connect('made').execute('create table t (a)')",
+    "caught": "try:\n    open('made', 'w')\nexcept BaseException:\n    n = 1",
+    "thread": "import threading; threading.Thread(target=print).start()",
+    "kill": "import os, signal; os.kill(os.getppid(), signal.SIGUSR1)",
+    "exit": "raise SystemExit",
+    "hard exit": "import os; os._exit(0)",
+    "raises": "1 / 0",
+    "input": "input()",
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_code_that_wants_to_act_outside_is_stopped(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    Path("there").write_text("there")
+
+    why = why_untold(session, ACTS[act])
+
+    assert why.startswith(("it wants", "it raises", "it starts", "the copy died"))
+    assert [path.name for path in Path().iterdir()] == ["there"]
+    assert Path("there").read_text() == "there"
+
+
+def test_what_is_open_leads_nowhere_and_what_is_read_is_read_apart(
+    session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "in").write_text("one\ntwo\n")
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.2)
+    with (tmp_path / "out").open("w") as out, (tmp_path / "in").open() as read, ours, theirs:
+        session.namespace.update(out=out, theirs=theirs, fd=out.fileno(), read=read)
+        session.settings = Settings(verify="on")
+        checkpoint = session.checkpoint("any")
+        tree = ast.parse(
+            "import os\nout.write('x'); out.flush(); os.write(fd, b'y')\n"
+            "try:\n    theirs.send(b'z')\nexcept OSError:\n    pass\nline = read.readline()"
+        )
+        shadow = shadow_of(session, checkpoint, tree)
+        out.flush()
+        with pytest.raises(TimeoutError):
+            ours.recv(1)
+        line = read.readline()
+
+    assert shadow is not None
+    assert "line" in shadow.digests
+    assert line == "one\n"
+    assert (tmp_path / "out").read_text() == ""
+
+
+def test_memory_that_others_see_is_not_copied(session: Session, tmp_path: Path) -> None:
+    session.namespace["mapped"] = np.memmap(tmp_path / "map", np.uint8, "w+", shape=4096)
+
+    why = why_untold(session, "mapped[0] = 1")
+
+    assert why == "this process shares memory with others"
+    assert session.namespace.pop("mapped")[0] == 0
+    gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("source", "changed", "why"),
+    [
+        ("n = 1", {"duration_s": 1e3}, "it takes long"),
+        ("import asyncio\nawait asyncio.sleep(0)", {}, "it awaits"),
+        ("exec('n = 1')", {}, "it can touch any name"),
+        ("nb.checkpoint('x')", {}, "it calls nbckpt"),
+        ("import time; time.sleep(60)", {}, "it did not end in time"),
+    ],
+)
+def test_what_cannot_be_run_is_restored_without(
+    session: Session, monkeypatch: pytest.MonkeyPatch, source: str, changed: Any, why: str
+) -> None:
+    monkeypatch.setattr("nbckpt.shadow_run.PATIENCE_S", 0.5)
+    import nbckpt
+
+    session.namespace["nb"] = nbckpt
+    assert why_untold(session, source, **changed) == why
+
+
+def test_locks_that_other_threads_hold_end_with_the_patience(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbckpt.shadow_run.PATIENCE_S", 0.5)
+    lock = threading.Lock()
+    session.namespace["lock"] = lock
+    with lock:
+        assert why_untold(session, "with lock: n = 1") == "it did not end in time"
