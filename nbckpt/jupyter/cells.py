@@ -92,6 +92,7 @@ class Cells:
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
+        self._brings_back = False  # whether anything was restored
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
@@ -144,6 +145,7 @@ class Cells:
         self._tree = self.session.running = ast.Module(list(tree.body), [])
         if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
             self._tree.body.append(_QUIET)
+        self._brings_back |= self.session.moved
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 
@@ -153,6 +155,11 @@ class Cells:
         if step is None:
             self._make_again()
         self._tell_made()
+        self._brings_back |= step is not None and not step.todo
+        if self._brings_back:
+            from nbckpt.jupyter.inline_figures import show_as_pictures
+
+            show_as_pictures()
         if step is not None and not step.todo:
             from nbckpt.jupyter.telling import show_restored
 

@@ -9,6 +9,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.digests import Json
+from nbckpt.jupyter import descriptors
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
@@ -55,14 +56,17 @@ class Recorder:
         self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
         self.values: list[object] = []
+        self._watched: list[Any] = []
 
     def start(self) -> None:
-        """Begin to note stdout, stderr, display data and the result."""
+        """Begin to note stdout, stderr, display data, the result, and errors that are shown."""
         for name in ("stdout", "stderr"):
             self._tee(name)
         publisher, hook = self._shell.display_pub, self._shell.displayhook
-        self._wrap(publisher, "publish", self._note_display)
-        self._wrap(publisher, "clear_output", self._note_clear)
+        # A terminal's publisher writes what it is given to stdout: that is not text beside it.
+        self._wrap(publisher, "publish", self._note_display, is_silent=True)
+        self._wrap(publisher, "clear_output", self._note_clear, is_silent=True)
+        self._wrap(self._shell, "_showtraceback", self._note_error, is_silent=True)
         # A terminal's hook writes the result to stdout: that is the result, not text beside it.
         self._wrap(hook, "start_displayhook", lambda: self._in_result(True))
         self._wrap(hook, "write_format_data", self._note_result)
@@ -71,12 +75,17 @@ class Recorder:
 
     def stop(self) -> list[Json]:
         """Stop; the outputs as JSON, in the order in which they came."""
+        descriptors.drain(self._watched)
         while self._undo:
             self._undo.pop()()
         return [_joined(output) for output in self._outputs]
 
     def _tee(self, name: str) -> None:
         stream = getattr(sys, name)
+        if descriptors.is_watched(stream):  # what child processes and C code print comes there
+            self._wrap(stream, "write", lambda text: self._note_text(name, text))
+            self._watched.append(stream)
+            return
         tee = _Tee(stream, lambda text: self._note_text(name, text))
         setattr(sys, name, tee)
 
@@ -87,13 +96,22 @@ class Recorder:
 
         self._undo.append(undo)
 
-    def _wrap(self, owner: Any, name: str, note: Callable[..., None]) -> None:
+    def _wrap(
+        self, owner: Any, name: str, note: Callable[..., None], *, is_silent: bool = False
+    ) -> None:
+        """Have calls noted; what one prints itself is not, if it `is_silent`."""
         original = getattr(owner, name)
         own = vars(owner).get(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             note(*args, **kwargs)
-            return original(*args, **kwargs)
+            if not is_silent:
+                return original(*args, **kwargs)
+            before, self._is_in_result = self._is_in_result, True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._is_in_result = before
 
         def undo() -> None:
             if own is None:
@@ -126,13 +144,25 @@ class Recorder:
             return
         self._clear_if_due()
         display_id = (more.get("transient") or {}).get("display_id")
-        if more.get("update"):
-            self._outputs = [o for o in self._outputs if o.get("id") != display_id]
-        self._add({"display": _plain(data), "metadata": _plain(metadata or {}), "id": display_id})
+        shown = {"metadata": _plain(metadata or {}), "id": display_id}
+        if not more.get("update"):
+            self._add({"display": _plain(data), **shown})
+            return
+        own = [o for o in self._outputs if display_id is not None and o.get("id") == display_id]
+        for output in own:
+            kind = "display" if "display" in output else "update"
+            output.update({kind: _plain(data), **shown})
+        if not own:
+            self._add({"update": _plain(data), **shown})  # of what another cell showed
 
     def _note_result(self, data: dict[str, Any], metadata: Any = None) -> None:
         self._clear_if_due()
         self._add({"result": _plain(data), "metadata": _plain(metadata or {})})
+
+    def _note_error(self, kind: Any, error: Any, lines: Sequence[str]) -> None:
+        name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        told = {"error": name, "text": str(error), "traceback": [str(line) for line in lines]}
+        self._add(told)
 
     def _note_value(self, value: object) -> None:
         self.values = [value]
@@ -178,8 +208,11 @@ def show(
     for output in outputs:
         if "stream" in output:
             getattr(sys, output["stream"]).write(output["text"])
-        elif "display" in output:
-            shell.display_pub.publish(output["display"], output["metadata"])
+        elif "display" in output or "update" in output:
+            _publish(shell, output)
+        elif "error" in output:
+            kind = type(str(output["error"]), (Exception,), {})
+            shell._showtraceback(kind, kind(output["text"]), output["traceback"])  # noqa: SLF001
         else:
             hook = shell.displayhook
             if "result" in output:
@@ -188,6 +221,14 @@ def show(
                 hook.write_format_data(output["result"], output["metadata"])
                 hook.finish_displayhook()
             hook.update_user_ns(value_of(output.get("value") or {}))
+
+
+def _publish(shell: InteractiveShell, output: Output) -> None:
+    """Show again what has a name to be updated by, under that name."""
+    named = {"display_id": output["id"]} if output.get("id") else {}
+    is_update = "update" in output
+    data = output["update"] if is_update else output["display"]
+    shell.display_pub.publish(data, output["metadata"], transient=named, update=is_update)
 
 
 def _plain(value: Any) -> Any:
