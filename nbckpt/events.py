@@ -50,7 +50,7 @@ KINDS: Mapping[str, Kind] = {
     "kept": Kind("checkpoint", _INFO, f"checkpoint %(name)r kept: {_COST}"),
     "progress": Kind("checkpoint", _DEBUG, f"progress of %(name)r kept: {_COST}"),
     "not_kept": Kind("checkpoint", _ERROR, "%(what)s NOT kept: %(error)s", "failed"),
-    "stale": Kind("checkpoint", _ERROR, "%(name)r had changed unseen: %(error)s", "failed"),
+    "stale": Kind("checkpoint", _ERROR, "%(name)r was found wrong: %(error)s", "failed"),
     "ran": Kind("cell", _DEBUG, "%(name)r ran in %(took_s).3f s"),
     "failed": Kind("cell", _INFO, "%(name)r raised after %(took_s).3f s", "failed"),
     "event": Kind("cell", _DEBUG, "event %(name)r"),

@@ -15,9 +15,9 @@
     What was not kept, recorded or pruned in the last day: ``count``, and of the last one ``event``,
     ``at`` (UTC) and ``error``.
 ``stale``
-    Variables that were found changed though no look had seen it, in the last day: ``count``, and of
-    the last one ``event``, ``at`` and ``error``, the reason it was taken for unchanged. Each was
-    kept anew when it was found.
+    Variables that were found changed though no look had seen it, and were kept anew, in the last
+    day; under the setting ``verify`` also those that a restored step makes otherwise than a run
+    does: ``count``, and of the last one ``event``, ``at`` and ``error``, the rule that was wrong.
 ``pruned_at``, ``questions``
     When a prune last removed something (UTC, or None); how many questions wait for an answer.
 ``untrusted``
@@ -112,7 +112,7 @@ def text_of(health: Health) -> str:
             ("failures", f"{count_text(failed, 'failure')} in the last day" if failed else ""),
             (
                 "unseen",
-                f"{count_text(stale, 'change')} in the last day, kept since" if stale else "",
+                f"{count_text(stale, 'variable')} found wrong in the last day" if stale else "",
             ),
         ]
     )

@@ -73,7 +73,7 @@ class Keeping(Standing):
         self.guards_blocks = False
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
-        self.observer = Observer(facets_for(namespace))
+        self.observer = Observer(facets_for(namespace, self.capturer.touched))
         self.unkept = Unkept()
 
     @property

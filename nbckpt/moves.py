@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness, references, restore
+from nbckpt.digests import digest_of_json
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
 from nbckpt.interrupts import breathe
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
@@ -45,6 +46,8 @@ class Moved(NamedTuple):
         What was not restored for want of trust, and what it holds.
     was_set
         Process state that was set, a short text each.
+    unset
+        What could not be set, and what to run for it, a short text each.
     """
 
     checkpoint: Checkpoint
@@ -56,6 +59,7 @@ class Moved(NamedTuple):
     took_s: float
     untrusted: tuple[Refusal, ...] = ()
     was_set: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         at = self.checkpoint
@@ -163,13 +167,22 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
         head = session.head
         captured = session.capturer.capture()
         draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
-        if set(draft.changed) <= randomness.NAMES | own_names(session) and not draft.removed:
+        is_same = set(draft.changed) <= randomness.NAMES | own_names(session) and not draft.removed
+        if is_same and not _is_other_state(session, draft):
             return None
         session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
         if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
             session.move_head(head)
     breathe()  # it may not be durable: an interrupt ends a wait
     return draft
+
+
+def _is_other_state(session: Session, draft: Checkpoint) -> bool:
+    """Whether the process state is another than where the namespace comes from."""
+    if session.position is None:
+        return False
+    before = session.timeline.checkpoints[session.position]
+    return digest_of_json(draft.standing) != digest_of_json(before.standing)
 
 
 def own_names(session: Session) -> set[str]:
@@ -317,6 +330,7 @@ def restore_all(
         took_s=time.perf_counter() - began,
         untrusted=loaded.untrusted,
         was_set=session.observer.was_set,
+        unset=session.observer.unset,
     )
 
 

@@ -6,12 +6,13 @@ difference on, what is made and what is restored beside it goes on a line of its
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from nbckpt import forks, moves
 from nbckpt.building import Values
+from nbckpt.digests import Json
 from nbckpt.effects import holds, reproduce
 from nbckpt.errors import StoreError
 from nbckpt.interrupts import wait_for, whole
@@ -175,6 +176,8 @@ class Line:
         before, then = self._manifest(group[0].since), self._manifest(checkpoint.id)
         if not is_unreached(self.session, group, before, self._live()):
             return False
+        if self._standing(group[0].since) != self._standing(checkpoint.id):
+            return False  # what they set of the process is not known cell by cell
         names = _changed(before, then)
         given = replace(
             checkpoint,
@@ -184,6 +187,11 @@ class Line:
             key=None,
         )
         return not reproduce(self.session, given)
+
+    def _standing(self, checkpoint_id: str | None) -> Mapping[str, Json]:
+        """The process state of a checkpoint."""
+        checkpoint = self.session.timeline.checkpoints.get(checkpoint_id or "")
+        return {} if checkpoint is None else checkpoint.standing
 
     def _manifest(self, checkpoint_id: str | None) -> Manifest:
         timeline = self.session.timeline

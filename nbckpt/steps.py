@@ -275,6 +275,8 @@ class Step(ThroughItems):
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if checkpoint.unrepeatable:
             return checkpoint.unrepeatable[0]
+        if name := self._text_asked_for(checkpoint):
+            return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         if why := remake.why_not(self.session, checkpoint):
@@ -291,6 +293,14 @@ class Step(ThroughItems):
                 return f"it draws random numbers, and {name} is not where it was"
         return None
 
+    def _changes_outside(self) -> tuple[str, ...]:
+        """Changes in the user's modules that text or values tell of, where none was observed."""
+        observed = self._observed.get("attachments")
+        if isinstance(observed, Mapping) and observed.get("modules"):
+            return ()
+        told = changes_outside(self.tree, self.session.namespace)
+        return (*told, *keys.changed_in_modules(self.key))
+
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
             captured = self.session.capturer.capture()
@@ -301,6 +311,15 @@ class Step(ThroughItems):
     def _as_it_ran(self, *, is_shown: bool) -> Ran:
         before = self._before
         return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
+
+    def _text_asked_for(self, checkpoint: Checkpoint) -> str:
+        """A definition of the cell's, other in its text alone, whose text some cell asked for."""
+        if self.cell.source == checkpoint.cell.source:
+            return ""
+        known = [c.key for c in self.session.timeline.checkpoints.values() if c.key is not None]
+        asked = (name for key in known for name in key.functions if name.startswith(keys.TEXT))
+        names = (name.removeprefix(keys.TEXT).partition(".")[0] for name in asked)
+        return next((name for name in names if name in checkpoint.bound), "")
 
     def _unlike(self, preconditions: Mapping[str, Digest]) -> str:
         """One of some names that is not as it was; empty if all are."""
@@ -490,10 +509,7 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=(
-                *changes_outside(self.tree, session.namespace),
-                *keys.changed_in_modules(self.key),
-            ),
+            outside=self._changes_outside(),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,

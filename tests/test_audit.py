@@ -149,7 +149,7 @@ def test_a_sample_finds_it_within_some_cells(
     told = health.health_of(session, session.settings)
     assert told["stale"]["count"] == 1
     assert told["stale"]["last"]["event"] == "stale"
-    assert "1 change in the last day, kept since" in health.text_of(told)
+    assert "1 variable found wrong in the last day" in health.text_of(told)
 
 
 @pytest.mark.changes_unseen
@@ -421,3 +421,16 @@ def test_a_kernel_writes_what_it_found_to_the_log(
     assert "'d' was changed" in ran.stderr
     assert not right
     assert [(one["name"], one["path"]) for one in found] == [("d", "d[1]")]
+
+
+def test_what_a_function_registered_for_events_changes_is_kept(shell: Any) -> None:
+    shell.run_cell("%nbckpt config verify raise", store_history=True)
+    shell.run_cell("%reload_ext nbckpt", store_history=True)
+    shell.run_cell("%nbckpt auto on", store_history=True)
+    register = "get_ipython().events.register('pre_run_cell', tick)"
+    shell.run_cell(f"xs = []\ndef tick(info): xs.append(1)\n{register}", store_history=True)
+    shell.run_cell("one = 1", store_history=True)
+
+    assert current().audit.found == []
+    assert kept(current(), "xs") == [1]
+    shell.run_cell("get_ipython().events.unregister('pre_run_cell', tick)")

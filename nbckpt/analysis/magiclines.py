@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 _HARMLESS = (
     "alias autoawait automagic autoreload autosave bookmark cat cd checkpoint colors "
@@ -55,7 +56,7 @@ class Effect:
     code
         Python that it runs, in order.
     keeps
-        Whether names that the code binds stay bound afterwards.
+        Whether the code has run to its end, and left its names bound, where the cell goes on.
     reads
         Expressions that it evaluates.
     binds
@@ -102,11 +103,19 @@ def parsed(code: str) -> ast.Module | None:
         return None
 
 
+def time_raises(line: str) -> bool:
+    """Whether an error in what ``%time`` runs ends the cell; before IPython 9 it did not."""
+    if "--no-raise-error" in line:
+        return False
+    execution: Any = sys.modules.get("IPython.core.magics.execution")
+    parser = getattr(getattr(execution, "ExecutionMagics", None), "time", None)
+    return "--no-raise-error" in getattr(getattr(parser, "parser", None), "format_help", str)()
+
+
 def _line(name: str, line: str) -> Effect:
     if name in ("time", "prun", "timeit"):
-        return Effect(
-            f"%{name}", code=(_after_options(line, RUNS_CODE[name]),), keeps=name != "timeit"
-        )
+        ends_cell = name == "prun" or (name == "time" and time_raises(line))
+        return Effect(f"%{name}", code=(_after_options(line, RUNS_CODE[name]),), keeps=ends_cell)
     if name in LOOKS_AT:
         return Effect(f"%{name}", reads=(line.strip(),))
     if name in SHELLS or name in HARMLESS:
@@ -120,9 +129,10 @@ def _cell(name: str, line: str, body: str) -> Effect:
         return Effect(label, code=(_after_options(line, RUNS_CODE[name]), body), keeps=False)
     if name == "capture":
         output = [word for word in line.split() if word.isidentifier()]
-        return Effect(label, code=(body,), binds=tuple(output[:1]))
+        return Effect(label, code=(body,), keeps=False, binds=tuple(output[:1]))
     if name in RUNS_CODE:
-        return Effect(label, code=(body,), reads=expanded(line))
+        keeps = name != "time" or time_raises(line)
+        return Effect(label, code=(body,), keeps=keeps, reads=expanded(line))
     if name in SHELLS:
         return Effect(label, reads=expanded(line), binds=tuple(_OUTPUT_NAME.findall(line)))
     if name in HARMLESS:

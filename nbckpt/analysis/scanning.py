@@ -251,7 +251,9 @@ class _Scan(Branches, ast.NodeVisitor):
         tree = parsed(code)
         if tree is None:
             self.touch_all(effect.label)
-        else:  # of a `%time`, too, an error ends the line and not the cell
+        elif effect.keeps:
+            self.block(tree.body)
+        else:
             self.perhaps(*tree.body)
 
 

@@ -173,7 +173,10 @@ class Cells:
         self._reach = self.session.reach(self._tree) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
-        self.session.observer.cell_begins(self._tree)
+        try:
+            self.session.observer.cell_begins(self._tree)
+        except Exception as defect:  # a hook's error never breaks the user's cell
+            self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()
         return tree
 

@@ -134,12 +134,11 @@ class Panel:
         return page_at(self._session, self._checkpoint(args))
 
     def _resume_plan(self, args: Args) -> Answer:
-        from nbckpt.jupyter.setup import is_setup
         from nbckpt.notebook.documents import code_cells
         from nbckpt.notebook.resuming import resume_plan
 
         cells, branch = code_cells(args.get("cells")), args.get("branch") or None
-        return resume_plan(self._session, branch, cells, now=time.time(), sets_up=is_setup)
+        return resume_plan(self._session, branch, cells, now=time.time())
 
     def _rerun_plan(self, args: Args) -> Answer:
         from nbckpt.notebook.documents import code_cells

@@ -17,7 +17,7 @@ from nbckpt.analysis import digest_of_tree, names_of_tree, scripts_of
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.keys.difference import difference
-from nbckpt.keys.inputs import ABSENT, MODULE, Inputs
+from nbckpt.keys.inputs import ABSENT, MODULE, TEXT, Inputs
 from nbckpt.keys.memory import also_on
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.keys.touching import bound, touched
@@ -29,6 +29,7 @@ from nbckpt.values.sources import imported_by
 __all__ = [
     "ABSENT",
     "IPYTHON_NAMES",
+    "TEXT",
     "also_on",
     "bound",
     "changed_databases",

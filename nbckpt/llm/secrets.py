@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from nbckpt.calls import Headers
 from nbckpt.llm.asked import Asked
 from nbckpt.llm.keys import KEYS_IN_URLS
+from nbckpt.observation.process_state.environment import is_secret
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|signature", re.IGNORECASE)
 _SHORTEST = 8
 """What is shorter is no secret: `TOKENIZERS_PARALLELISM=false`."""
@@ -31,7 +31,7 @@ def secrets_of(asked: Asked, more: Iterable[str] = ()) -> list[bytes]:
     more
         Others, which count as these do.
     """
-    found = {*more} | {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
+    found = {*more} | {value for name, value in os.environ.items() if is_secret(name, value)}
     for name, value in asked.headers:
         if _SECRET_HEADER.search(name):
             found.add(value)

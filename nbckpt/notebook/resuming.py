@@ -6,7 +6,7 @@ Nothing is loaded to tell it: all is in the records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.errors import BranchNotFoundError
@@ -16,6 +16,7 @@ from nbckpt.notebook.documents import Written, known_as
 from nbckpt.notebook.happened import restored_in
 from nbckpt.notebook.marks import stopped_text
 from nbckpt.notebook.runs import Run, last_of_cells, runs_of
+from nbckpt.observation.process_state import ProcessState, unsettable
 from nbckpt.references import unknown_branch
 from nbckpt.report import user_names
 from nbckpt.rows import row_of
@@ -85,7 +86,6 @@ def resume_plan(
     cells: Sequence[Written],
     *,
     now: float,
-    sets_up: Callable[[str], bool],
 ) -> dict[str, Any]:
     """What `resume` would do, and what would be left to run.
 
@@ -97,8 +97,6 @@ def resume_plan(
         The code cells of the notebook, in their order; none where only the offer is asked for.
     now
         Seconds since the epoch.
-    sets_up
-        Whether the text of a cell does nothing but import and set up the process.
 
     Raises
     ------
@@ -115,7 +113,7 @@ def resume_plan(
     runs = runs_of(line)
     ran = [run.cell for run in runs] + ([unfinished.checkpoint.cell] if unfinished else [])
     known = known_as(cells, ran, restored_in(session))
-    fates = _Fates(runs, target, unfinished, sets_up).of(known)
+    fates = _Fates(runs, target, unfinished).of(known)
     return {
         **_offer(session, line, manifest, unfinished, now),
         "cells": [_told(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
@@ -198,13 +196,11 @@ class _Fates:
         runs: Sequence[Run],
         target: Checkpoint,
         unfinished: Unfinished | None,
-        sets_up: Callable[[str], bool],
     ) -> None:
         self._runs = runs
         self._last = last_of_cells(runs)
         self._target = target
         self._unfinished = unfinished
-        self._sets_up = sets_up
 
     def of(self, cells: Sequence[Written]) -> list[Fate]:
         """One for each cell, in their order."""
@@ -233,15 +229,22 @@ class _Fates:
         if is_after:
             return Fate("runs", f"it comes after {name!r}")
         place = self._last.get(cell.cell_id)
-        if self._sets_up(cell.source):
-            return Fate("runs", "it sets up the process")
         if place is None:
             return Fate("skipped", f"it comes before {name!r}, which holds all variables")
         run = self._runs[place]
+        if why := _why_again(run):
+            return Fate("runs", why)
         if cell.is_other_than(run.cell.source):
             why = f"edited since; its variables of {run.kept_as!r} come back, and it does not run"
             return Fate("restored", why, edited=True)
         return Fate("restored", f"kept as {run.kept_as!r}")
+
+
+def _why_again(run: Run) -> str | None:
+    """Why a cell runs though its variables come back: it set what no record can set."""
+    if run.checkpoint is None or not run.is_own:
+        return None
+    return unsettable(run.checkpoint.observed.get(ProcessState.name))
 
 
 def _idle(cell: Written) -> Fate | None:

@@ -138,6 +138,11 @@ class Observer:
                     return why
         return None
 
+    @property
+    def unset(self) -> tuple[str, ...]:
+        """What the last move could not set, and what to run for it, a short text each."""
+        return tuple(text for facet in self.facets for text in getattr(facet, "unset", ()))
+
     def restored(self, observed: Mapping[str, Json]) -> None:
         """Repeat the effects of a step that is restored."""
         texts = (text for f in self.facets for text in f.restored(observed.get(f.name)))

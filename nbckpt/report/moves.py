@@ -32,7 +32,7 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
     lines = [f"{did} {name!r}: {'; '.join(parts)}"]
     if moved.was_set:
         lines.append(f"set: {', '.join(moved.was_set)}")
-    lines += [f"not restored: {refusal}" for refusal in moved.failed]
+    lines += [f"not restored: {what}" for what in (*moved.failed, *moved.unset)]
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
         lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")

@@ -1,4 +1,4 @@
-"""What of matplotlib's objects is no part of their value: whether they were drawn, and shown where."""
+"""Members of matplotlib's objects that are not part of their value: if and where they were drawn."""
 
 from __future__ import annotations
 

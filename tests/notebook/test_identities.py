@@ -379,7 +379,7 @@ def test_a_resume_knows_the_cell_that_was_pasted(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.move("load", to="pasted")
 
-    plan = resume_plan(notebook.session, None, notebook.document, now=0.0, sets_up=lambda _: False)
+    plan = resume_plan(notebook.session, None, notebook.document, now=0.0)
 
     assert [cell["why"] for cell in plan["cells"][:2]] == ["kept as 'load'"] * 2
 

@@ -9,7 +9,6 @@ import pytest
 
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.panel import Panel
-from nbckpt.jupyter.setup import is_setup
 from nbckpt.model import checkpoint_record
 from nbckpt.notebook.resuming import resume_plan
 from tests.notebook.cells import Notebook
@@ -29,7 +28,7 @@ def plan_of(notebook: Notebook, branch: str | None = None, **sources: str) -> di
     notebook.sources.update(sources)
     notebook.session.refresh()
     cells, now = notebook.document, time.time()
-    return resume_plan(notebook.session, branch, cells, now=now, sets_up=is_setup)
+    return resume_plan(notebook.session, branch, cells, now=now)
 
 
 def fates(plan: dict[str, Any]) -> dict[str, str]:
@@ -75,13 +74,13 @@ def test_what_comes_back_is_told_from_the_record_of_the_head(shell: Any) -> None
 
 def test_cells_up_to_the_head_do_not_run_and_those_after_it_do(shell: Any) -> None:
     notebook = Notebook(shell, CELLS)
-    notebook.run("k", "load", "look", "train")
+    notebook.run("quiet", "k", "load", "look", "train")
 
     plan = plan_of(notebook)
 
     assert fates(plan) == {
         "ext": "skipped",
-        "quiet": "runs",
+        "quiet": "restored",
         "k": "restored",
         "load": "restored",
         "look": "restored",
@@ -89,7 +88,7 @@ def test_cells_up_to_the_head_do_not_run_and_those_after_it_do(shell: Any) -> No
         "after": "runs",
     }
     assert why(plan, "load") == "kept as 'load'"
-    assert why(plan, "quiet") == "it sets up the process"
+    assert why(plan, "quiet") == "kept as 'load'"
     assert why(plan, "after") == "it comes after 'train'"
 
 
@@ -210,17 +209,12 @@ def test_cells_whose_ids_were_not_kept_are_known_by_their_texts(shell: Any) -> N
     assert why(plan, "new-look") == "kept as 'train'"
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("%matplotlib inline", True),
-        ("import warnings\nwarnings.simplefilter('ignore')", True),
-        ("import warnings", False),
-        ("import warnings\nwarnings.simplefilter('ignore')\nx = 1", False),
-        ("x = (", False),
-    ],
-)
-def test_a_cell_that_only_sets_up_the_process_is_known_by_its_text(
-    source: str, expected: bool
-) -> None:
-    assert is_setup(source) is expected
+def test_a_cell_runs_that_set_what_no_record_can_set(shell: Any) -> None:
+    source = "%%checkpoint on\nget_ipython().events.register('pre_run_cell', lambda _: None)"
+    notebook = Notebook(shell, {**CELLS, "on": source})
+    notebook.run("k", "on")
+
+    plan = plan_of(notebook)
+
+    assert fates(plan)["on"] == "runs"
+    assert "pre_run_cell callback 0, which cannot be set from a record" in why(plan, "on")

@@ -5,8 +5,8 @@ library, else from what was there when the session began. Each kind has a cheap 
 others add theirs with `register`.
 """
 
-from nbckpt.observation.process_state.facet import ProcessState
+from nbckpt.observation.process_state.facet import ProcessState, unsettable
 from nbckpt.observation.process_state.kinds import Change, Kind
 from nbckpt.observation.process_state.registry import kinds_for, register
 
-__all__ = ["Change", "Kind", "ProcessState", "kinds_for", "register"]
+__all__ = ["Change", "Kind", "ProcessState", "kinds_for", "register", "unsettable"]

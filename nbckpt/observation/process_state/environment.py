@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+from contextvars import ContextVar, copy_context
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from nbckpt.observation.process_state.kinds import (
     ABSENT,
     MARK,
     Change,
+    Imported,
     Kind,
     Ordered,
     as_json,
     short_digest,
 )
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _SHORTEST = 8
 """What is shorter is no secret: `TOKENIZERS_PARALLELISM=false`."""
@@ -63,6 +64,10 @@ class Environment(Kind):
         module.environ.update(change.values)
         for name in change.gone:
             module.environ.pop(name, None)
+
+    def is_of_import(self, item: str, imported: Imported) -> bool:
+        told = (*imported.names, *imported.strings)
+        return item not in told and not any("env" in word.lower() for word in told)
 
     def reach_of(self, item: str) -> str:
         return "text" if _FORMATTING.fullmatch(item) else self.reach
@@ -143,17 +148,17 @@ class ContextVariables(Kind):
         self._namespace = namespace
 
     def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
-        variables = sys.modules["_contextvars"].ContextVar
+        if ContextVar not in set(map(type, self._namespace.values())):
+            return {}
         values = list(self._namespace.items())
-        found = {name: v.get(ABSENT) for name, v in values if type(v) is variables}
+        found = {name: v.get(ABSENT) for name, v in values if type(v) is ContextVar}
         return {name: value for name, value in found.items() if value is not ABSENT}
 
     def defaults(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
         return {}
 
     def changed(self, items: Any, baseline: Any) -> dict[str, Any]:  # noqa: ARG002
-        found = {n: v for n, v in items.items() if self._is_set(n)}
-        return found
+        return {name: value for name, value in items.items() if self._is_set(name)}
 
     def put(self, module: Any, change: Change) -> None:  # noqa: ARG002
         for name, value in change.values.items():
@@ -164,17 +169,4 @@ class ContextVariables(Kind):
             variable.set(value)
 
     def _is_set(self, name: str) -> bool:
-        import contextvars
-
-        return self._namespace.get(name) in contextvars.copy_context()
-
-
-__all__ = [
-    "ContextVariables",
-    "Environment",
-    "ModulePath",
-    "Umask",
-    "WorkingFolder",
-    "as_json",
-    "is_secret",
-]
+        return self._namespace.get(name) in copy_context()

@@ -19,12 +19,18 @@ from nbckpt.observation.process_state.kinds import (
     IS_AS_BEFORE,
     MARK,
     Change,
+    Imported,
     Kind,
     Reading,
     is_settable,
     short_digest,
 )
-from nbckpt.observation.process_state.reach import reach_of, sets_first, words_of
+from nbckpt.observation.process_state.reach import (
+    reach_of,
+    sets_first,
+    strings_of,
+    words_of,
+)
 
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
@@ -207,21 +213,26 @@ class ProcessState:
         kind: Kind,
         items: Mapping[str, Any],
         known: Reading | None,
-        imported: Collection[str],
+        modules: Collection[str],
         tree: ast.Module | None,
     ) -> None:
-        if not imported:
+        """Have the baseline take what imports have set, and the notebook has not."""
+        if not modules:
             return
         baseline = self._baselines[kind.name]
-        words: Collection[str] | None = None
+        imported: Imported | None = None
         for item, value in kind.changed(items, baseline).items():
             if value is ABSENT or (known is not None and item in known.changed):
                 continue
-            if words is None:
-                words = words_of(tree, self._namespace) if tree is not None else ()
-            if kind.is_of_import(item, value, imported, words):
-                baseline[item] = items[item]
-                self._baselines[kind.name] = _in_order(baseline, items)
+            imported = imported or self._imported_by(modules, tree)
+            if kind.is_of_import(item, imported):
+                kind.leave(item, items, baseline)
+
+    def _imported_by(self, modules: Collection[str], tree: ast.Module | None) -> Imported:
+        if tree is None:
+            return Imported(modules, (), ())
+        space = self._namespace
+        return Imported(modules, words_of(tree, space), strings_of(tree, space))
 
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._kinds[name] for name in names if name in self._kinds]
@@ -372,6 +383,16 @@ class ProcessState:
         return [f"NOT {text}{why}" for text in _told(kind, new)]
 
 
+def unsettable(observed: Json) -> str | None:
+    """Why what a step has set cannot be set from its record; None if it can."""
+    done = _state(observed, "set") if isinstance(observed, dict) else {}
+    for name, items in done.items():
+        for item, value in items.items():
+            if not is_settable(value):
+                return f"it sets {name} {item}".rstrip() + ", which cannot be set from a record"
+    return None
+
+
 def _told(kind: Kind, items: Sequence[str]) -> list[str]:
     if len(items) > _MANY:
         return [f"{kind.name} ({len(items)} settings)"]
@@ -384,9 +405,3 @@ def _state(record: Mapping[str, Any], member: str) -> State:
     if not isinstance(found, dict):
         return {}
     return {n: items for n, items in found.items() if isinstance(items, dict)}
-
-
-def _in_order(baseline: Mapping[str, Any], items: Mapping[str, Any]) -> dict[str, Any]:
-    """A baseline with its items in the order in which they are now."""
-    found = {item: baseline[item] for item in items if item in baseline}
-    return {**found, **baseline}

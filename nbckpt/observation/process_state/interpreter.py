@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import ABSENT, Change, Kind, Ordered
+from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered
 
 
 class Limits(Kind):
@@ -32,6 +32,9 @@ class Limits(Kind):
         if asyncio := sys.modules.get("asyncio"):
             found["nested event loops"] = hasattr(asyncio, "_nest_patched")
         return found
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:
+        return {**self.read(module), "gc enabled": True}  # it may be off while nbckpt begins
 
     def put(self, module: Any, change: Change) -> None:
         for item, value in change.values.items():
@@ -98,6 +101,9 @@ class DecimalContext(Kind):
                 context.traps[trap] = trap.__name__ in value
 
 
+_TELLING = 8
+
+
 class WarningFilters(Ordered):
     """Filters of warnings, those of the notebook above or below the others."""
 
@@ -119,15 +125,14 @@ class WarningFilters(Ordered):
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
         return bool(module.filters == self._filters)
 
-    def is_of_import(
-        self, item: str, value: Any, modules: Collection[str], words: Collection[str]
-    ) -> bool:
-        if not modules or value is ABSENT:
-            return False
+    def is_of_import(self, item: str, imported: Imported) -> bool:
         _, message, category, place, _ = item.split("\0")
-        if not (message or place) and category.partition(".")[0] not in modules:
-            return False  # a plain one, which silences all: people write it, libraries do not
-        return not any(w and (w in message or w in place) for w in words if len(w) > 2)
+        if not (message or place) and category.partition(".")[0] not in imported.modules:
+            return False  # one that silences all: people write it, libraries do not
+        strings = [s for s in imported.strings if s]
+        return not any(
+            s in (message, place) or (len(s) > _TELLING and s in message) for s in strings
+        )
 
     def reach_of(self, item: str) -> str:
         return "" if item.startswith("error\0") else self.reach
@@ -169,7 +174,7 @@ class Signals(Kind):
     """Handlers of signals; of those that shells and nbckpt handle, only functions of a notebook."""
 
     name = "signal"
-    module = "signal"
+    module = "_signal"  # what is above it makes an enumeration's member of each answer
     reach = "signals"
     _NAMES = ("SIGALRM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGPIPE", "SIGVTALRM", "SIGPROF")
     _NUMBERS = tuple((n, getattr(signal, n)) for n in _NAMES if hasattr(signal, n))
@@ -177,13 +182,13 @@ class Signals(Kind):
 
     def read(self, module: Any) -> dict[str, Any]:
         found = {n: _handler(module.getsignal(number), number) for n, number in self._NUMBERS}
-        return {n: self._PLAIN.get(h, h) for n, h in found.items()}
+        return {n: self._PLAIN[h] if h in self._PLAIN else h for n, h in found.items()}
 
     def put(self, module: Any, change: Change) -> None:
         handlers = {text: handler for handler, text in self._PLAIN.items()}
         for item, value in change.values.items():
             handler = handlers.get(value, value) if isinstance(value, str) else value
-            module.signal(getattr(module, item), handler)
+            signal.signal(getattr(signal, item), handler)
 
 
 def _handler(handler: Any, number: int) -> Any:

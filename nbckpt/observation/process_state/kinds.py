@@ -18,6 +18,9 @@ ANYTHING = ""
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT"})()
 """In place of the value of an item that is not there."""
 
+_OF_IMPORTS: Any = type("OfImports", (), {})()
+"""In a baseline, in place of the value of an entry that an import has put there."""
+
 MARK = "$"
 """The member of a JSON object that stands for a value which JSON does not have."""
 
@@ -49,6 +52,23 @@ class Change:
     gone: Collection[str]
     target: Mapping[str, Any]
     baseline: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was imported while an item changed.
+
+    Attributes
+    ----------
+    modules
+        First names of the modules.
+    names, strings
+        All names and strings of the code that ran.
+    """
+
+    modules: Collection[str]
+    names: Collection[str]
+    strings: Collection[str]
 
 
 class Kind:
@@ -98,23 +118,13 @@ class Kind:
         """What of a step depends on one item."""
         return self.reach
 
-    def is_of_import(
-        self,
-        item: str,  # noqa: ARG002
-        value: Any,  # noqa: ARG002
-        modules: Collection[str],  # noqa: ARG002
-        words: Collection[str],  # noqa: ARG002
-    ) -> bool:
-        """Whether an import set an item, which does so again whenever it happens.
-
-        Parameters
-        ----------
-        modules
-            First names of the modules that were imported since the last look.
-        words
-            Names and strings of the code that ran.
-        """
+    def is_of_import(self, item: str, imported: Imported) -> bool:  # noqa: ARG002
+        """Whether an import has set an item, which does so again whenever it happens."""
         return False
+
+    def leave(self, item: str, items: Mapping[str, Any], baseline: dict[str, Any]) -> None:
+        """Have the baseline take what an import has set."""
+        baseline[item] = items[item]
 
     def encoded(self, item: str, value: Any) -> Json:  # noqa: ARG002
         """A value as JSON."""
@@ -180,39 +190,43 @@ class Ordered(Kind):
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         """Entries that were put there, moved or taken away."""
-        stay = [e for e in baseline if e in items]
-        front, back, own = [], [], [e for e in items if e in baseline]
+        ours = {e: place for e, place in items.items() if baseline.get(e) is not _OF_IMPORTS}
+        there = [e for e, value in baseline.items() if value is not _OF_IMPORTS]
+        stay, own = [e for e in there if e in ours], [e for e in ours if e in baseline]
+        front, back = [], []
         while own and own != stay:  # what stands before the others was moved there
             front.append(own.pop(0))
             stay.remove(front[-1])
-        for entry in items:
+        places = {entry: place for place, entry in enumerate(ours)}
+        for entry in ours:
             if entry not in baseline:
-                (back if own and not _is_before(entry, own[0], items) else front).append(entry)
-        front.sort(key=list(items).index)
+                is_behind = bool(own) and places[entry] > places[own[0]]
+                (back if is_behind else front).append(entry)
+        front.sort(key=places.__getitem__)
         found: dict[str, Any] = {e: ("front", i) for i, e in enumerate(front)}
         found.update((e, ("back", i)) for i, e in enumerate(back))
-        found.update((e, ABSENT) for e in baseline if e not in items)
+        found.update((e, ABSENT) for e in there if e not in ours)
         return found
 
+    def leave(self, item: str, items: Mapping[str, Any], baseline: dict[str, Any]) -> None:  # noqa: ARG002
+        baseline[item] = _OF_IMPORTS
+
     def ordered(self, change: Change) -> list[str]:
-        """The entries after a change."""
+        """The entries after a change; those of imports stand behind the notebook's."""
         places: dict[str, list[tuple[int, str]]] = {"front": [], "back": []}
         for entry, place in change.target.items():
             if place is not ABSENT:
                 side, rank = place
                 places[side].append((rank, entry))
-        stay = [e for e in change.baseline if e not in change.target]
+        rest = {e: v for e, v in change.baseline.items() if e not in change.target}
+        imported = [e for e, value in rest.items() if value is _OF_IMPORTS]
+        stay = [e for e, value in rest.items() if value is not _OF_IMPORTS]
         front, back = ([e for _, e in sorted(places[s])] for s in ("front", "back"))
-        return [*front, *stay, *back]
+        return [*front, *imported, *stay, *back]
 
     def decoded(self, item: str, value: Json) -> Any:  # noqa: ARG002
         """A place from its JSON."""
         return tuple(value) if isinstance(value, list) else value
-
-
-def _is_before(entry: str, other: str, items: Mapping[str, Any]) -> bool:
-    names = list(items)
-    return names.index(entry) < names.index(other)
 
 
 def _is_equal(one: Any, other: Any) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import Collection
 from operator import attrgetter
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import Change, Kind
+from nbckpt.observation.process_state.kinds import Change, Imported, Kind
 
 _FIELDS = attrgetter("level", "disabled", "propagate")
+_SETTERS = re.compile(r"setLevel|disable|propagate|[hH]andler|Config|verbos|logg", re.IGNORECASE)
 _ROOT = "root"
 _DISABLED = "disable"
 
@@ -59,12 +60,13 @@ class Loggers(Kind):
                     found[name] = state
         return found
 
-    def is_of_import(
-        self, item: str, value: Any, modules: Collection[str], words: Collection[str]
-    ) -> bool:
-        if item.partition(".")[0] not in modules or item in (_ROOT, _DISABLED):
+    def is_of_import(self, item: str, imported: Imported) -> bool:
+        if item in (_ROOT, _DISABLED):
             return False
-        return not any(item == w or item.startswith(f"{w}.") for w in words) and value is not None
+        if any(_SETTERS.search(name) for name in imported.names):
+            if item.partition(".")[0] not in imported.modules:
+                return False
+        return not any(item == s or item.startswith(f"{s}.") for s in imported.strings if s)
 
     def put(self, module: Any, change: Change) -> None:
         for item, value in change.values.items():
@@ -110,7 +112,8 @@ def _described(handler: Any) -> Any:
         return handler
     if formatter is not None and type(formatter) is not logging.Formatter:
         return handler
-    stream = "stdout" if handler.stream is sys.stdout else "stderr"
+    is_out = handler.stream is sys.stdout and sys.stdout is not sys.stderr
+    stream = "stdout" if is_out else "stderr"
     style = type(getattr(formatter, "_style", None)).__name__
     texts = (None, None, "") if formatter is None else (formatter._fmt, formatter.datefmt, style)  # noqa: SLF001
     return (stream, handler.level, *texts)

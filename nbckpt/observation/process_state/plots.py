@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -31,11 +32,8 @@ class Plotting(Kind):
         return bool(dict.__eq__(module.rcParams, self._raw))
 
     def defaults(self, module: Any) -> Mapping[str, Any]:
-        found = dict(dict.items(module.rcParamsOrig))
-        shell = sys.modules.get("IPython.core.interactiveshell")
-        if shell is not None and shell.InteractiveShell.initialized():
-            found["interactive"] = dict.__getitem__(module.rcParams, "interactive")
-        return {k: v for k, v in found.items() if k not in self._NOT}
+        found = dict.items(module.rcParamsOrig)
+        return {k: v for k, v in found if k not in self._NOT}
 
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():
@@ -71,11 +69,9 @@ class Backend(Kind):
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:
-        found = self.read(module)
-        was = dict.__getitem__(module.rcParamsOrig, "backend")
-        is_chosen = isinstance(was, str)
-        # One that was found because a figure was drawn is found again.
-        return {**found, "backend": was.lower()} if is_chosen else {**found, "backend": None}
+        was = os.environ.get("MPLBACKEND") or dict.__getitem__(module.rcParamsOrig, "backend")
+        # One that is found because a figure is drawn is found again.
+        return {**self.read(module), "backend": was.lower() if isinstance(was, str) else None}
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         found = super().changed(items, baseline)

@@ -25,7 +25,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         re.VERBOSE | re.IGNORECASE,
     ),
     "drawing": re.compile(
-        r"""plt | plot | fig | ax(is|es)? | draw | hist | scatter | chart | heatmap | contour | imshow
+        r"""plt | plot | (?<!con)fig | \b_?ax(is|es)? | draw | hist | scatter | chart | heatmap | contour | imshow
         | matplotlib | mpl | pylab | seaborn | sns | rc ?params | style | theme | palette | cmap
         | colormap | color | savefig | graph | visuali | display | image | picture | canvas | tree
         | show | sketch | bar$ | pie$ | ^rc | backend | explain | diagram""",
@@ -40,11 +40,13 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         | require | execute | process | python | worker | pool | parallel | distribut""",
         re.VERBOSE | re.IGNORECASE,
     ),
+    "magics": re.compile(r"run_(line|cell)_magic | ^system$ | getoutput | ^magic$", re.VERBOSE),
+    "expressions": re.compile(r"^__expression__$"),
     "signals": re.compile(r"signal | alarm | kill | timer | handler", re.VERBOSE | re.IGNORECASE),
 }
 """What a step that has such a word in its code can depend on; to run is right where it is wrong."""
 
-SHOWN = frozenset({"text", "logging", "warnings"})
+SHOWN = frozenset({"text", "logging", "warnings", "expressions"})
 """What a step that showed something can depend on."""
 
 _DEPTH = 5
@@ -84,6 +86,19 @@ def words_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str
     return frozenset(found)
 
 
+def strings_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
+    """Strings in some code and in the user's functions that it can call."""
+    found: set[str] = set()
+    seen: set[CodeType] = set()
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            for code in _codes(_resolved(node, namespace), seen, _DEPTH):
+                found.update(c for p in _parts(code) for c in p.co_consts if type(c) is str)
+    return frozenset(found)
+
+
 def _of_node(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
@@ -92,6 +107,8 @@ def _of_node(node: ast.AST) -> Iterator[str]:
             yield from name.split(".")
         case ast.Import() | ast.ImportFrom():
             yield "__import__"
+        case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+            yield "__expression__"
         case ast.JoinedStr():
             yield "__fstring__"
         case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):

@@ -61,7 +61,7 @@ class Showing(_OfShell):
                 setattr(shell if item in self._OF_SHELL else formatter, item, value)
 
     def reach_of(self, item: str) -> str:
-        return "" if item == "ast_node_interactivity" else self.reach
+        return "expressions" if item == "ast_node_interactivity" else self.reach
 
 
 class Printers(_OfShell):
@@ -71,11 +71,13 @@ class Printers(_OfShell):
     reach = "text"
 
     def __init__(self) -> None:
-        self._sizes: tuple[object, ...] = ()
+        self._tables: list[dict[Any, Any]] = []
+        self._copies: list[dict[Any, Any]] = []
 
     def of(self, shell: Any) -> dict[str, Any]:
         formatters = shell.display_formatter.formatters
-        self._sizes = _sizes(formatters)
+        self._tables = _tables(formatters)
+        self._copies = [dict(table) for table in self._tables]
         found = {}
         for mime, formatter in formatters.items():
             for kind, printer in list(formatter.type_printers.items()):
@@ -85,10 +87,9 @@ class Printers(_OfShell):
         return {item: p for item, p in found.items() if " of matplotlib." not in item}
 
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:
-        shell = module.InteractiveShell._instance  # noqa: SLF001
-        if shell is None:
+        if module.InteractiveShell._instance is None:  # noqa: SLF001
             return not items
-        return _sizes(shell.display_formatter.formatters) == self._sizes
+        return self._tables == self._copies
 
     def put_in(self, shell: Any, change: Change) -> None:
         formatters = shell.display_formatter.formatters
@@ -107,14 +108,9 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _sizes(formatters: Mapping[str, Any]) -> tuple[object, ...]:
-    # A printer that takes the place of another is a new object, of which the last one tells.
-    found: list[object] = []
-    for formatter in formatters.values():
-        for table in (formatter.type_printers, formatter.deferred_printers):
-            found.append(len(table))
-            found += list(table.values())[-1:]
-    return tuple(found)
+def _tables(formatters: Mapping[str, Any]) -> list[dict[Any, Any]]:
+    each = ((f.type_printers, f.deferred_printers) for f in formatters.values())
+    return [table for tables in each for table in tables]
 
 
 class Configuration(_OfShell):
@@ -159,7 +155,7 @@ class Configuration(_OfShell):
     def reach_of(self, item: str) -> str:
         if item.startswith("InlineBackend."):
             return "drawing"
-        return "" if item == "InteractiveShell.ast_node_interactivity" else self.reach
+        return "expressions" if item.endswith(".ast_node_interactivity") else self.reach
 
 
 def _configs(shell: Any) -> dict[str, Any]:
@@ -171,6 +167,7 @@ class Extensions(_OfShell):
     """Extensions that were loaded, and what `%autoreload` reloads."""
 
     name = "IPython extension"
+    reach = "magics"
     setters = r"load_ext|reload_ext|autoreload|aimport"
     _NOT = re.compile(r"nbckpt(\.|$)|storemagic$|google\.colab")
 
@@ -208,8 +205,12 @@ class Hooks(_OfShell):
     name = "shell"
     setters = "alias"
 
+    def __init__(self) -> None:
+        self._copy: Any = None
+
     def of(self, shell: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        self._copy = _copied(shell)
         for kind, magics in shell.magics_manager.magics.items():
             for name, magic in list(magics.items()):
                 if type(magic).__name__ == "Alias":
@@ -221,6 +222,17 @@ class Hooks(_OfShell):
                 found[f"{event} callback {place}"] = callback
         found["matplotlib gui"] = shell.active_eventloop
         return found
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:
+        shell = module.InteractiveShell._instance  # noqa: SLF001
+        if shell is None:
+            return not items
+        magics, callbacks, loop = self._copy
+        return bool(
+            shell.magics_manager.magics == magics
+            and shell.events.callbacks == callbacks
+            and shell.active_eventloop == loop
+        )
 
     def put_in(self, shell: Any, change: Change) -> None:
         for item in change.gone:
@@ -247,10 +259,19 @@ class Hooks(_OfShell):
             else:
                 shell.enable_gui(value)
 
+    def reach_of(self, item: str) -> str:
+        return "" if " callback " in item else "magics"
+
     def encoded(self, item: str, value: Any) -> Json:
         if value is ABSENT or not callable(value):
             return super().encoded(item, value)
         return {"$": "other", "v": described(value)}
+
+
+def _copied(shell: Any) -> Any:
+    magics = {kind: dict(table) for kind, table in shell.magics_manager.magics.items()}
+    callbacks = {event: list(some) for event, some in shell.events.callbacks.items()}
+    return magics, callbacks, shell.active_eventloop
 
 
 def _is_of_notebook(callback: Any) -> bool:

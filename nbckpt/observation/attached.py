@@ -1,0 +1,153 @@
+"""One thing that the notebook attached to a library: what it is, its digest, who can reach it."""
+
+from __future__ import annotations
+
+import ast
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+
+from nbckpt import keys
+from nbckpt.analysis import Names
+from nbckpt.analysis.bytecode import union
+from nbckpt.digests import Digest, Json, digest_of, digest_of_json
+from nbckpt.keys.inputs import Inputs
+from nbckpt.keys.reach import definitions_in, names_of_definition
+from nbckpt.observation.libraries import ABSENT, Change
+from nbckpt.observation.ownership import is_users
+from nbckpt.values.homes import is_named
+
+_LONG = 20_000
+_MANY = 1_000
+
+
+@dataclass(frozen=True)
+class Attached:
+    """Something of the notebook's that a library holds.
+
+    Attributes
+    ----------
+    where
+        The place, by a name that is the same in every process.
+    what
+        The place, for people.
+    source
+        The code of the cell that attached it; empty if it was none.
+    change
+        The place and the object; None for what was told to a library and cannot be seen.
+    known
+        The digest of what cannot be seen.
+    is_input
+        Whether cells below can see it.
+    """
+
+    where: str
+    what: str
+    source: str
+    change: Change | None
+    known: Digest = ""
+    is_input: bool = True
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    @property
+    def plain(self) -> list[Json] | None:
+        """The value of a module's attribute, if JSON has it; in a list, as it may be None."""
+        change = self.change
+        if change is None or change.kind != "module":
+            return None
+        return [change.new] if is_atom(change.new) else None  # type: ignore[list-item]
+
+    @property
+    def name(self) -> str:
+        """The name without which no code reaches it; empty if a library may look it up itself."""
+        change = self.change
+        if change is None or change.old is not ABSENT or change.name.startswith("_"):
+            return ""
+        if change.owner == "sys.modules":
+            return change.name.rpartition(".")[2]
+        is_named = change.kind in ("module", "class") or change.owner.endswith("_magics")
+        return change.name if is_named else ""
+
+    def digest(self, namespace: Mapping[str, object]) -> Digest:
+        """The digest of the object, with the variables and functions that its code reads."""
+        if self.change is None:
+            return self.known
+        value = self.change.new
+        inputs = Inputs(namespace, Names(), None)
+        try:
+            if issubclass(type(value), ModuleType) and not is_named_module(value):
+                members = {k: v for k, v in vars(value).items() if not k.startswith("__")}
+                inputs.value("attached", members, frozenset())
+            elif issubclass(type(value), FunctionType | type) and not is_users(value, namespace):
+                home = f"{value.__module__}:{value.__qualname__}"  # type: ignore[attr-defined]
+                inputs.variables["attached"] = digest_of("named ", home)
+            else:
+                inputs.value("attached", value, frozenset())
+        except Exception:  # whatever its own code raises when it is looked at
+            return secrets.token_hex(16)
+        return digest_of_json([inputs.variables, inputs.definitions])
+
+    def touches(self, namespace: Mapping[str, object]) -> frozenset[str] | None:
+        """The variables that its code can change when a library calls it; None for any."""
+        if self.change is None or is_named(self.change.new, namespace):
+            return frozenset()
+        found = definitions_in(self.change.new, namespace)
+        if found is None:
+            return None
+        return keys.touched(union(names_of_definition(d, namespace) for d in found), namespace)
+
+    def as_json(self) -> dict[str, Json]:
+        """What is recorded of it with checkpoints."""
+        found: dict[str, Json] = {"what": self.what, "token": self.token}
+        if len(self.source) <= _LONG:
+            found["source"] = self.source
+        if (plain := self.plain) is not None:
+            found["plain"] = plain
+        return found
+
+
+def is_named_module(value: object) -> bool:
+    """Whether a module was imported, not made by hand."""
+    return getattr(value, "__spec__", None) is not None
+
+
+def what_of(change: Change) -> str:
+    """A place, for people: ``'DataFrame.show' of pandas``."""
+    owner, _, cls = change.owner.partition(":")
+    if change.kind == "abc":
+        return f"'{change.name.rpartition('.')[2]}' as a '{cls}' of {owner}"
+    if change.owner == "sys.modules":
+        return f"module '{change.name}'"
+    if change.kind in ("registry", "list"):
+        return f"'{change.name.removeprefix('__main__.')}' in {change.owner.replace(':', '.')}"
+    return f"'{cls}.{change.name}' of {owner.partition('.')[0]}" if cls else (
+        f"'{change.name}' of {owner}"
+    )  # fmt: skip
+
+
+def is_atom(value: object) -> bool:
+    """Whether JSON gives a value back as it is."""
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)
+
+
+def is_plain(value: object) -> bool:
+    """Whether JSON gives a value back as it is, which may be a small list or dict."""
+    waiting, n_seen = [value], 0
+    while waiting and n_seen <= _MANY:
+        item, n_seen = waiting.pop(), n_seen + 1
+        if type(item) is list:
+            waiting += item
+        elif type(item) is dict and all(type(key) is str for key in item):
+            waiting += item.values()
+        elif not is_atom(item):
+            return False
+    return not waiting
+
+
+def source_of(tree: ast.Module | None) -> str:
+    """The code of a cell, as Python has it."""
+    return "" if tree is None else ast.unparse(tree)

@@ -1,0 +1,416 @@
+"""What the notebook attaches to libraries, and what it changes in modules beside it.
+
+A step that attaches something is not restored: it runs, since no checkpoint holds what it did. The
+steps after it count what is attached to what they can reach.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+from nbckpt.digests import Digest, Json
+from nbckpt.keys.inputs import MODULE
+from nbckpt.observation.attached import (
+    Attached,
+    is_atom,
+    is_named_module,
+    is_plain,
+    source_of,
+    what_of,
+)
+from nbckpt.observation.libraries import ABSENT, UNKNOWN, Change, Libraries
+from nbckpt.observation.observer import Ran
+from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
+from nbckpt.observation.registering import registering_calls
+from nbckpt.observation.registries import TABLES
+from nbckpt.observation.stores import (
+    defines,
+    is_harmless,
+    is_inert,
+    stores_of,
+    texts_of,
+    words_of_all,
+    words_of_tree,
+)
+from nbckpt.values.modules import loaded
+
+_BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
+_HELD = 50
+"""Objects that were attached to one place and are held, so that a rewind can put them back."""
+
+_SOON_S = 0.01
+"""After the end of a cell nothing has happened yet, if the next one begins within this time."""
+
+
+@dataclass(frozen=True)
+class _Window:
+    """What was attached when a step began."""
+
+    tokens: Mapping[str, str]
+    inputs: Mapping[str, Digest]
+    user_modules: frozenset[str]
+
+
+class Attachments:
+    """The facet of what libraries hold of the notebook.
+
+    Parameters
+    ----------
+    namespace
+        The live variables.
+    touch
+        Is told which variables code can have changed that libraries call; None for any.
+    """
+
+    name = "attachments"
+    is_nbckpts_own = True
+
+    def __init__(
+        self,
+        namespace: Mapping[str, object],
+        touch: Callable[[frozenset[str] | None], object] = lambda _: None,
+    ) -> None:
+        self.namespace = namespace
+        self.touch = touch
+        self.libraries = Libraries(namespace)
+        self.now: dict[str, Attached] = {}
+        self.missing: dict[str, Mapping[str, Any]] = {}
+        self._originals: dict[str, Change] = {}
+        self._held: dict[str, dict[str, Attached]] = {}
+        self._n_seen = self._n_seen_before = 0
+        self._looked_at = -1.0
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002  # as facets have it
+        """Take note of what changed while no cell ran."""
+        if time.monotonic() - self._looked_at > _SOON_S:
+            self._look(None)
+        self._n_seen_before = self._n_seen
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Take note of what the cell attached."""
+        is_harmless_cell = is_harmless(tree, self.namespace)
+        if not is_harmless_cell:
+            self._look(tree)
+        self._looked_at = time.monotonic()
+        if not is_harmless_cell and self._n_seen == self._n_seen_before:
+            for call in registering_calls(tree, self.namespace):
+                self._add(call)
+        for attached in self.now.values():
+            if (names := attached.touches(self.namespace)) is None or names:
+                self.touch(names)
+
+    def _look(self, tree: ast.Module | None) -> None:
+        changes, fresh = self.libraries.look()
+        if tree is not None and (fresh or not self.libraries.tells_rebinding):
+            changes += self._by_text(tree, set(fresh))
+        counted = []
+        for change in changes:
+            is_counted = self._counts(change, tree)
+            if change.owner != "sys.modules":
+                self.libraries.is_own(change, own=not is_counted)
+            if is_counted:
+                counted.append(change)
+        source = source_of(tree) if counted else ""
+        for change in counted:
+            self._n_seen += 1
+            self._note(change, source)
+
+    def _by_text(self, tree: ast.Module, fresh: set[str]) -> list[Change]:
+        """What a cell set on modules and classes that it imported itself."""
+        stores = stores_of(tree, self.namespace)
+        found = [c for name in stores.names for c in self.libraries.named(name)]
+        for holder, name in stores.places:
+            place = self.libraries.owner_of(holder)
+            if place is not None and place[1] in fresh:
+                found.append(self.libraries.entry(*place, name))
+            elif place is not None:
+                found += self.libraries.named(name)
+        if fresh and defines(tree):
+            found += self.libraries.users_entries(fresh)
+        return found
+
+    def _counts(self, change: Change, tree: ast.Module | None) -> bool:
+        """Whether a change is the notebook's doing, not a library's own."""
+        if change.where in self.now or change.kind == "abc":
+            return True
+        if change.owner == "sys.modules":
+            return self._counts_as_module(change, tree)
+        new = change.new
+        if new is not ABSENT and is_users(new, self.namespace):
+            return True
+        if change.kind == "registry":
+            return is_users(change.key, self.namespace) or (
+                tree is not None
+                and change.owner in _BY_TEXT
+                and change.name in texts_of(tree, self.namespace)
+            )
+        if change.kind == "list" or tree is None:
+            return False
+        if is_of_another_library(new, change.owner, self.namespace):
+            return True
+        if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
+            return False  # it was imported
+        stores = stores_of(tree, self.namespace)
+        if change.name in stores.names:
+            return True
+        places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
+        return ((change.kind, change.owner), change.name) in places
+
+    def _counts_as_module(self, change: Change, tree: ast.Module | None) -> bool:
+        if change.new is ABSENT or tree is None or is_named_module(change.new):
+            return False
+        if is_users_module(change.name):
+            return False
+        if is_users(change.new, self.namespace):
+            return True
+        return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)
+
+    def _note(self, change: Change, source: str) -> None:
+        where = change.where
+        known = self.now.get(where)
+        if known is not None and known.change is not None and known.change.new is change.new:
+            return
+        original = self._originals.setdefault(where, change)
+        self.missing.pop(where, None)
+        if change.new is original.old:
+            self.now.pop(where, None)
+            return
+        change = change._replace(old=original.old)
+        self._add(Attached(where, what_of(change), source, change))
+
+    def _add(self, attached: Attached) -> None:
+        self.now[attached.where] = attached
+        self.missing.pop(attached.where, None)
+        held = self._held.setdefault(attached.where, {})
+        held[attached.token] = attached
+        for token in list(held)[:-_HELD]:
+            del held[token]
+
+    # -- inputs and effects of steps ----------------------------------------------------------
+
+    def open(self) -> object:
+        """What is attached when a step begins."""
+        self._look(None)
+        return _Window(
+            tokens={where: attached.token for where, attached in self.now.items()},
+            inputs=self._digests(self.now),
+            user_modules=frozenset(self.libraries.user_modules),
+        )
+
+    def close(self, window: object, ran: Ran) -> Json:
+        """What was attached that the step can reach, and what it attached and changed itself."""
+        assert isinstance(window, _Window)
+        self._look(ran.tree)
+        tokens = {where: attached.token for where, attached in self.now.items()}
+        places = {**window.tokens, **tokens}
+        did = [w for w in places if tokens.get(w) != window.tokens.get(w)]
+        inside = self._reached(window.inputs, ran) if window.inputs else {}
+        found: dict[str, Json] = {
+            "in": inside,
+            "did": {where: self._done(where) for where in sorted(did)},
+            "modules": _changes_in_modules(window.user_modules, ran),
+        }
+        return {member: value for member, value in found.items() if value} or None
+
+    def _done(self, where: str) -> Json:
+        attached = self.now.get(where)
+        if attached is not None:
+            return attached.as_json()
+        return {"what": what_of(self._originals[where]), "gone": True}
+
+    def discard(self, window: object) -> None:
+        """Nothing is collected."""
+
+    def difference(self, observed: Json, ran: Ran) -> str | None:
+        """What the step attached, or what is attached to what it can reach and was not then."""
+        recorded = cast("Mapping[str, Any]", observed or {})
+        for done in recorded.get("did", {}).values():
+            if "plain" not in done:
+                return f"it {'takes away' if done.get('gone') else 'sets'} {done['what']}"
+        for place, plain in recorded.get("modules", {}).items():
+            if plain is None:
+                return f"it changes {place!r}, which is no variable of the notebook"
+        self._look(None)
+        then = recorded.get("in", {})
+        if not self.now and not then:
+            return None
+        now = self._digests(self._reached(self.now, ran))
+        for where in sorted({*now, *then}):
+            if now.get(where) != then.get(where):
+                change = "another now" if where in now and where in then else (
+                    "new" if where in now else "not there now"
+                )  # fmt: skip
+                return f"{self._named(where)}, which the notebook attached, is {change}"
+        return None
+
+    def _named(self, where: str) -> str:
+        if where in self.now:
+            return self.now[where].what
+        if where in self.missing:
+            return str(self.missing[where].get("what"))
+        kind, owner, name = where.split(" ", 2)
+        return what_of(Change(kind, owner, name, name, None, None, None))  # type: ignore[arg-type]
+
+    def _digests(self, places: Mapping[str, object]) -> dict[str, Digest]:
+        attached = {where: self.now[where] for where in places if where in self.now}
+        return {w: a.digest(self.namespace) for w, a in attached.items() if a.is_input}
+
+    def _reached(self, places: Mapping[str, Any], ran: Ran) -> dict[str, Any]:
+        """Those of some places that the code of a step can reach."""
+        if not places or is_inert(ran.tree, ran.namespace):
+            return {}
+        if any(name.startswith(MODULE) for name in ran.key.functions):
+            return dict(places)
+        words = words_of_tree(ran.tree) | words_of_all(ran.namespace)
+        held = {where: next(reversed(self._held[where].values())) for where in places}
+        return {
+            w: found for w, found in places.items() if not held[w].name or held[w].name in words
+        }
+
+    def restored(self, observed: Json) -> Sequence[str]:
+        """Set the plain values again that the step set on modules."""
+        recorded = cast("Mapping[str, Any]", observed or {})
+        texts = []
+        for where, done in recorded.get("did", {}).items():
+            if "plain" in done and self._set_plain(where, done):
+                texts.append(done["what"])
+        for place, plain in recorded.get("modules", {}).items():
+            if plain is not None and _set_in_module(place, plain[0]):
+                texts.append(place)
+        return texts
+
+    def _set_plain(self, where: str, done: Mapping[str, Any]) -> bool:
+        kind, owner, name = where.split(" ", 2)
+        module = sys.modules.get(owner)
+        if kind != "module" or module is None:
+            return False
+        self._look(None)
+        value = done["plain"][0]
+        table = self.libraries.table("module", owner)
+        if table is not None and is_atom(table.get(name, ABSENT)) and table[name] == value:
+            return False
+        setattr(module, name, value)
+        for change in self.libraries.look()[0]:
+            if change.where == where:
+                self._note(change, str(done.get("source", "")))
+        return True
+
+    # -- moves ------------------------------------------------------------------------------
+
+    def standing(self) -> Json:
+        """What is attached, and by which code."""
+        known = {where: attached.as_json() for where, attached in self.now.items()}
+        return {**self.missing, **known} or None
+
+    def go_to(self, standing: Json) -> Sequence[str]:
+        """Put back what was attached then; what another process attached is `missing`."""
+        wanted = cast("Mapping[str, Mapping[str, Any]]", standing or {})
+        self._look(None)
+        self.missing = {}
+        texts = []
+        for where in sorted({*self.now, *wanted}):
+            now, want = self.now.get(where), wanted.get(where)
+            token = want and want.get("token")
+            if now is not None and now.token == token:
+                continue
+            if want is None:
+                is_set = self._put_original(where)
+            elif (held := self._held.get(where, {}).get(str(token))) is not None:
+                is_set = self._put(held)
+            elif "plain" in want:
+                is_set = self._set_plain(where, want)
+            else:
+                is_set = now is not None and self._put_original(where)
+                self.missing[where] = want
+            if is_set:
+                texts.append(str((want or {}).get("what") or self._named(where)))
+        self.libraries.look()
+        return [text for text in texts if text not in self.unset]
+
+    def _put_original(self, where: str) -> bool:
+        original = self._originals.get(where)
+        if original is None or original.put is None or original.old is UNKNOWN:
+            return False
+        if not _is_put(original, original.old):
+            return False
+        self.now.pop(where, None)
+        return True
+
+    def _put(self, held: Attached) -> bool:
+        change = held.change
+        if change is not None and (change.put is None or not _is_put(change, change.new)):
+            return False
+        self.now[held.where] = held
+        return True
+
+    @property
+    def unset(self) -> tuple[str, ...]:
+        """What a move could not set, and the code to run for it."""
+        return tuple(
+            f"{found['what']}: run the cell that sets it, `{_first_line(found.get('source', ''))}`"
+            for found in self.missing.values()
+        )
+
+    def to_run(self) -> Iterator[str]:
+        """The code of cells that attached what is missing, each once, in their order."""
+        yield from dict.fromkeys(str(found.get("source", "")) for found in self.missing.values())
+
+
+def _is_put(change: Change, value: object) -> bool:
+    assert change.put is not None
+    try:
+        change.put(value)
+    except Exception:  # a library's own `__setattr__` may refuse
+        return False
+    return True
+
+
+def _first_line(source: str) -> str:
+    lines = source.splitlines() or [""]
+    return lines[0] + (" …" if len(lines) > 1 else "")
+
+
+def _changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
+    """What a step changed in modules beside the notebook: the new values, if JSON has them."""
+    found: dict[str, Json] = {}
+    for member, code in ran.key.functions.items():
+        name = member.removeprefix(MODULE)
+        if not member.startswith(MODULE) or name not in known:
+            continue
+        now = loaded(name)
+        if now.code != code:
+            found[name] = None
+        for place in sorted({*now.values, *_places_in(name, ran)}):
+            if now.values.get(place) != ran.key.inputs.get(place):
+                value = getattr(sys.modules.get(name), place.rpartition(".")[2], ABSENT)
+                found[place] = [cast("Json", value)] if is_plain(value) else None
+    return found
+
+
+def _places_in(name: str, ran: Ran) -> Iterator[str]:
+    return (p for p in ran.key.inputs if p.rpartition(".")[0] == name)
+
+
+def _set_in_module(place: str, value: object) -> bool:
+    """Set a value in a module; a list or dict keeps its identity."""
+    name, _, member = place.rpartition(".")
+    module = sys.modules.get(name)
+    if module is None:
+        return False
+    held = getattr(module, member, None)
+    if type(held) is dict and type(value) is dict:
+        held.clear()
+        held.update(value)
+    elif type(held) is list and type(value) is list:
+        held[:] = value
+    else:
+        setattr(module, member, value)
+    return True

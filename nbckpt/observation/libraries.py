@@ -1,0 +1,377 @@
+"""What of the loaded libraries can be set from outside, and what was set since the last look.
+
+Followed are the modules, their classes, and their registries: dicts and lists that a library
+keeps what is registered with it in. The notebook's module and those beside it are not followed.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import gc
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from operator import is_
+from types import FunctionType, ModuleType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from nbckpt.garbage import uncollected
+from nbckpt.observation.dict_versions import DictVersions
+from nbckpt.observation.ownership import is_users, is_users_module
+from nbckpt.observation.registries import (
+    LISTS,
+    TABLES,
+    found_at,
+    is_registry,
+    shell_lists,
+    shell_tables,
+)
+from nbckpt.values.plain import ATOMS
+
+Kind: TypeAlias = Literal["module", "class", "registry", "list", "abc"]
+
+ABSENT: Final = object()
+"""Stands for the value of a name that is not there."""
+
+UNKNOWN: Final = object()
+"""Stands for what a name held before it was first looked at."""
+
+_NEVER = frozenset(
+    {"__abstractmethods__", "__annotations__", "__builtins__", "__cached__", "__doc__",
+     "__slotnames__", "__warningregistry__", "_abc_impl", "last_exc", "last_traceback",
+     "last_type", "last_value", "_", "__", "___"}
+)  # fmt: skip
+_HEAP, _IMMUTABLE = 1 << 9, 1 << 8
+_DICT_OF_CLASS: Any = type.__dict__["__dict__"]
+_FLAGS_OF_CLASS: Any = type.__dict__["__flags__"]
+_DICT_OF_MODULE: Any = vars(ModuleType)["__dict__"]
+_GENERIC: Any = functools.singledispatch(lambda _: None)
+_DISPATCHER = _GENERIC.__code__
+_DUMP: Any = vars(abc)["_get_dump"]
+_DULL = frozenset(
+    {*ATOMS, tuple, list, set, frozenset, property, staticmethod, classmethod, ModuleType,
+     type(len), type(str.join), type(str.__add__), type(FunctionType.__code__),
+     type(FunctionType.__globals__), type(vars(dict)["fromkeys"])}
+)  # fmt: skip
+"""Types of members that are no class and hold no registry."""
+_OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
+
+
+class Change(NamedTuple):
+    """Something that was set, or taken away, between two looks.
+
+    Attributes
+    ----------
+    owner
+        Of what: ``json``, ``pandas.core.frame:DataFrame``, ``copyreg.dispatch_table``.
+    key
+        The key itself, where it is no text.
+    put
+        Sets another value there, `ABSENT` for none; None where that cannot be.
+    """
+
+    kind: Kind
+    owner: str
+    name: str
+    key: object
+    old: object
+    new: object
+    put: Callable[[object], None] | None
+
+    @property
+    def where(self) -> str:
+        """A name of the place, the same in every process."""
+        return f"{self.kind} {self.owner} {self.name}"
+
+
+@dataclass(slots=True)
+class _Table:
+    kind: Kind
+    owner: str
+    holder: Any
+    table: dict[Any, Any]
+    before: dict[Any, Any]
+
+    def put(self, key: Any, value: object) -> None:
+        """Set or take away an entry, as the library itself would."""
+        if self.kind == "registry":
+            self.table.pop(key, None) if value is ABSENT else self.table.__setitem__(key, value)
+            if clear := getattr(self.holder, "_clear_cache", None):
+                clear()
+        elif value is ABSENT:
+            if key in self.table:
+                delattr(self.holder, key)
+        else:
+            setattr(self.holder, key, value)
+
+
+@dataclass
+class Libraries:
+    """All that is followed of the libraries of this process.
+
+    Attributes
+    ----------
+    namespace
+        The notebook's.
+    user_modules
+        Names of modules beside the notebook, as of the last look.
+    """
+
+    is_nbckpts_own = True
+
+    namespace: Mapping[str, object]
+    user_modules: set[str] = field(default_factory=set)
+    _versions: DictVersions = field(default_factory=DictVersions)
+    _tables: list[_Table] = field(default_factory=list)
+    _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    _seen: dict[int, object] = field(default_factory=dict)
+    _lists: dict[str, tuple[list[Any], list[Any]]] = field(default_factory=dict)
+    _flips: dict[tuple[str, Any], list[object]] = field(default_factory=dict)
+    _abc_token: int = -1
+    _registered: dict[tuple[str, str], type] = field(default_factory=dict)
+
+    def look(self) -> tuple[list[Change], list[str]]:
+        """What changed since the last look, and owners that are followed from now on."""
+        if not self._tables:
+            self._follow(_Table("registry", "sys.modules", None, sys.modules, {}))
+            for owner, table in shell_tables(self.namespace).items():
+                self._follow(_Table("registry", owner, None, table, table.copy()))
+        first = len(self._tables)
+        numbers = self._versions.changed()
+        with (
+            uncollected() if 0 in numbers else nullcontext()
+        ):  # many small objects, none of them waste
+            changes = [c for n in numbers for c in self._changes_of(self._tables[n])]
+        if len(self._tables) > first:
+            self._versions.changed()  # from now on
+        is_first = self._abc_token < 0
+        if is_first or len(self._tables) > first:
+            self._find_lists()
+        changes += [*self._list_changes(), *self._registrations()]
+        if is_first:
+            return [], []
+        return changes, [table.owner for table in self._tables[first:]]
+
+    def is_own(self, change: Change, *, own: bool) -> None:
+        """Tell no more of a library that sets a place to this object, or tell of it again."""
+        place = (change.owner, change.key)
+        if not own:
+            self._flips.pop(place, None)
+        elif change.kind not in ("list", "abc"):
+            self._flips[place] = [*self._flips.get(place, [])[-3:], change.new]
+
+    def table(self, kind: str, owner: str) -> dict[Any, Any] | None:
+        """The entries of a module, class or registry that is followed."""
+        number = self._numbers.get((kind, owner))
+        return None if number is None else self._tables[number].table
+
+    def owner_of(self, holder: object) -> tuple[Kind, str] | None:
+        """How a module or class is followed, if it is."""
+        kind: Kind = "class" if issubclass(type(holder), type) else "module"
+        number = self._numbers.get((kind, _owner(holder)))
+        return None if number is None else (kind, self._tables[number].owner)
+
+    def entry(self, kind: Kind, owner: str, name: str) -> Change:
+        """What a place holds that is followed, as a change from what is not known."""
+        table = self._tables[self._numbers[kind, owner]]
+        return self._change(table, name, UNKNOWN, table.table.get(name, ABSENT))
+
+    def users_entries(self, owners: Container[str]) -> Iterator[Change]:
+        """What some owners hold of the user's, as changes from what is not known."""
+        for table in self._tables:
+            if table.owner in owners:
+                for key, value in list(table.table.items()):
+                    if _may_be_users(value, self.namespace) and is_users(value, self.namespace):
+                        yield self._change(table, key, UNKNOWN, value)
+
+    @property
+    def tells_rebinding(self) -> bool:
+        """Whether a look sees that a name was bound again."""
+        return self._versions.tells_rebinding
+
+    def named(self, name: str) -> Iterator[Change]:
+        """Places of a name whose value may have changed unseen, where only lengths are read."""
+        if self._versions.tells_rebinding:
+            return
+        for table in self._tables:
+            old, new = table.before.get(name, ABSENT), table.table.get(name, ABSENT)
+            if old is not new:
+                table.before[name] = new
+                yield self._change(table, name, old, new)
+
+    # -- what changed -----------------------------------------------------------------------
+
+    def _changes_of(self, table: _Table) -> Iterator[Change]:
+        before, now = table.before, table.table.copy()
+        table.before = now
+        if before.keys() == now.keys():
+            different = [k for k, old in before.items() if now[k] is not old]
+        else:
+            different = [
+                k for k in {**before, **now} if before.get(k, ABSENT) is not now.get(k, ABSENT)
+            ]
+        for key in different:
+            new = now.get(key, ABSENT)
+            if table.owner == "sys.modules":
+                self._meet_module(key, new)
+            elif table.kind != "registry" and new is not ABSENT:
+                self._meet_member(table.owner.partition(":")[0], table, key, new)
+            if any(new is value for value in self._flips.get((table.owner, key), ())):
+                continue
+            if type(key) is not str or table.kind == "registry" or key not in _NEVER:
+                yield self._change(table, key, before.get(key, ABSENT), new)
+
+    def _change(self, table: _Table, key: Any, old: object, new: object) -> Change:
+        name = key if type(key) is str else _name_of(key)
+        return Change(
+            table.kind, table.owner, name, key, old, new, functools.partial(table.put, key)
+        )
+
+    def _find_lists(self) -> None:
+        found = {owner: found_at(owner) for owner in LISTS} | shell_lists(self.namespace)
+        for owner, items in found.items():
+            known = self._lists.get(owner)
+            if isinstance(items, list) and (known is None or known[0] is not items):
+                self._lists[owner] = (items, list(items) if known is None else known[1])
+
+    def _list_changes(self) -> Iterator[Change]:
+        for owner, (items, before) in self._lists.items():
+            if len(items) == len(before) and all(map(is_, items, before)):
+                continue
+            self._lists[owner] = (items, list(items))
+            for item in _missing_from(items, before):
+                put = functools.partial(_put_in_list, items, item)
+                yield Change("list", owner, _name_of(item), item, ABSENT, item, put)
+            for item in _missing_from(before, items):
+                put = functools.partial(_put_in_list, items, item)
+                yield Change("list", owner, _name_of(item), item, item, ABSENT, put)
+
+    def _registrations(self) -> Iterator[Change]:
+        """The user's classes that were registered with abstract base classes."""
+        token: Any = abc.get_cache_token()
+        if token == self._abc_token:
+            return
+        self._abc_token = token
+        classes = [t.holder for t in self._tables if t.kind == "class" and "_abc_impl" in t.table]
+        classes += [v for v in list(self.namespace.values()) if _is_abstract(v)]
+        for base in classes:
+            for refer in _DUMP(base)[0]:
+                cls = refer()
+                place = (_owner(base), _name_of(cls))
+                if cls is None or self._registered.get(place) is cls:
+                    continue
+                if is_users(cls, self.namespace) or is_users(base, self.namespace):
+                    self._registered[place] = cls
+                    yield Change("abc", *place, cls, ABSENT, cls, None)
+
+    # -- what is followed -------------------------------------------------------------------
+
+    def _follow(self, table: _Table) -> None:
+        if (table.kind, table.owner) in self._numbers or id(table.table) in self._seen:
+            return
+        self._seen[id(table.table)] = table.table
+        self._numbers[table.kind, table.owner] = self._versions.add(table.table)
+        self._tables.append(table)
+
+    def _meet_module(self, name: object, module: object) -> None:
+        if not isinstance(name, str) or not issubclass(type(module), ModuleType):
+            return
+        if name.partition(".")[0] in _OURS:
+            return
+        if is_users_module(name):
+            self.user_modules.add(name)
+            return
+        members = _DICT_OF_MODULE.__get__(module)
+        if members is self.namespace or id(members) in self._seen:
+            return
+        table = _Table("module", name, module, members, members.copy())
+        self._follow(table)
+        self._meet_members(name, table)
+        for owner, registry in TABLES.get(name, {}).items():
+            if isinstance(found := found_at(registry), dict):
+                self._follow(_Table("registry", owner, None, found, found.copy()))
+
+    def _meet_members(self, module: str, holder: _Table) -> None:
+        for name, value in holder.before.items():
+            kind = type(value)
+            if kind is FunctionType:
+                if value.__code__ is _DISPATCHER:
+                    self._meet_member(module, holder, name, value)
+            elif kind not in _DULL:
+                self._meet_member(module, holder, name, value)
+
+    def _meet_member(self, module: str, holder: _Table, name: object, value: Any) -> None:
+        """Follow a member of a module or class: a class, a registry, a generic function."""
+        kind = type(value)
+        if kind is FunctionType:
+            if value.__code__ is _DISPATCHER:
+                self._meet_dispatcher(f"{module}:{value.__qualname__}", value)
+        elif issubclass(kind, type):
+            if holder.kind == "module":
+                self._meet_class(value)
+        elif issubclass(kind, dict) and is_registry(module, str(name), value):
+            owner = f"{holder.owner}.{name}"
+            self._follow(_Table("registry", owner, None, value, dict.copy(value)))
+        elif kind is functools.singledispatchmethod:
+            self._meet_dispatcher(f"{holder.owner}.{name}", value.dispatcher)
+
+    def _meet_dispatcher(self, owner: str, function: Any) -> None:
+        table = gc.get_referents(function.registry)[0]
+        self._follow(_Table("registry", owner, function, table, dict(table)))
+
+    def _meet_class(self, cls: Any) -> None:
+        flags = _FLAGS_OF_CLASS.__get__(cls)
+        if not flags & _HEAP or flags & _IMMUTABLE:
+            return
+        home = cls.__module__
+        if not isinstance(home, str) or home.partition(".")[0] in _OURS or is_users_module(home):
+            return
+        members = gc.get_referents(_DICT_OF_CLASS.__get__(cls))[0]
+        if id(members) in self._seen:
+            return
+        table = _Table("class", _owner(cls), cls, members, members.copy())
+        self._follow(table)
+        self._meet_members(home, table)
+
+
+def _owner(holder: Any) -> str:
+    if issubclass(type(holder), type):
+        return f"{holder.__module__}:{holder.__qualname__}"
+    return str(getattr(holder, "__name__", "?"))
+
+
+def _is_abstract(value: object) -> bool:
+    return isinstance(type(value), type) and issubclass(type(value), abc.ABCMeta)
+
+
+def _name_of(value: Any) -> str:
+    """What a key, or an element of a list, is called in every process."""
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{getattr(named, '__module__', '')}.{named.__qualname__}"
+
+
+def _missing_from(items: list[Any], others: list[Any]) -> list[Any]:
+    known = set(map(id, others))
+    return [item for item in items if id(item) not in known]
+
+
+def _put_in_list(items: list[Any], item: object, value: object) -> None:
+    items[:] = [each for each in items if each is not item]
+    if value is not ABSENT:
+        items.append(value)
+
+
+def _may_be_users(value: Any, namespace: Mapping[str, object]) -> bool:
+    """A quick answer, for many: code of the notebook, or what gives access to it in a class."""
+    kind = type(value)
+    if kind is FunctionType:
+        return value.__globals__ is namespace
+    if issubclass(kind, type):
+        return value.__module__ == "__main__"
+    if kind is property:
+        return type(value.fget) is FunctionType and value.fget.__globals__ is namespace
+    if kind in _DULL:
+        return kind is staticmethod or kind is classmethod
+    return hasattr(kind, "__get__")

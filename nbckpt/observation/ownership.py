@@ -1,0 +1,104 @@
+"""Whose an object is: of the notebook, of a module beside it, or of a library."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from nbckpt.values.homes import home_of
+from nbckpt.values.plain import ATOMS
+from nbckpt.values.sources import is_user_file
+
+DEPTH = 3
+"""Wrappers and containers that are opened to find what they hold."""
+
+_WRAPPERS = (property, staticmethod, classmethod, functools.partial, functools.cached_property)
+_FEW = 50
+
+
+def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH) -> bool:
+    """Whether `value` is code or an instance of the user's, or wraps or holds something so."""
+    kind = type(value)
+    if kind in ATOMS or depth < 0:
+        return False
+    if issubclass(kind, FunctionType):
+        return _is_users_function(value, namespace, depth)
+    if issubclass(kind, type):
+        return is_users_module(getattr(value, "__module__", None))
+    if issubclass(kind, ModuleType):
+        return False
+    if is_users_module(kind.__module__):
+        return True
+    return any(is_users(part, namespace, depth - 1) for part in _parts(value))
+
+
+def is_users_module(name: object) -> bool:
+    """Whether a name is that of the notebook's module, or of one beside the notebook."""
+    if name == "__main__":
+        return True
+    if not isinstance(name, str):
+        return False
+    top = name.partition(".")[0]  # what is inside a package is whose that is
+    if top in sys.stdlib_module_names or name not in sys.modules:
+        return False
+    package = sys.modules.get(top, sys.modules[name])
+    places = getattr(package, "__path__", None)
+    file = getattr(package, "__file__", None)
+    if file is None and places:  # a namespace package
+        file = f"{next(iter(places), '')}/__init__.py"
+    return is_user_file(file)
+
+
+def is_of_another_library(value: object, owner: str, namespace: Mapping[str, object]) -> bool:
+    """Whether `value` is code that a library made when called, to be put into another library.
+
+    ``tqdm.pandas()`` sets a function on `DataFrame` that no module holds under its name.
+    """
+    if not issubclass(type(value), FunctionType | type):
+        return False
+    home = str(getattr(value, "__module__", "")).partition(".")[0]
+    if home in ("", owner.partition(".")[0]) or "<locals>" not in str(value.__qualname__):  # type: ignore[attr-defined]
+        return False
+    return home_of(value, namespace) is None
+
+
+def _is_users_function(value: Any, namespace: Mapping[str, object], depth: int) -> bool:
+    own = value.__globals__
+    if own is namespace or is_users_module(own.get("__name__")):
+        return True
+    closed = [c for c in value.__closure__ or () if type(c) is CellType]
+    inside = (*_contents(closed), getattr(value, "__wrapped__", None))
+    return any(is_users(part, namespace, depth - 1) for part in inside)
+
+
+def _contents(cells: Iterable[CellType]) -> Iterator[object]:
+    for cell in cells:
+        try:
+            yield cell.cell_contents
+        except ValueError:  # it is empty
+            continue
+
+
+def _parts(value: Any) -> Iterable[object]:
+    """What a value directly wraps or holds, of few parts."""
+    kind = type(value)
+    if issubclass(kind, MethodType):
+        return (value.__func__, value.__self__)
+    if issubclass(kind, dict):
+        return [*value.keys(), *value.values()] if len(value) <= _FEW else ()
+    if issubclass(kind, list | tuple | set | frozenset):
+        return list(value) if len(value) <= _FEW else ()
+    found = gc.get_referents(value)
+    if not issubclass(kind, _WRAPPERS):
+        # Of a library's object only the code that it was given: what else it holds is its own.
+        held = [list(part.values()) for part in found if type(part) is dict and len(part) <= _FEW]
+        found = [p for p in (*found, *(v for values in held for v in values)) if _is_code(p)]
+    return [part for part in found if part is not kind][:_FEW]
+
+
+def _is_code(value: object) -> bool:
+    return issubclass(type(value), FunctionType | type | MethodType)

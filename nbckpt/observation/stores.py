@@ -1,0 +1,214 @@
+"""What a cell's text, and the user's functions, can set or look up on other things by name."""
+
+from __future__ import annotations
+
+import ast
+import dis
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
+from typing import NamedTuple
+
+from nbckpt.analysis import nodes_of
+from nbckpt.analysis.bytecode import words_of
+from nbckpt.analysis.nodes import once
+from nbckpt.observation.ownership import is_users
+from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.plain import ATOMS
+
+_SETTERS = frozenset(
+    {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
+)
+_STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+_INERT = (
+    ast.Module, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Name, ast.Constant,
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Dict,
+    ast.Set, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context, ast.Pass, ast.If,
+    ast.JoinedStr, ast.FormattedValue, ast.Starred, ast.NamedExpr,
+)  # fmt: skip
+_HARMLESS = frozenset(
+    {"abs", "bool", "dict", "float", "int", "len", "list", "max", "min", "print", "range", "repr",
+     "round", "set", "sorted", "str", "sum", "tuple"}
+)  # fmt: skip
+"""Builtins that only compute, given plain values."""
+
+
+class Stores(NamedTuple):
+    """What some code sets.
+
+    Attributes
+    ----------
+    places
+        Modules and classes, each with the name of an attribute that is set on it.
+    names
+        Names of attributes that are set on what the text does not tell.
+    """
+
+    places: tuple[tuple[object, str], ...]
+    names: frozenset[str]
+
+
+def stores_of(tree: ast.Module, namespace: Mapping[str, object]) -> Stores:
+    """What a cell, and the functions that it may call, set on libraries."""
+    places: list[tuple[object, str]] = []
+    names: set[str] = set()
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            holder = resolved(node.value, namespace)
+            if isinstance(holder, ModuleType | type):
+                places.append((holder, node.attr))
+            elif holder is None:
+                names.add(node.attr)
+    if _SETTERS & words_of_tree(tree):
+        names.update(*map(words_of, _texts(tree)))
+        names |= {n.arg for n in nodes_of(tree) if isinstance(n, ast.keyword) and n.arg}
+    for code in codes_of_all(namespace):
+        names |= _stored_by(code)
+    return Stores(tuple(places), frozenset(names))
+
+
+def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
+    """What a dotted name stands for, followed through modules and classes only; None if unknown."""
+    if isinstance(node, ast.Name):
+        return namespace.get(node.id)
+    if not isinstance(node, ast.Attribute):
+        return None
+    holder = resolved(node.value, namespace)
+    if not isinstance(holder, ModuleType | type):
+        return holder  # an attribute of an instance: of the instance
+    for cls in holder.__mro__ if isinstance(holder, type) else (holder,):
+        if node.attr in vars(cls):
+            found: object = vars(cls)[node.attr]
+            return found
+    return None
+
+
+def words_of_tree(tree: ast.Module) -> frozenset[str]:
+    """All names of a cell's text, and the words inside its strings."""
+    return once(tree, "words", lambda: frozenset(_words_of_tree(tree)))
+
+
+def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
+    """All names in the code of the notebook's functions and classes, and words of its strings."""
+    return frozenset().union(*map(_words_of_code, codes_of_all(namespace)))
+
+
+def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
+    """The code of functions and classes that the notebook has defined and still holds."""
+    classes: dict[int, type] = {}
+    for value in list(namespace.values()):
+        kind = type(value)
+        if kind is FunctionType:
+            if is_users(value, namespace, 0):
+                yield value.__code__  # type: ignore[attr-defined]
+            continue
+        cls = value if issubclass(kind, type) else kind
+        if cls.__module__ == "__main__":
+            classes.update((id(c), c) for c in cls.__mro__ if c.__module__ == "__main__")  # type: ignore[attr-defined]
+    for cls in classes.values():
+        yield from (function.__code__ for function in functions_of_class(cls))
+
+
+def defines(tree: ast.Module) -> bool:
+    """Whether a cell makes a function or a class."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    return any(isinstance(node, kinds) for node in nodes_of(tree))
+
+
+def is_inert(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell only computes with plain values: nothing attached can change what it does."""
+    return _computes_only(tree, namespace, ast.Call) is False
+
+
+def is_harmless(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell cannot attach anything: it calls nothing but simple builtins."""
+    return _computes_only(tree, namespace) is not None
+
+
+def _computes_only(
+    tree: ast.Module, namespace: Mapping[str, object], *never: type[ast.AST]
+) -> bool | None:
+    """Whether a cell calls builtins; None if it does more than that and compute."""
+    loaded: set[str] = set()
+    bound: set[str] = set()
+    is_calling = False
+    for node in nodes_of(tree):
+        kind = type(node)
+        if kind in never:
+            return None
+        if kind is ast.Name:
+            (bound if type(node.ctx) is ast.Store else loaded).add(node.id)  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            function = node.func  # type: ignore[attr-defined]
+            if type(function) is not ast.Name or function.id not in _HARMLESS:
+                return None
+            is_calling = True
+        elif not issubclass(kind, _INERT):
+            return None
+    for name in loaded:
+        if name in namespace:
+            if type(namespace[name]) not in ATOMS:
+                return None
+        elif name not in bound and name not in _HARMLESS:
+            return None
+    return is_calling
+
+
+def _words_of_tree(tree: ast.Module) -> Iterator[str]:
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield from node.name.split(".")
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module or "").split(".")
+    for text in _texts(tree):
+        yield from words_of(text)
+
+
+def texts_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
+    """The strings in a cell and in the notebook's functions."""
+    inside = (c for code in codes_of_all(namespace) for c in _constants_of(code))
+    return frozenset([*_texts(tree), *inside])
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@lru_cache(maxsize=4096)
+def _words_of_code(code: CodeType) -> frozenset[str]:
+    words = {name for part in _with_nested(code) for name in part.co_names}
+    return frozenset(words.union(*map(words_of, _constants_of(code))))
+
+
+@lru_cache(maxsize=4096)
+def _constants_of(code: CodeType) -> frozenset[str]:
+    return frozenset(c for p in _with_nested(code) for c in p.co_consts if isinstance(c, str))
+
+
+@lru_cache(maxsize=4096)
+def _stored_by(code: CodeType) -> frozenset[str]:
+    """Attributes that a function sets on what is not its own first argument."""
+    found: set[str] = set()
+    for part in _with_nested(code):
+        own = part.co_varnames[0] if part.co_argcount else None
+        last = None
+        for step in dis.get_instructions(part):
+            if step.opname in _STORES and not (last is not None and last.argval == own):
+                found.add(step.argval)
+            last = step
+        if _SETTERS.intersection(part.co_names):
+            found.update(*map(words_of, _constants_of(part)))
+    return frozenset(found)
+
+
+def _with_nested(code: CodeType) -> Iterable[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_nested(constant)

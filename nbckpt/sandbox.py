@@ -1,0 +1,269 @@
+"""Code in a copy of this process that changes nothing outside of itself.
+
+The copy is a fork: it has all variables, what cannot be written down included, and nothing that it
+does to them is seen here. Before the code runs, what is open leads nowhere, and an audit hook
+stops what Python does outside. Libraries in C do not ask Python, so the kernel forbids it, too:
+Landlock refuses to write, make, delete and execute files, to connect, and to send signals [1]_.
+On a kernel without it no file can be opened at all.
+
+References
+----------
+.. [1] https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import io
+import json
+import os
+import select
+import signal
+import stat
+import struct
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+_R = TypeVar("_R")
+_STARTING = ("subprocess.", "socket.", "ctypes.", "sqlite3.", "shutil.", "urllib.", "_thread.")
+_ACTING = frozenset(
+    {"os.system", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile",
+     "os.kill", "os.killpg", "signal.pthread_kill", "os.remove", "os.rename", "os.rmdir",
+     "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown", "os.utime",
+     "os.setxattr",
+     "os.removexattr", "os.lockf", "tempfile.mkstemp", "tempfile.mkdtemp", "mmap.__new__",
+     "builtins.input"}
+)  # fmt: skip
+_READING = frozenset({"open", "import", "os.listdir", "os.scandir"})
+_WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+_ASKS_VERSION = 1
+_NO_NEW_PRIVILEGES = 38
+LEAST_VERSION = 4  # the first that knows of connections
+_READS = 1 << 2 | 1 << 3  # a file, a folder: the only access that stays
+_ACCESS = {4: (1 << 15) - 1, 5: (1 << 16) - 1}
+_CONNECTS = 1 << 0 | 1 << 1
+_SIGNALS = 1 << 0 | 1 << 1
+
+
+class StoppedError(BaseException):
+    """The code wanted what a copy must not do."""
+
+
+def why_none() -> str:
+    """Why this process cannot be copied; empty if it can be."""
+    if not hasattr(os, "fork") or not Path("/proc/self/fd").is_dir():
+        return "this system does not copy processes"
+    return "this process shares memory with others" if _shares_memory() else ""
+
+
+def _shares_memory() -> bool:
+    """Whether something is mapped that others see written: a file, or memory with a name."""
+    try:
+        maps = Path("/proc/self/maps").read_text()
+    except OSError:
+        return True
+    mapped = (line.split(None, 5) for line in maps.splitlines())
+    return any(
+        "w" in parts[1] and parts[1].endswith("s") and not parts[5].startswith("/dev/zero")
+        for parts in mapped
+        if len(parts) > 5  # it has a name
+    )
+
+
+# -- in this process ------------------------------------------------------------------------
+
+
+def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str, Any]:
+    """What `work` returns in a copy of this process, as JSON, or ``why`` there is nothing."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, which the copy does not have
+        child = os.fork()
+    if child == 0:
+        _be_a_copy(work, writing)
+    os.close(writing)
+    try:
+        data = _read_all(reading, timeout_s)
+    finally:
+        os.close(reading)
+        _end(child)
+    if data is None:
+        return {"why": "it did not end in time"}
+    try:
+        answer = json.loads(data)
+    except ValueError:
+        return {"why": "the copy died"}
+    assert isinstance(answer, dict)
+    return answer
+
+
+def _end(child: int) -> None:
+    """Wait for a copy, which has answered or never will."""
+    until = time.monotonic() + 1
+    while not os.waitpid(child, os.WNOHANG)[0]:
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.001)
+
+
+def _read_all(descriptor: int, timeout_s: float) -> bytes | None:
+    until = time.monotonic() + timeout_s
+    pieces: list[bytes] = []
+    while (left_s := until - time.monotonic()) > 0:
+        if not select.select([descriptor], [], [], left_s)[0]:
+            break
+        if not (piece := os.read(descriptor, 1 << 16)):
+            return b"".join(pieces)
+        pieces.append(piece)
+    return None
+
+
+# -- in the copy ----------------------------------------------------------------------------
+
+
+def _be_a_copy(work: Callable[[], dict[str, Any]], writing: int) -> NoReturn:
+    status = 1
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        _cut_off(writing)
+        try:
+            answer = work()
+        except StoppedError as stopped:
+            answer = {"why": f"it wants {stopped}"}
+        except BaseException as error:  # whatever the user's code raises
+            answer = {"why": f"it raises {type(error).__name__}"}
+        data = json.dumps(answer).encode()
+        while data:
+            data = data[os.write(writing, data) :]
+        status = 0
+    finally:
+        os._exit(status)  # nothing of this process's is flushed, closed or finalized
+
+
+def _cut_off(but: int) -> None:
+    """Have all that is open lead nowhere, except files that are only read: these are read apart."""
+    import fcntl  # not on every system, and then there are no copies
+
+    null = os.open(os.devnull, os.O_RDWR)
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        descriptor = int(entry.name)
+        if descriptor in (but, null):
+            continue
+        try:
+            mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+            if mode != os.O_RDONLY or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.dup2(null, descriptor)
+                continue
+            own = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
+            os.lseek(own, os.lseek(descriptor, 0, os.SEEK_CUR), os.SEEK_SET)
+            os.dup2(own, descriptor)
+            os.close(own)
+        except OSError:  # it was the folder's own
+            continue
+
+
+def confined(function: Callable[[], _R]) -> _R:
+    """What a function returns that can do nothing outside; only in a copy, which ends soon.
+
+    Raises
+    ------
+    StoppedError
+        If it wanted to, even if it took no for an answer.
+    """
+    import resource  # as above
+
+    watch = _Watch(may_read=_is_landlocked())
+    sys.addaudithook(watch)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if not watch.may_read:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    _start_no_threads(watch)
+    watch.is_on = True
+    try:
+        result = function()
+        if len(sys._current_frames()) > 1:  # noqa: SLF001  # also those that `threading` missed
+            watch.seen = "_thread.start_new_thread"
+    finally:
+        watch.is_on = False
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if watch.seen:
+        raise StoppedError(watch.seen)
+    return result
+
+
+class _Watch:
+    """Stops code that wants to act outside."""
+
+    def __init__(self, *, may_read: bool) -> None:
+        self.may_read = may_read
+        self.is_on = False
+        self.seen = ""
+
+    def __call__(self, event: str, arguments: Any) -> None:
+        if self.is_on and self._is_stopped(event, arguments):
+            self.seen = event
+            raise StoppedError(event)
+
+    def _is_stopped(self, event: str, arguments: Any) -> bool:
+        if event in _READING:
+            return not self.may_read or (event == "open" and not _only_reads(*arguments))
+        return event in _ACTING or event.startswith(_STARTING)
+
+
+def _only_reads(path: object, _: object, flags: int) -> bool:
+    """Whether a file is opened to be read, and reading takes nothing from it."""
+    if flags & _WRITING_FLAGS:
+        return False
+    try:
+        mode = os.stat(path).st_mode  # type: ignore[arg-type]  # noqa: PTH116  # may be a number
+    except (OSError, ValueError, TypeError):
+        return True  # it is not there, and will not be
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _start_no_threads(watch: _Watch) -> None:
+    """Have a thread be what is watched for: not every Python raises an event of it."""
+
+    def start(*_: object, **__: object) -> NoReturn:
+        watch("_thread.start_new_thread", ())
+        raise StoppedError
+
+    for module in (_thread, threading):
+        for name in ("start_new_thread", "start_new", "start_joinable_thread"):
+            for own in (name, f"_{name}"):
+                if hasattr(module, own):
+                    setattr(module, own, start)
+
+
+def landlock_version() -> int:
+    """What the kernel knows of Landlock; 0 if nothing."""
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASKS_VERSION)))
+    except (OSError, AttributeError):
+        return 0
+
+
+def _is_landlocked() -> bool:
+    """Have the kernel refuse all that would be seen outside; False where it cannot."""
+    version = landlock_version()
+    if version < LEAST_VERSION:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    handled = _ACCESS[min(version, 5)] & ~_READS
+    attributes = struct.pack("<QQQ", handled, _CONNECTS, _SIGNALS)[: 24 if version > 5 else 16]
+    rules = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+    if rules < 0 or libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+        return False
+    return bool(libc.syscall(_RESTRICT_SELF, rules, 0) == 0)
