@@ -41,6 +41,7 @@ from nbckpt.observation import Ran
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+from nbckpt.values.widgets import is_widget
 
 if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
@@ -115,6 +116,8 @@ class Step(ThroughItems):
         Which item is in work.
     was_set
         Process state that was set because the step was restored, a short text each.
+    outside
+        What the body changed that no checkpoint brings back, if its caller has seen it.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -144,6 +147,7 @@ class Step(ThroughItems):
     _windows: dict[str, object] = field(default_factory=dict)
     _observed: dict[str, Json] = field(default_factory=dict)
     was_set: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.loops = Loops(self, None)
@@ -300,6 +304,11 @@ class Step(ThroughItems):
             return ()
         told = changes_outside(self.tree, self.session.namespace)
         return (*told, *keys.changed_in_modules(self.key))
+
+    def _callbacks_of(self, names: set[str]) -> list[str]:
+        """The callbacks that widgets have since the body ran, of those that are not kept for them."""
+        values = {n: self.session.namespace.get(n) for n in sorted(names)}
+        return [f"callbacks of {n!r}" for n, v in values.items() if is_widget(type(v))]
 
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
@@ -509,7 +518,11 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=self._changes_outside(),
+            outside=(
+                *self._changes_outside(),
+                *self._callbacks_of(bound & refused),
+                *self.outside,
+            ),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,

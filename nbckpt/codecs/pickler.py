@@ -35,6 +35,7 @@ from nbckpt.codecs import (
     torch_modules,
     views,
     weak,
+    widgets,
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
@@ -255,6 +256,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         return exact[kind]
     return (
         singletons.reducer_for(kind)
+        or widgets.reducer_for(kind)
         or arrays.reducer_for(kind)
         or frames.reducer_for(kind)
         or polars_objects.reducer_for(kind)

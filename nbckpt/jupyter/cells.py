@@ -213,7 +213,9 @@ class Cells:
             if step is not None and self.session.moved:
                 step.left()
             if step is not None and step.todo and not self.session.moved:
-                self._end(step, error, shown, values)
+                self._end(
+                    step, error, shown, values, is_live=recorder is not None and recorder.is_live
+                )
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
@@ -351,13 +353,21 @@ class Cells:
         return CellRejected(f"{type(problem).__name__}: {problem}")
 
     def _end(
-        self, step: Step, error: BaseException | None, shown: list[Any], values: list[Any]
+        self,
+        step: Step,
+        error: BaseException | None,
+        shown: list[Any],
+        values: list[Any],
+        *,
+        is_live: bool,
     ) -> None:
         if error is not None:
             step.fail(error)
             return
         if values:
             self._keep_result(step, shown, values[0])
+        if is_live:
+            step.outside = (*step.outside, "the callbacks of a widget")
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self.session.head

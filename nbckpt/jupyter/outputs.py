@@ -9,12 +9,10 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.digests import Json
-from nbckpt.jupyter import descriptors
+from nbckpt.jupyter import descriptors, widget_states
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
-
-_LIVE_ONLY = "application/vnd.jupyter.widget-view+json"
 
 Output = dict[str, Any]
 
@@ -46,6 +44,8 @@ class Recorder:
     ----------
     values
         The value that the cell ended with, if there is one.
+    is_live
+        Whether it showed what only its code can show again.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -56,6 +56,7 @@ class Recorder:
         self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
         self.values: list[object] = []
+        self.is_live = False
         self._watched: list[Any] = []
 
     def start(self) -> None:
@@ -78,7 +79,20 @@ class Recorder:
         descriptors.drain(self._watched)
         while self._undo:
             self._undo.pop()()
+        for output in self._outputs:
+            self._note_widget(output)
         return [_joined(output) for output in self._outputs]
+
+    def _note_widget(self, output: Output) -> None:
+        """Note the state in which a widget is left, or that only its cell can show it again."""
+        data = output.get("display") or output.get("update") or output.get("result") or {}
+        if widget_states.VIEW not in data:
+            return
+        states = widget_states.states_of(data)
+        if states is None or not self._has_room(len(str(states))):
+            self.is_live = True
+        else:
+            output["widgets"] = _plain(states)
 
     def _tee(self, name: str) -> None:
         stream = getattr(sys, name)
@@ -140,7 +154,7 @@ class Recorder:
     def _note_display(
         self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
     ) -> None:
-        if "nbckpt" in (metadata or {}) or _LIVE_ONLY in data:
+        if "nbckpt" in (metadata or {}):
             return
         self._clear_if_due()
         display_id = (more.get("transient") or {}).get("display_id")
@@ -206,6 +220,8 @@ def show(
         Gives the result of the cell from what was kept of it.
     """
     for output in outputs:
+        if "widgets" in output:
+            widget_states.show(output["widgets"])
         if "stream" in output:
             getattr(sys, output["stream"]).write(output["text"])
         elif "display" in output or "update" in output:
