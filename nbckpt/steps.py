@@ -306,7 +306,7 @@ class Step(ThroughItems):
         return (*told, *keys.changed_in_modules(self.key))
 
     def _callbacks_of(self, names: set[str]) -> list[str]:
-        """The callbacks that widgets have since the body ran, of those that are not kept for them."""
+        """The callbacks of widgets that are not kept because of them."""
         values = {n: self.session.namespace.get(n) for n in sorted(names)}
         return [f"callbacks of {n!r}" for n, v in values.items() if is_widget(type(v))]
 

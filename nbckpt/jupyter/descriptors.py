@@ -1,4 +1,4 @@
-"""What child processes and C code print: a kernel reads it from the file descriptors of its streams."""
+"""What child processes and C code print: a kernel reads it from its file descriptors."""
 
 from __future__ import annotations
 

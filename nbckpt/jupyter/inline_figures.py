@@ -1,4 +1,4 @@
-"""Pictures of restored figures: the kernel's backend is loaded, as the first figure of a run does."""
+"""Pictures of restored figures: the kernel's backend is loaded, as a run's first figure does."""
 
 from __future__ import annotations
 

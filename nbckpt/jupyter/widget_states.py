@@ -27,7 +27,7 @@ def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
     widget = getattr(module, "_instances", {}).get(which)
     if widget is None:
         return None
-    from ipywidgets.embed import dependency_state
+    from ipywidgets.embed import dependency_state  # type: ignore[import-untyped]  # as it is
 
     from nbckpt.values.widgets import callbacks_of
 

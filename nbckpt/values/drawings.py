@@ -1,4 +1,4 @@
-"""Members of matplotlib's objects that are not part of their value: if and where they were drawn."""
+"""Members of matplotlib's objects that are not part of their value: if they were drawn."""
 
 from __future__ import annotations
 
