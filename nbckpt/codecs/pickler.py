@@ -148,7 +148,16 @@ def encode(
         needs=frozenset(pickler.needs),
         shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
-        keepalive=(memo, pickler.storages, pickler.kept),
+        # As long as ids are compared: what only this pickling made would lend its to another.
+        keepalive=(
+            memo,
+            pickler.storages,
+            pickler.kept,
+            pickler.roots,
+            pickler.exporters,
+            pickler.cells,
+            pickler.storage_arrays,
+        ),
     )
 
 

@@ -12,7 +12,7 @@ _BACKEND = "matplotlib_inline.backend_inline"
 
 def show_as_pictures() -> None:
     """Have figures be shown as in a kernel that made one, where that has such a backend."""
-    if "matplotlib.pyplot" not in sys.modules or _BACKEND in sys.modules:
+    if "matplotlib.figure" not in sys.modules or _BACKEND in sys.modules:
         return
     if _BACKEND not in os.environ.get("MPLBACKEND", ""):
         return

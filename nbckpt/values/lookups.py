@@ -62,7 +62,8 @@ def runs_queries(value: Any) -> bool:
     function = getattr(value, "__func__", value) if type(value) is MethodType else value
     if type(function) not in (FunctionType, BuiltinFunctionType) or function is eval:
         return False
-    module = str(getattr(function, "__module__", "") or type(function.__self__).__module__)
+    home = type(getattr(function, "__self__", None))
+    module = str(getattr(function, "__module__", "") or home.__module__)
     return function.__name__ in QUERYING and module != "__main__"
 
 
