@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, loops, randomness, remake
+from nbckpt import analysis, effects, keys, loops, makers, randomness, remake
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
@@ -175,7 +175,7 @@ class Step(ThroughItems):
         if session.reruns:
             request = replace(request, rerun=True)
         session.refresh()
-        key = session.key_of(tree, request.selection, request.deps, remake.lacking(session))
+        key = session.key_of(tree, request.selection, request.deps, makers.lacking(session))
         session.steps.pop(request.name, None)  # they stand in the order in which they began
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
         can_restore = request.is_skippable and not request.rerun
@@ -239,7 +239,7 @@ class Step(ThroughItems):
                 self.todo = False
             if shadow is not None:
                 shadow.compare(session, checkpoint, self.request.selection)
-            remake.was_restored(session, checkpoint, self.names.binds)
+            makers.was_restored(session, checkpoint, self.names.binds)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
                 "source_crc": self.cell.source_crc  # a comment, say: the key is the same
@@ -283,7 +283,7 @@ class Step(ThroughItems):
             return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
-        if why := remake.why_not(self.session, checkpoint):
+        if why := makers.why_not(self.session, checkpoint):
             return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
             return why
