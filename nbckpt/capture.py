@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
@@ -168,6 +169,9 @@ class Capturer:
                 self._pending.discard(name)
         for name in removed:
             self._forget(name)
+        # What refers to a definition by its name holds the one that was there till now.
+        kept = self._kept
+        self.touched(n for n, v in kept.items() if n not in restored and restored.keys() & v.needs)
 
     def settled(self) -> dict[str, Variable]:
         """What is kept and still as it was: the names that no code can have changed since."""
@@ -175,7 +179,7 @@ class Capturer:
             return {}
         names = self._kept.keys() - randomness.NAMES
         rebound = {n for n in names if not self._holds_same(n, self.namespace.get(n))}
-        unsure = self._pending | rebound
+        unsure = self._closed(self._pending | rebound, set(self._kept))
         return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
 
     def is_untouched(self, names: Iterable[str]) -> bool:
@@ -342,15 +346,25 @@ class Capturer:
         return known is not None and known.is_of(value)
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
-        """`found` and all that shares objects with it."""
+        """`found` and all that shares objects with it, or that it refers to and that can change."""
         queue = list(found)
         while queue:
             variable = self._kept.get(queue.pop())
-            for mate in variable.group if variable else ():
+            if variable is None:
+                continue
+            for mate in (*variable.group, *self._changeable(variable.needs)):
                 if mate in present and mate not in found:
                     found.add(mate)
                     queue.append(mate)
         return found
+
+    def _changeable(self, needs: Iterable[str]) -> list[str]:
+        """Of definitions that a value refers to by name, those that can change through it."""
+        from nbckpt.values.definitions import holds_state
+
+        now = self._now()
+        found = [(n, now.get(n)) for n in needs]
+        return [n for n, v in found if isinstance(v, FunctionType | type) and holds_state(v)]
 
     def _forget(self, name: str) -> None:
         for table in (self._kept, self._identities, self._refusals):

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Digest: TypeAlias = str
 """BLAKE3 of some bytes, as 64 lowercase hex digits."""
 
+_encoded = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
+
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 
@@ -35,4 +38,4 @@ def digest_of(*parts: Buffer | str) -> Digest:
 
 def digest_of_json(value: Json) -> Digest:
     """The digest of a JSON value; the order of keys does not count."""
-    return digest_of(json.dumps(value, sort_keys=True, separators=(",", ":")))
+    return digest_of(_encoded(value))

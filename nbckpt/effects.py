@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.digests import Digest
+from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.randomness import NAMES
 from nbckpt.reachability import reaches
 from nbckpt.values import ValueDigester
+from nbckpt.values.definitions import holds_state
+from nbckpt.values.likeness import whole_digest
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -47,13 +50,14 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
     if in_place or present or session.capturer.may_share(bound):
         session.capturer.capture()  # to learn who else holds the objects that are replaced
-    anew = _held_elsewhere(session, bound - in_place)
+    anew = _held_elsewhere(session, manifest, bound - in_place)
     loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
         return tuple(map(str, lost))
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
+        *_held_unkept(session, loaded, bound - in_place),
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
@@ -67,20 +71,39 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     return ()
 
 
-def _held_elsewhere(session: Session, bound: Iterable[str]) -> set[str]:
-    """Variables that the step binds, and whose objects something that is not kept holds by now.
+def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> set[str]:
+    """Definitions that the step makes anew, and that other variables hold by now.
 
-    They are built though they have the same value already: the step would make another object.
+    They are built though they are equal already: the step makes others. What shares with anything
+    else that is kept has other bytes; a definition is told by its name. Of one without state
+    nobody can tell whether it is another.
+    """
+    namespace, live = session.namespace, session.capturer.settled()
+    others = {n: v for n, v in live.items() if n not in bound}
+    named = {need for n, v in others.items() if not _is_as_kept(v, manifest) for need in v.needs}
+    definitions = {n: namespace[n] for n in bound & named if n in namespace}
+    return {
+        n for n, v in definitions.items() if isinstance(v, FunctionType | type) and holds_state(v)
+    }
+
+
+def _is_as_kept(live: Variable, manifest: Manifest) -> bool:
+    return live.name in manifest and manifest[live.name].value == live.value
+
+
+def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> list[str]:
+    """Reasons: variables with the same value already, whose objects hold what cannot be kept.
+
+    The step may bind another object to them, or may not.
     """
     namespace = session.namespace
-    if not session.capturer.refusals():
-        return set()
-    found = (n for n in bound if n in namespace and not _is_definition(namespace[n]))
-    return {n for n in found if _unkeepable_holders(session, namespace[n])}
-
-
-def _is_definition(value: object) -> bool:
-    return isinstance(value, FunctionType | type)
+    held = {
+        n: holders
+        for n in sorted(bound & loaded.unchanged)
+        if not isinstance(namespace[n], FunctionType | type)
+        and (holders := _unkeepable_holders(session, namespace[n]))
+    }
+    return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
 
 
 def _aliases(
@@ -158,18 +181,8 @@ def holds(session: Session, now: Variable | None, kept: Variable | None, values:
             built = values.build(kept.name)
         except Exception:  # whatever its own code raises; to bring it back says what
             return False
-        live = _examined(namespace[now.name], namespace)
-        return live is not None and live == _examined(built, values.namespace)
-
-
-def _examined(value: object, namespace: Mapping[str, object]) -> tuple[Digest, list[Digest]] | None:
-    """Digests of a value and of the user's code inside it; None if it is too large to tell."""
-    digester = ValueDigester(namespace)
-    examined = digester.examine(value)
-    inside = [digester.examine(definition) for definition in examined.reached]
-    if examined.exhausted or any(one.exhausted for one in inside):
-        return None
-    return examined.digest, sorted(one.digest for one in inside)
+        live = whole_digest(namespace[now.name], namespace)
+        return live is not None and live == whole_digest(built, values.namespace)
 
 
 def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:
@@ -219,15 +232,24 @@ def _unkeepable_holders(session: Session, obj: object) -> list[str]:
     """Variables that cannot be kept, a generator say, and that reach `obj`."""
     refused = [r.variable for r in session.capturer.refusals()]
     namespace = session.namespace
+    if not refused or type(obj) in ATOMS:
+        return []
     return [n for n in refused if n in namespace and reaches(namespace[n], obj, namespace)]
+
+
+def _reads_only_fixed(session: Session, checkpoint: Checkpoint) -> bool:
+    """Whether what a step reads is the same objects as then, where it is equal to what was then.
+
+    What cannot be kept may hold them.
+    """
+    inputs = checkpoint.key.inputs if checkpoint.key else {}
+    return all(is_fixed(value) for n, value in session.namespace.items() if n in inputs)
 
 
 def _left_behind(session: Session, replaced: Iterable[str]) -> set[str]:
     """Variables that cannot be kept, and hold an object that a name is about to lose."""
     namespace = session.namespace
-    if not session.capturer.refusals():
-        return set()
-    lost = [n for n in replaced if n in namespace and type(namespace[n]) not in ATOMS]
+    lost = [n for n in replaced if n in namespace]
     return {h for n in lost for h in _unkeepable_holders(session, namespace[n])}
 
 
@@ -240,7 +262,7 @@ def _bind(
 ) -> None:
     manifest = session.timeline.manifest(checkpoint.id)
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
-    stays = session.still_refused(checkpoint)
+    stays = session.still_refused(checkpoint) if _reads_only_fixed(session, checkpoint) else set()
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
     parted_from = _left_behind(session, {*names, *aliases, *gone})
     for name in gone:

@@ -20,7 +20,7 @@ from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
-from nbckpt.observation import Observer, facets_for
+from nbckpt.observation import Observer, early_facets, later_facets
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -73,7 +73,10 @@ class Keeping(Standing):
         self.guards_blocks = False
         self.seeded: set[str] = set()
         self._refused_at: dict[str, tuple[Refusal, ...]] = {}
-        self.observer = Observer(facets_for(namespace, self.capturer.touched))
+        touch, folder = self.capturer.touched, str(store.path)
+        self.observer = Observer(
+            early_facets(namespace), lambda: later_facets(namespace, touch, folder)
+        )
         self.unkept = Unkept()
 
     @property

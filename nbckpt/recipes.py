@@ -394,9 +394,9 @@ def _lost_by_kind(value: object) -> str | None:
 
 
 def _lost_of_sqlite(connection: sqlite3.Connection) -> str | None:
-    if connection.in_transaction:
-        return "in an open transaction: commit it first"
     try:
+        if connection.in_transaction:
+            return "in an open transaction: commit it first"
         cursor = connection.cursor()
         cursor.row_factory = None
         rows = cursor.execute("pragma database_list").fetchall()

@@ -37,14 +37,18 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
-from nbckpt.observation import Ran
+from nbckpt.observation import Ran, unheard
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+from nbckpt.values.likeness import whole_digest
 from nbckpt.values.widgets import is_widget
 
 if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
+
+_ENCODED = json.JSONEncoder().encode
+"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
+    _users_before: dict[str, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
     _objects_before: dict[str, Place] = field(default_factory=dict)
@@ -155,6 +160,7 @@ class Step(ThroughItems):
 
     @classmethod
     @whole
+    @unheard
     def begin(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """Restore the step if that can be, else get ready to run it.
 
@@ -353,6 +359,7 @@ class Step(ThroughItems):
         perhaps -= self.names.certain | self.key.inputs.keys()
         self._perhaps = {n: n in session.namespace for n in perhaps}
         self._mates_before = session.digests_of(self._mates())
+        self._users_before = self._users()
         session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
         self._random_before = {n: b for n, b in self._before.items() if n in seeded}
@@ -373,6 +380,24 @@ class Step(ThroughItems):
         kept = self.session.capturer.manifest()
         named = {*self.key.inputs, *self.names.binds}
         return {mate for n in named if n in kept for mate in kept[n].group} - named
+
+    def _users(self) -> dict[str, object]:
+        """Digests of variables that are kept by the names of definitions that the code makes anew.
+
+        They hold the ones that were there before, and are kept otherwise afterwards.
+        """
+        made = self.names.binds
+        kept, namespace = self.session.capturer.manifest(), self.session.namespace
+        users = [n for n, v in kept.items() if n not in made and not made.isdisjoint(v.needs)]
+        with allowed():
+            return {n: whole_digest(namespace[n], namespace) for n in users if n in namespace}
+
+    def _is_as_before(self, name: str, was: object) -> bool:
+        namespace = self.session.namespace
+        if was is None or name not in namespace or not self._is_same_object(name):
+            return False
+        with allowed():
+            return was == whole_digest(namespace[name], namespace)
 
     def _unfinished(self) -> Checkpoint | None:
         """How far an earlier run of this step's loops came; its key is then this step's."""
@@ -412,6 +437,7 @@ class Step(ThroughItems):
         self._observed = self.session.observer.close(self._windows, ran)
 
     @whole
+    @unheard
     def finish(self, outputs: Sequence[Json] = (), *, patience_s: float = -1) -> Checkpoint:
         """Checkpoint what the body did. Call it once, after the body ended well.
 
@@ -427,7 +453,7 @@ class Step(ThroughItems):
             try:
                 draft = self._draft(self._spent_s + duration, "done")
                 if outputs:
-                    text = json.dumps(outputs).encode()
+                    text = _ENCODED(outputs).encode()
                     draft = replace(draft, outputs=self.session.put_outputs(text))
             except StoreError as problem:
                 self._note_lost(problem)
@@ -438,6 +464,7 @@ class Step(ThroughItems):
         return draft
 
     @whole
+    @unheard
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
         self.left()
@@ -488,6 +515,7 @@ class Step(ThroughItems):
         captured = session.capture(request.selection)
         now = {n: v.value for n, v in captured.manifest.items()}
         differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
+        differing -= {n for n, was in self._users_before.items() if self._is_as_before(n, was)}
         differing |= self._tied_anew(captured.manifest, differing)
         assigned = self.names.binds
         bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
@@ -599,6 +627,7 @@ class Step(ThroughItems):
         self.loops = Loops(self, unfinished, begun.loops)
 
     @whole
+    @unheard
     def went_on(self, partial: Checkpoint) -> None:
         """Note that a loop goes on where `partial` was kept."""
         assert partial.progress is not None
@@ -612,6 +641,7 @@ class Step(ThroughItems):
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole
+    @unheard
     def keep_progress(self, progress: tuple[int, int, int], finished: tuple[Digest, ...]) -> None:
         """Keep what the step's loops have made so far."""
         self._ran()

@@ -289,7 +289,7 @@ MODULES = {
     ),
     "by __import__": ("pass", "y = __import__('mine').f()"),
     "by a script": (
-        "open('s.py', 'w').write('import mine\\nv = mine.f()'); None",
+        "from pathlib import Path; _ = Path('s.py').write_text('import mine\\nv = mine.f()')",
         "%run s.py\ny = v",
     ),
 }
@@ -312,7 +312,7 @@ ON_ONE_MEMORY = {
         "y = a.tolist()",
     ),
     "two maps of a file": (
-        "import numpy as np\nopen('m', 'wb').write(bytes(64))\n"
+        "import numpy as np\nfrom pathlib import Path\n_ = Path('m').write_bytes(bytes(64))\n"
         "a = np.memmap('m', mode='r+'); b = np.memmap('m', mode='r+')",
         "a[0] = 9",
         "y = int(b[0])",

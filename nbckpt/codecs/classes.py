@@ -36,11 +36,40 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     members = {**members, "__qualname__": cls.__qualname__}  # the skeleton's would be the name
     # Put there by the first instance that is pickled; no part of the definition.
     rest[0][0].pop("__slotnames__", None)
+    _add_repeated(rest[0][0], cls)
     _drop_fields_in_c(rest[0][0])
     if "__slots__" in cls.__dict__ and not issubclass(cls, tuple):  # NamedTuple makes its own
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     return make, (kind, name, bases, members, None, None), *rest
+
+
+def _add_repeated(members: dict[str, object], cls: type) -> None:
+    """Add members that are those of a base, too: a base may get others, and `cls` keeps its own.
+
+    cloudpickle takes them for inherited.
+    """
+    own = dict(vars(cls))
+    inherited = {
+        name: value for base in reversed(cls.__bases__) for name, value in vars(base).items()
+    }
+    for name, value in own.items():
+        if (
+            name not in members
+            and name not in _OF_EVERY_CLASS
+            and value is inherited.get(name, cls)
+        ):
+            members[name] = value
+    _order(members, cls)
+
+
+_OF_EVERY_CLASS = frozenset(
+    {
+        "__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__slots__",
+        "__slotnames__", "__abstractmethods__", "_abc_impl", "__firstlineno__",
+        "__static_attributes__",
+    }
+)  # fmt: skip
 
 
 def _order(members: dict[str, object], cls: type) -> None:

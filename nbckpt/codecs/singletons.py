@@ -1,4 +1,4 @@
-"""What exists once in a process: the hidden random generators, and matplotlib's constants.
+"""What exists once in a process: hidden random generators, sentinels, matplotlib's constants.
 
 A value that uses the generator of `numpy.random` itself uses it after a restore as well, and what
 all drawings refer to does not make one value of them.
@@ -25,6 +25,9 @@ _GENERATORS = {
 }
 """Package → the module that has its hidden generator, and the name there."""
 
+_HEAP_TYPE = 1 << 9
+"""Flag of a type that Python code made (`Py_TPFLAGS_HEAPTYPE`)."""
+
 
 _NAMED_IN = frozenset({"sympy"})
 """Packages whose own objects are told apart by identity, and do not all come back from pickles."""
@@ -44,7 +47,41 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     figures = sys.modules.get("matplotlib.figure")
     if figures is not None and issubclass(kind, getattr(figures, "FigureBase", ())):
         return _reduce_figure
-    return None
+    return _reduce_sentinel if _sentinels_of(kind) else None
+
+
+def _sentinels_of(kind: type) -> dict[int, str]:
+    """Objects of a type without state that its own module holds: id → the name there.
+
+    `dataclasses.MISSING` is one: it says what it is by being that object and no other.
+    """
+    module = sys.modules.get(kind.__module__)
+    is_library = module is not None and kind.__module__ not in ("__main__", "builtins")
+    if not is_library or not _is_without_state(kind):
+        return {}
+    return {id(v): n for n, v in list(vars(module).items()) if type(v) is kind}
+
+
+def _is_without_state(kind: type) -> bool:
+    """Whether instances can hold nothing, and say nothing of how they are pickled."""
+    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    says = {"__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"}
+    if says & own or kind.__itemsize__ or any(_slots(base) for base in kind.__mro__[:-1]):
+        return False
+    is_python = bool(kind.__flags__ & _HEAP_TYPE)
+    return is_python and all(base.__flags__ & _HEAP_TYPE for base in kind.__mro__[:-1])
+
+
+def _slots(kind: type) -> bool:
+    slots = vars(kind).get("__slots__", ())
+    return bool([slots] if isinstance(slots, str) else list(slots))
+
+
+def _reduce_sentinel(_: NamespacePickler, value: Any) -> Any:
+    name = _sentinels_of(type(value)).get(id(value))
+    if name is None or getattr(value, "__dict__", None):
+        return NotImplemented
+    return getattr, (sys.modules[type(value).__module__], name)
 
 
 def hidden_generator(package: str) -> Any:

@@ -174,7 +174,8 @@ class Cells:
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
         try:
-            self.session.observer.cell_begins(self._tree)
+            if not marking.is_our_own(self._tree):
+                self.session.observer.cell_begins(self._tree)
         except Exception as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()

@@ -207,10 +207,11 @@ class Inputs:
 
     def magics(self) -> None:
         """Collect the user's own magics that the cell runs; the shell alone may hold them."""
-        registry = magics_of(self.namespace)
+        registry = magics_of(self.namespace) if self.names.magics else {}
         for label in sorted(self.names.magics):
             function = registry.get(label)
-            if function is None or is_named(function, self.namespace):
+            own = getattr(function, "__func__", function)
+            if function is None or is_named(own, self.namespace):
                 continue
             examined = self.examine(function)
             self.note(label, _whole(examined))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import FunctionType, ModuleType
 
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.keys.memory import on_same_memory
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.keys.scope import is_tool
-
-_FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
+from nbckpt.values.definitions import holds_state
 
 
 def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | None:
@@ -68,18 +66,6 @@ def _code_behind(
     for definition in definitions_of_all(namespace) if definitions is None else definitions:
         if id(definition) not in seen:
             seen.add(id(definition))
-            if isinstance(definition, type) and _holds_state(definition):
+            if isinstance(definition, type) and holds_state(definition):
                 found.add(definition.__name__)
             yield names_of_definition(definition, namespace)
-
-
-def _holds_state(cls: type) -> bool:
-    """Whether something in a class may change while its members stay the same objects."""
-    return any(
-        not isinstance(member, _FIXED) and not _is_machinery(name, member)
-        for name, member in vars(cls).items()
-    )
-
-
-def _is_machinery(name: str, member: object) -> bool:
-    return (name.startswith("__") and name.endswith("__")) or hasattr(type(member), "__get__")

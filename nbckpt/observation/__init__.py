@@ -10,7 +10,8 @@ References
 .. [1] Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", ICFP 2018, section 4.2.2.
 """
 
-from nbckpt.observation.facets import facets_for
+from nbckpt.observation.audit import unheard
+from nbckpt.observation.facets import early_facets, later_facets
 from nbckpt.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran", "facets_for"]
+__all__ = ["Facet", "Observer", "Ran", "early_facets", "later_facets", "unheard"]

@@ -15,7 +15,7 @@ from nbckpt.analysis.bytecode import union
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
 from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.reach import definitions_in, names_of_definition
-from nbckpt.observation.libraries import ABSENT, Change
+from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.ownership import is_users
 from nbckpt.values.homes import is_named
 

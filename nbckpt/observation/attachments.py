@@ -7,40 +7,34 @@ steps after it count what is attached to what they can reach.
 from __future__ import annotations
 
 import ast
-import sys
+import importlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any, cast
 
 from nbckpt.digests import Digest, Json
 from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import (
     Attached,
-    is_atom,
-    is_named_module,
-    is_plain,
     source_of,
     what_of,
 )
-from nbckpt.observation.libraries import ABSENT, UNKNOWN, Change, Libraries
+from nbckpt.observation.attribution import Attribution
+from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
+from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.observer import Ran
-from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
 from nbckpt.observation.registering import registering_calls
-from nbckpt.observation.registries import TABLES
 from nbckpt.observation.stores import (
     defines,
     is_harmless,
     is_inert,
     stores_of,
-    texts_of,
     words_of_all,
     words_of_tree,
 )
-from nbckpt.values.modules import loaded
+from nbckpt.observation.user_modules import changes_in_modules, set_in_module
 
-_BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
 
@@ -79,6 +73,7 @@ class Attachments:
         self.namespace = namespace
         self.touch = touch
         self.libraries = Libraries(namespace)
+        self._attribution = Attribution(namespace, self.libraries)
         self.now: dict[str, Attached] = {}
         self.missing: dict[str, Mapping[str, Any]] = {}
         self._originals: dict[str, Change] = {}
@@ -113,7 +108,7 @@ class Attachments:
             changes += self._by_text(tree, set(fresh))
         counted = []
         for change in changes:
-            is_counted = self._counts(change, tree)
+            is_counted = change.where in self.now or self._attribution.counts(change, tree)
             if change.owner != "sys.modules":
                 self.libraries.is_own(change, own=not is_counted)
             if is_counted:
@@ -136,42 +131,6 @@ class Attachments:
         if fresh and defines(tree):
             found += self.libraries.users_entries(fresh)
         return found
-
-    def _counts(self, change: Change, tree: ast.Module | None) -> bool:
-        """Whether a change is the notebook's doing, not a library's own."""
-        if change.where in self.now or change.kind == "abc":
-            return True
-        if change.owner == "sys.modules":
-            return self._counts_as_module(change, tree)
-        new = change.new
-        if new is not ABSENT and is_users(new, self.namespace):
-            return True
-        if change.kind == "registry":
-            return is_users(change.key, self.namespace) or (
-                tree is not None
-                and change.owner in _BY_TEXT
-                and change.name in texts_of(tree, self.namespace)
-            )
-        if change.kind == "list" or tree is None:
-            return False
-        if is_of_another_library(new, change.owner, self.namespace):
-            return True
-        if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
-            return False  # it was imported
-        stores = stores_of(tree, self.namespace)
-        if change.name in stores.names:
-            return True
-        places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
-        return ((change.kind, change.owner), change.name) in places
-
-    def _counts_as_module(self, change: Change, tree: ast.Module | None) -> bool:
-        if change.new is ABSENT or tree is None or is_named_module(change.new):
-            return False
-        if is_users_module(change.name):
-            return False
-        if is_users(change.new, self.namespace):
-            return True
-        return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)
 
     def _note(self, change: Change, source: str) -> None:
         where = change.where
@@ -216,7 +175,7 @@ class Attachments:
         found: dict[str, Json] = {
             "in": inside,
             "did": {where: self._done(where) for where in sorted(did)},
-            "modules": _changes_in_modules(window.user_modules, ran),
+            "modules": changes_in_modules(window.user_modules, ran),
         }
         return {member: value for member, value in found.items() if value} or None
 
@@ -283,21 +242,24 @@ class Attachments:
             if "plain" in done and self._set_plain(where, done):
                 texts.append(done["what"])
         for place, plain in recorded.get("modules", {}).items():
-            if plain is not None and _set_in_module(place, plain[0]):
+            if plain is not None and set_in_module(place, plain[0]):
                 texts.append(place)
         return texts
 
     def _set_plain(self, where: str, done: Mapping[str, Any]) -> bool:
-        kind, owner, name = where.split(" ", 2)
-        module = sys.modules.get(owner)
-        if kind != "module" or module is None:
+        """Set a plain value on a module, which is imported for that; whether it was another."""
+        _, owner, name = where.split(" ", 2)
+        try:
+            module = importlib.import_module(owner)
+            value = done["plain"][0]
+            held = vars(module).get(name, ABSENT)
+            if type(held) is type(value) and held == value:
+                return False
+            self._look(None)
+            setattr(module, name, value)
+        except Exception:  # of an import, whatever the library raises
+            self.missing[where] = done
             return False
-        self._look(None)
-        value = done["plain"][0]
-        table = self.libraries.table("module", owner)
-        if table is not None and is_atom(table.get(name, ABSENT)) and table[name] == value:
-            return False
-        setattr(module, name, value)
         for change in self.libraries.look()[0]:
             if change.where == where:
                 self._note(change, str(done.get("source", "")))
@@ -376,41 +338,3 @@ def _is_put(change: Change, value: object) -> bool:
 def _first_line(source: str) -> str:
     lines = source.splitlines() or [""]
     return lines[0] + (" …" if len(lines) > 1 else "")
-
-
-def _changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
-    """What a step changed in modules beside the notebook: the new values, if JSON has them."""
-    found: dict[str, Json] = {}
-    for member, code in ran.key.functions.items():
-        name = member.removeprefix(MODULE)
-        if not member.startswith(MODULE) or name not in known:
-            continue
-        now = loaded(name)
-        if now.code != code:
-            found[name] = None
-        for place in sorted({*now.values, *_places_in(name, ran)}):
-            if now.values.get(place) != ran.key.inputs.get(place):
-                value = getattr(sys.modules.get(name), place.rpartition(".")[2], ABSENT)
-                found[place] = [cast("Json", value)] if is_plain(value) else None
-    return found
-
-
-def _places_in(name: str, ran: Ran) -> Iterator[str]:
-    return (p for p in ran.key.inputs if p.rpartition(".")[0] == name)
-
-
-def _set_in_module(place: str, value: object) -> bool:
-    """Set a value in a module; a list or dict keeps its identity."""
-    name, _, member = place.rpartition(".")
-    module = sys.modules.get(name)
-    if module is None:
-        return False
-    held = getattr(module, member, None)
-    if type(held) is dict and type(value) is dict:
-        held.clear()
-        held.update(value)
-    elif type(held) is list and type(value) is list:
-        held[:] = value
-    else:
-        setattr(module, member, value)
-    return True

@@ -10,14 +10,15 @@ import abc
 import functools
 import gc
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from operator import is_
 from types import FunctionType, ModuleType
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any
 
 from nbckpt.garbage import uncollected
+from nbckpt.observation.changes import ABSENT, UNKNOWN, Change, Kind
 from nbckpt.observation.dict_versions import DictVersions
 from nbckpt.observation.ownership import is_users, is_users_module
 from nbckpt.observation.registries import (
@@ -29,14 +30,6 @@ from nbckpt.observation.registries import (
     shell_tables,
 )
 from nbckpt.values.plain import ATOMS
-
-Kind: TypeAlias = Literal["module", "class", "registry", "list", "abc"]
-
-ABSENT: Final = object()
-"""Stands for the value of a name that is not there."""
-
-UNKNOWN: Final = object()
-"""Stands for what a name held before it was first looked at."""
 
 _NEVER = frozenset(
     {"__abstractmethods__", "__annotations__", "__builtins__", "__cached__", "__doc__",
@@ -57,33 +50,6 @@ _DULL = frozenset(
 )  # fmt: skip
 """Types of members that are no class and hold no registry."""
 _OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
-
-
-class Change(NamedTuple):
-    """Something that was set, or taken away, between two looks.
-
-    Attributes
-    ----------
-    owner
-        Of what: ``json``, ``pandas.core.frame:DataFrame``, ``copyreg.dispatch_table``.
-    key
-        The key itself, where it is no text.
-    put
-        Sets another value there, `ABSENT` for none; None where that cannot be.
-    """
-
-    kind: Kind
-    owner: str
-    name: str
-    key: object
-    old: object
-    new: object
-    put: Callable[[object], None] | None
-
-    @property
-    def where(self) -> str:
-        """A name of the place, the same in every process."""
-        return f"{self.kind} {self.owner} {self.name}"
 
 
 @dataclass(slots=True)
@@ -367,11 +333,11 @@ def _may_be_users(value: Any, namespace: Mapping[str, object]) -> bool:
     """A quick answer, for many: code of the notebook, or what gives access to it in a class."""
     kind = type(value)
     if kind is FunctionType:
-        return value.__globals__ is namespace
+        return bool(value.__globals__ is namespace)
     if issubclass(kind, type):
-        return value.__module__ == "__main__"
+        return bool(value.__module__ == "__main__")
     if kind is property:
-        return type(value.fget) is FunctionType and value.fget.__globals__ is namespace
+        return type(value.fget) is FunctionType and bool(value.fget.__globals__ is namespace)
     if kind in _DULL:
         return kind is staticmethod or kind is classmethod
     return hasattr(kind, "__get__")

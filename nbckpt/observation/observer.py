@@ -87,6 +87,13 @@ class Facet(Protocol):
 class Observer:
     """The facets of one session.
 
+    Parameters
+    ----------
+    early
+        Facets that know the process as it was when the session began.
+    later
+        Makes the others, when the first cell runs: a resume needs none of what they import.
+
     Attributes
     ----------
     was_set
@@ -95,8 +102,21 @@ class Observer:
 
     is_nbckpts_own = True
 
-    facets: tuple[Facet, ...] = ()
+    early: tuple[Facet, ...] = ()
+    later: Callable[[], tuple[Facet, ...]] = tuple
     was_set: tuple[str, ...] = ()
+    _made: tuple[Facet, ...] | None = None
+
+    @property
+    def facets(self) -> tuple[Facet, ...]:
+        """All facets, in the order in which they repeat effects."""
+        if self._made is None:
+            self._made = self.later()
+        return (*self.early, *self._made)
+
+    @property
+    def _known(self) -> tuple[Facet, ...]:
+        return (*self.early, *(self._made or ()))
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Look at the process before a cell runs."""
@@ -105,7 +125,7 @@ class Observer:
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Look at the process after a cell ran."""
-        for facet in self.facets:
+        for facet in self._known:
             facet.cell_ends(tree)
 
     def open(self) -> dict[str, object]:
@@ -141,19 +161,22 @@ class Observer:
     @property
     def unset(self) -> tuple[str, ...]:
         """What the last move could not set, and what to run for it, a short text each."""
-        return tuple(text for facet in self.facets for text in getattr(facet, "unset", ()))
+        return tuple(text for facet in self._known for text in getattr(facet, "unset", ()))
 
     def restored(self, observed: Mapping[str, Json]) -> None:
         """Repeat the effects of a step that is restored."""
-        texts = (text for f in self.facets for text in f.restored(observed.get(f.name)))
+        facets = self.facets if observed else self._known
+        texts = (text for f in facets for text in f.restored(observed.get(f.name)))
         self.was_set = tuple(texts)
 
     def standing(self) -> dict[str, Json]:
         """What a rewind to this moment has to set."""
-        found = {facet.name: facet.standing() for facet in self.facets}
+        found = {facet.name: facet.standing() for facet in self._known}
         return {name: standing for name, standing in found.items() if standing}
 
     def go_to(self, standing: Mapping[str, Json]) -> None:
         """Set what belongs to another moment."""
-        texts = (text for f in self.facets for text in f.go_to(standing.get(f.name)))
+        known = {facet.name for facet in self._known}
+        facets = self._known if standing.keys() <= known else self.facets
+        texts = (text for f in facets for text in f.go_to(standing.get(f.name)))
         self.was_set = tuple(texts)

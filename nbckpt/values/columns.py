@@ -1,6 +1,7 @@
 """The contents of arrays and tensors as digests: values, not layout.
 
-An array in Fortran order and its copy in C order have the same content. What lies in the padding
+An array in Fortran order and its copy in C order have the same content; `frames` tells them apart
+where an array itself is the value. What lies in the padding
 of a structured type is no content. Where the kernel tells which memory was written, what was not
 is not read again.
 """

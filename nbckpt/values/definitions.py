@@ -15,11 +15,14 @@ from types import (
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code, names_of_code, words_of
+
+_FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
 
 BOOKKEEPING = frozenset(
     {
@@ -80,18 +83,15 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 
 
 def parts_of_class(cls: type) -> list[object]:
-    """A class's name, bases and members, and the order of those that are not Python's own."""
+    """A class's name, bases and members, and the order of those that are public."""
     found = [n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v)]
-    order = tuple(name for name in found if not _is_special(name))
+    # A metaclass adds private ones of its own, in another order when a class comes back.
+    order = tuple(name for name in found if not name.startswith("_"))
     members = [(name, _member(name, vars(cls)[name])) for name in sorted(found)]
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
     registered = _registered(cls)
     return [cls.__qualname__, type(cls), cls.__bases__, annotations, order, registered, *members]
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
 
 
 def _registered(cls: type) -> tuple[type, ...]:
@@ -202,6 +202,21 @@ def _carried_globals(
         return
     for name in sorted(names_of_code(function.__code__).loads & own.keys()):
         yield name, own[name]
+
+
+def holds_state(definition: FunctionType | type) -> bool:
+    """Whether something in a definition may change while its parts stay the same objects."""
+    if isinstance(definition, FunctionType):
+        held = definition.__closure__, definition.__defaults__, definition.__kwdefaults__
+        return any(held) or bool(vars(definition))
+    return any(
+        not isinstance(member, _FIXED) and not _is_machinery(name, member)
+        for name, member in vars(definition).items()
+    )
+
+
+def _is_machinery(name: str, member: object) -> bool:
+    return (name.startswith("__") and name.endswith("__")) or hasattr(type(member), "__get__")
 
 
 def texts_of(definition: object) -> list[str]:

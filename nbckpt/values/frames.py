@@ -32,6 +32,7 @@ _OF_PANDAS = frozenset(
         "_name",
         "_is_copy",
         "_cache",
+        "_typ",
         "_cacher",
         "_accessors",
     }

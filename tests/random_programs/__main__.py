@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import selectors
 import shutil
 import signal
@@ -19,6 +20,9 @@ from typing import Any, NamedTuple
 BATCH = 100
 """Programs that one forked process runs: it begins with the warm state of its parent."""
 
+MEMORY_BYTES = 8 << 30
+"""Address space of such a process: a program that asks for more has a memory error."""
+
 HANG_S = 60
 """Without a word for so long, a process is ended, and its program counts as failed."""
 
@@ -28,13 +32,13 @@ class Child(NamedTuple):
 
     Attributes
     ----------
-    seeds
-        The seeds of its programs.
+    waiting
+        The seeds of which it has not told.
     """
 
     pid: int
     pipe: int
-    seeds: range
+    waiting: list[int]
     folder: Path
 
 
@@ -112,6 +116,7 @@ def _run_all(options: argparse.Namespace, report: Report, scratch: Path) -> None
     batches = _batches(options.seed, options.programs)
     children = selectors.DefaultSelector()
     heard: dict[int, tuple[Child, float, bytes]] = {}
+    is_enough = False
 
     def begin() -> None:
         if time.monotonic() < ends and (seeds := next(batches, None)) is not None:
@@ -121,6 +126,8 @@ def _run_all(options: argparse.Namespace, report: Report, scratch: Path) -> None
 
     def end(pipe: int) -> None:
         child, _, _ = heard.pop(pipe)
+        if child.waiting and not is_enough:
+            _take_lost(child, report, "ends its process")
         children.unregister(pipe)
         os.close(pipe)
         os.waitpid(child.pid, 0)
@@ -137,10 +144,11 @@ def _run_all(options: argparse.Namespace, report: Report, scratch: Path) -> None
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 report.take(json.loads(line))
+                child.waiting.pop(0)
             heard[pipe] = child, time.monotonic(), rest
             if not data:
                 end(pipe)
-        is_enough = report.is_first_enough and report.signatures
+        is_enough = report.is_first_enough and bool(report.signatures)
         for pipe, (child, since, _) in list(heard.items()):
             if is_enough:
                 ends = 0
@@ -148,9 +156,16 @@ def _run_all(options: argparse.Namespace, report: Report, scratch: Path) -> None
                 end(pipe)
             elif time.monotonic() - since > HANG_S + options.shrink_s:
                 os.kill(child.pid, signal.SIGKILL)
-                text = f"one of the seeds {child.seeds} hangs"
-                report.take({"seed": -1, "kind": "hang", "signature": text, "text": text})
+                _take_lost(child, report, "hangs")
                 end(pipe)
+
+
+def _take_lost(child: Child, report: Report, what: str) -> None:
+    """Count a program of which nothing was heard; those behind it in the batch are left out."""
+    seed, waiting = child.waiting[0], list(child.waiting)
+    child.waiting.clear()
+    text = f"the program of seed {seed} {what}; {len(waiting) - 1} behind it were left out"
+    report.take({"seed": seed, "kind": what, "signature": text, "text": text})
 
 
 def _batches(seed: int, programs: int) -> Iterator[range]:
@@ -166,11 +181,12 @@ def _forked(seeds: range, scratch: Path, shrink_s: float, known: set[str]) -> Ch
     pid = os.fork()
     if pid:
         os.close(writing)
-        return Child(pid, reading, seeds, folder)
+        return Child(pid, reading, list(seeds), folder)
     status = 1
     try:
         os.close(reading)
         os.chdir(folder)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         with os.fdopen(writing, "w") as out:
             from tests.random_programs import batches
 

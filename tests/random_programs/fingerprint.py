@@ -7,6 +7,7 @@ the same names and elements are one object (`is`), and if the same arrays lie on
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from types import (
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -35,6 +37,7 @@ _BOOKKEEPING = frozenset(
         "__slotnames__",
     }
 )  # fmt: skip
+_SENTINELS = frozenset({type(dataclasses.MISSING), type(dataclasses._FIELD)})  # type: ignore[attr-defined]
 _ITERATORS = frozenset(map(type, (iter([]), iter({}), iter({}.items()), iter({}.values()))))
 """Python itself pickles an iterator of a dict as one of a list."""
 
@@ -83,10 +86,11 @@ def differences(got: Fingerprint, wanted: Fingerprint) -> dict[str, str]:
 def _difference(got: Told, wanted: Told) -> str:
     """The innermost place where they differ."""
     if isinstance(got, tuple) and isinstance(wanted, tuple) and got[:1] == wanted[:1]:
-        if len(got) == len(wanted):
-            for one, other in zip(got, wanted, strict=True):
-                if one != other:
-                    return _difference(one, other)
+        for one, other in zip(got, wanted, strict=False):
+            if one != other:
+                return _difference(one, other)
+        length = min(len(got), len(wanted))
+        got, wanted = got[length:], wanted[length:]
     return f"{_short(got)} instead of {_short(wanted)}"
 
 
@@ -110,6 +114,11 @@ class _Teller:
         kind = type(value)
         if kind in _ATOMS:
             return (kind, repr(value))
+        if kind in _SENTINELS:  # each of them is one object in a process
+            known = vars(dataclasses).values()
+            return (kind, any(value is v for v in known), getattr(value, "name", ""))
+        if kind is MappingProxyType:
+            return (kind, self.told(dict(value), path))
         if kind is tuple:
             return (kind, *(self.told(v, f"{path}[{i}]") for i, v in enumerate(value)))
         if kind is frozenset:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from tests.random_programs.programs import Action, Mode, Program, Source
-from tests.random_programs.templates import NAMES, TEMPLATES, Template, imports_for
+from tests.random_programs.templates import NAMES, TEMPLATES, TOPICS, Template, imports_for
 
 _HOLE = re.compile(r"<(=?)(\w+)>")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
@@ -34,7 +34,9 @@ class Notebook:
     def __init__(self, choices: Choices) -> None:
         self._choices = choices
         self._kinds: dict[str, str] = {}
-        self._favourites = [t for t in TEMPLATES if choices.below(4) == 0]
+        # Few topics a program: what belongs together meets more often.
+        topics = {self._one_of(TOPICS) for _ in range(1 + choices.below(3))}
+        self._favourites = [t for t in TEMPLATES if t.topic in topics]
 
     def program(self) -> Program:
         """A whole one, with what is done with it."""
@@ -66,7 +68,7 @@ class Notebook:
 
     def _statement(self) -> str:
         for _ in range(8):
-            templates = self._favourites if self._favourites and self._is_likely(2) else TEMPLATES
+            templates = TEMPLATES if self._is_likely(6) else self._favourites
             template = self._one_of(templates)
             if all(self._names_of(kind) for kind in template.needs):
                 return self._filled(template)
@@ -192,7 +194,20 @@ class Notebook:
 
 
 _PRINTED = frozenset(
-    {"int", "float", "str", "list", "dict", "tuple", "arr", "nest", "counter", "deque", "series", "frame"}
+    {
+        "int",
+        "float",
+        "str",
+        "list",
+        "dict",
+        "tuple",
+        "arr",
+        "nest",
+        "counter",
+        "deque",
+        "series",
+        "frame",
+    }
 )
 
 

@@ -7,7 +7,7 @@ import io
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
@@ -89,8 +89,8 @@ class Kernel:
         shell.init_user_ns()
         shell.execution_count = 1
         random.seed(0)
-        np.random.seed(0)  # noqa: NPY002  # the generator that notebooks seed
-        self._random = random.getstate(), np.random.get_state()  # noqa: NPY002
+        np.random.seed(0)  # the generator that notebooks seed
+        self._random = random.getstate(), np.random.get_state()
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -104,11 +104,11 @@ class Kernel:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = self.shell.user_module
         random.setstate(self._random[0])
-        np.random.set_state(self._random[1])  # noqa: NPY002
+        np.random.set_state(self._random[1])
         try:
             yield
         finally:
-            self._random = random.getstate(), np.random.get_state()  # noqa: NPY002
+            self._random = random.getstate(), np.random.get_state()
             sys.modules["__main__"] = main
 
     def run(self, text: str, cell_id: str | None = None) -> Ran:
@@ -122,7 +122,6 @@ class Kernel:
         said = text + "".join(self._notices.said)
         self._notices.said.clear()
         return Ran(printed, "" if error is None else f"{type(error).__name__}: {error}", said)
-
 
     def replay(self, history: tuple[str, ...]) -> None:
         """Run plain cells one after another, without their outputs."""
@@ -171,8 +170,6 @@ class Oracle:
         return self.kernel.namespace
 
 
-def spoken(names: list[str], said: str) -> list[str]:
-    """Of `names`, those that a text names."""
-    with suppress(re.error):
-        return [n for n in names if re.search(rf"\b{re.escape(n)}\b", said)]
-    return []
+def told_lost(names: Iterable[str], said: str) -> set[str]:
+    """Of `names`, those of which a text says why they were not kept or restored."""
+    return {n for n in names if re.search(rf"(?<![\w.']){re.escape(n)}: \w|'{re.escape(n)}'", said)}

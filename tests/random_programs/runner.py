@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nbckpt import current
 from nbckpt.jupyter import shell as extension
 from tests.random_programs.fingerprint import differences, fingerprint
-from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, spoken
+from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, told_lost
 from tests.random_programs.programs import Action, Program, Source
 
 
@@ -240,8 +240,7 @@ class _Run:
             if not n.startswith("_")
         )
         if lost:
-            told = spoken(lost, self.said)
-            if unsaid := set(lost) - set(told):
+            if unsaid := set(lost) - told_lost(lost, self.said):
                 self._wrong("lost", f"{', '.join(sorted(unsaid))} without a word")
             self.oracle.lose(lost)
         got = fingerprint(self.kept.namespace)
@@ -273,4 +272,3 @@ class _Run:
 
     def _wrong(self, kind: str, told: str) -> None:
         raise Wrong(Failure(kind, told, self.now))
-

@@ -10,7 +10,6 @@ from tests.random_programs.programs import Program, simpler
 from tests.random_programs.runner import Failure
 
 
-
 def smallest(
     program: Program,
     failure: Failure,

@@ -27,6 +27,7 @@ NAMES = {
 }  # fmt: skip
 
 _TEXTS = """
+## numbers
 <=int> = <e>
 <=int> = <int> + <n>
 <int> += <e>
@@ -44,7 +45,7 @@ for item in <list>:
     <int> += item
 for i, item in enumerate(<list>):
     <int> += i * item
-while <int> > 1000:
+while 1000 < <int> < 9999:
     <int> -= 777
 if <int> > <n>:
     <=int> = <n>
@@ -62,6 +63,7 @@ for i in range(20):
     <float> = <float> * 0.9 + i
 <=float> = <float>
 <=float> = float(np.mean(<list> or [0]))
+## texts
 <=str> = 'abc'
 <=str> = f'{<e>}-{<str>}'[:20]
 <str> += 'x'
@@ -69,6 +71,7 @@ for letter in 'abc':
     <str> = letter + <str>[:8]
 <=str> = <str>.upper()
 <=str> = re.sub('a', 'b', <str>)
+## lists
 <=list> = [<n>, <n>, <e>]
 <=list> = []
 <=list> = <list>
@@ -102,6 +105,7 @@ for item in <list>[:]:
 for row in <nest>:
     row.append(<n>)
 <=nest> = <nest>
+## containers
 <=dict> = {'one': <e>, 'list': <list>}
 <=dict> = {i: i * <n> for i in range(3)}
 <=dict> = <dict>
@@ -124,6 +128,7 @@ for key in list(<dict>):
 <=list> = <tuple>[0]
 <tuple>[0].append(<e>)
 <=any1> = <tuple>[0]
+## arrays
 <=arr> = np.arange(4) * <e>
 <=arr> = np.zeros(3)
 <=arr> = np.array(<list>)
@@ -156,6 +161,7 @@ for i in range(len(<arr>)):
 <=dict> = {'list': [1], 'arr': <arr>}
 <=int> = int(<arr>.sum())
 <=float> = <arr>.mean()
+## tables
 <=frame> = pd.DataFrame({'a': [1, 2, 3], 'b': [<n>, <e>, 5]})
 <=frame> = pd.DataFrame({'a': range(4), 'b': list('xyxy')})
 <=frame> = <frame>
@@ -182,6 +188,7 @@ for i in range(len(<arr>)):
 <=int> = int(<frame>['a'].sum())
 <=int> = <groups>.ngroups
 <=dict> = dict(zip(<frame>['a'].tolist(), itertools.count()))
+## functions
 def <=func>(x):
     return x + <n>
 def <=func>(x):
@@ -229,6 +236,7 @@ def pair():
 <=push> = <list>.copy().append
 def <=func>(x, held=<any>):
     return x
+## classes
 class <=cls>:
     total = <n>
     items = []
@@ -267,12 +275,13 @@ def <=func>(x, o=<obj>):
     return x + (1 if isinstance(o, <cls>) else 0)
 <=nest> = [<obj>, [<obj>]]
 <=list> = [getattr(<obj>, 'v', 0)]
+## iterators
 <=it> = iter(<list>)
 <=it> = iter([1, 2, 3])
 <=it> = <it>
 <=it> = zip(<list>, range(9))
 <=it> = enumerate(<list>)
-<=it> = itertools.count(<n>)
+<=it> = itertools.islice(itertools.count(<n>), 9)
 <=it> = itertools.chain(<list>, <list>)
 <=it> = map(str, <list>)
 <=int> = next(<it>, 0) or 0
@@ -295,6 +304,7 @@ def numbers(end):
 <=odd> = re.finditer('a', 'banana')
 <=odd> = memoryview(bytearray(b'xyz'))
 <=int> = <e>; <=odd> = <int>
+## library
 <=counter> = collections.Counter('banana')
 <counter>.update('ban')
 <counter>['n'] += <e>
@@ -309,6 +319,23 @@ def numbers(end):
 <=list> = <dd>['k']
 <=named> = collections.namedtuple('Point', 'x y')(<e>, <list>)
 <=list> = <named>.y
+<=named> = <named>._replace(x=<e>)
+<=box> = [<named>, <named>]
+<=obj> = type('Made', (), {'v': <n>})()
+<=obj> = type(<obj>)()
+<=cls> = type(<obj>)
+def factory():
+    class Local:
+        def __init__(self, v=<n>):
+            self.v = v
+    return Local(), Local(<n>)
+| <=obj>, <=obj> = factory()
+<=int> = int(type(<obj>) is type(<obj>))
+<=int> = int(isinstance(<named>, type(<named>)))
+def <=func>(x, o=<obj>, p=<any>):
+    return int(isinstance(o, type(<obj>))) + x
+def <=func>(x, *, o=<obj>):
+    return int(type(o) is type(<obj>)) + x
 <=record> = [{'id': i, 'tags': <list>} for i in range(2)]
 <record>[0]['tags'].append(<e>)
 <record>.append(<record>[0])
@@ -321,6 +348,7 @@ class <=enum>(Enum):
     TWO = <n>
 <=int> = <enum>.ONE.value
 <=dict> = {<enum>.ONE: <list>, 'list': <list>}
+## memory
 <=bytes> = bytearray(b'abcd')
 <bytes>[0] = <n> % 256
 <bytes> += b'x'
@@ -331,6 +359,7 @@ class <=enum>(Enum):
 | def <=cached>(x):
     return x + <n>
 <=int> = <cached>(<n>)
+## errors
 try:
     <=int> = <list>[<n>]
 | except IndexError as problem:
@@ -357,6 +386,7 @@ for i in range(3):
         raise StopIteration
     <int> += i
 <list>[99]
+## names
 del <any>
 del <list>
 <=int> = <n> if '<list>' in globals() else <e>
@@ -387,7 +417,7 @@ random.seed(<n>); np.random.seed(<n>)
 <=odd> = random.Random(<n>)
 <=float> = <odd>.random() if hasattr(<odd>, 'random') else 0.5
 """
-"""One statement a line; lines that are indented, or begin with a bar, belong to the statement above."""
+"""One statement a line, below its topic; lines that are indented, or begin with a bar, belong to the statement above."""
 
 NAMES["any1"] = ("a", "d", "o", "v", "p", "keep")
 
@@ -397,10 +427,13 @@ class Template(NamedTuple):
 
     Attributes
     ----------
+    topic
+        What it is about.
     needs
         Kinds of variables that must be there.
     """
 
+    topic: str
     text: str
     needs: frozenset[str]
 
@@ -416,14 +449,17 @@ def imports_for(texts: Iterable[str]) -> str:
 
 
 def _templates() -> list[Template]:
-    lines = _TEXTS.strip().replace("\n| ", "\n\t").splitlines()
-    texts: list[str] = []
-    for line in lines:
-        if line[0] in " \t":
-            texts[-1] += "\n" + line.removeprefix("\t")
+    found: list[list[str]] = []
+    topic = ""
+    for line in _TEXTS.strip().splitlines():
+        if line.startswith("## "):
+            topic = line.removeprefix("## ")
+        elif line.startswith((" ", "| ")):
+            found[-1][1] += "\n" + line.removeprefix("| ")
         else:
-            texts.append(line)
-    return [Template(text, frozenset(re.findall(r"<(\w+)>", text))) for text in texts]
+            found.append([topic, line])
+    return [Template(t, x, frozenset(re.findall(r"<(\w+)>", x))) for t, x in found]
 
 
 TEMPLATES = _templates()
+TOPICS = sorted({template.topic for template in TEMPLATES})

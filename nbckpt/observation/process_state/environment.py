@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextvars import ContextVar, copy_context
 from pathlib import Path
@@ -16,7 +15,6 @@ from nbckpt.observation.process_state.kinds import (
     Imported,
     Kind,
     Ordered,
-    as_json,
     short_digest,
 )
 

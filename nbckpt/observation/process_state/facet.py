@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nbckpt.digests import Json
@@ -19,30 +19,25 @@ from nbckpt.observation.process_state.kinds import (
     IS_AS_BEFORE,
     MARK,
     Change,
-    Imported,
     Kind,
     Reading,
     is_settable,
     short_digest,
 )
-from nbckpt.observation.process_state.reach import (
-    reach_of,
-    sets_first,
-    strings_of,
-    words_of,
-)
+from nbckpt.observation.process_state.readings import Readings
 
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
 
-_FRESH_S = 0.002
+_FRESH_S = 0.02
+"""For how long the look after a cell stands for one before the next: nothing of the notebook runs
+between them, but its threads. A look costs a trivial cell more than all else of this facet."""
 _MANY = 3
 
 
 @dataclass(eq=False)
 class _Window:
     before: dict[str, Reading]
-    inputs: dict[str, dict[str, str]] = field(default_factory=dict)
     is_shown: bool = False
 
 
@@ -62,42 +57,46 @@ class ProcessState:
     name = "process state"
 
     def __init__(self, kinds: Iterable[Kind], namespace: Mapping[str, object]) -> None:
-        self._kinds = {kind.name: kind for kind in kinds}
-        self._namespace = namespace
-        self._baselines: dict[str, dict[str, Any]] = {}
-        self._now: dict[str, Reading] = {}
-        self._originals: dict[tuple[str, str, str], Any] = {}
-        self._modules = frozenset(sys.modules)
+        self._readings = Readings(kinds, namespace)
         self._windows: list[_Window] = []
         self._named: set[str] = set()
         self._looked_at = 0.0
-        self._look(None)
+        self._is_known = False  # how the state was as the cell began
+        self._is_between = False  # cells, of which a shell tells
 
     # -- around cells and steps ---------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Forget that a look was just taken."""
-        self._looked_at = 0.0
+        self._is_known = time.perf_counter() - self._looked_at < _FRESH_S
+        self._looked_at, self._is_between = 0.0, False
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
-        self._look(tree)
-        self._looked_at = time.perf_counter()
+        from nbckpt.observation.process_state.reach import can_act  # not what a resume needs
+
+        if not self._is_known or can_act(tree):
+            self._readings.look(tree)
+        self._is_between = True
+        acting = (r for r in self._readings.now.values() if r.kind.acts_between_cells and r.changed)
+        if next(acting, None) is None:
+            self._looked_at = time.perf_counter()
 
     def open(self) -> object:
         """A window that knows the state now."""
-        self._look(None)
-        window = _Window(dict(self._now))
+        self._look_again(None)
+        window = _Window(dict(self._readings.now))
         self._windows.append(window)
         return window
 
     def close(self, window: object, ran: Ran) -> Json:
         """The state that a step met, and what it changed."""
+        from nbckpt.observation.process_state.reach import can_act, reach_of
+
         assert isinstance(window, _Window)
-        self._look_again(ran.tree)
+        if can_act(ran.tree):
+            self._look_again(ran.tree)
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
-        for name, items in window.inputs.items():
-            met[name] = {**items, **met.get(name, {})}
         done = self._changed_since(window.before)
         is_shown = ran.is_shown or window.is_shown
         if met and any(k.reach != ANYTHING for k in self._kinds_of(met)):
@@ -119,20 +118,22 @@ class ProcessState:
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Which state that the step met is another now, or that it did what nothing can set."""
         record = observed if isinstance(observed, dict) else {}
-        self._look(None)
+        self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
         if why := self._unsettable(done):
             return why
         differing = self._differing(met, done, ran.tree)
         if not differing:
             return None
+        from nbckpt.observation.process_state.reach import reach_of
+
         is_shown = bool(record.get("shown"))
         reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
         for name, item in differing:
-            if name not in self._kinds:
+            if name not in self._readings.kinds:
                 return f"process state: {name} was met, which this nbckpt does not know"
-            if self._kinds[name].reach_of(item) in (ANYTHING, *reach):
-                return f"process state: {self._kinds[name].text(item)} is another now"
+            if self._readings.kinds[name].reach_of(item) in (ANYTHING, *reach):
+                return f"process state: {self._readings.kinds[name].text(item)} is another now"
         return None
 
     def restored(self, observed: Json) -> Sequence[str]:
@@ -149,17 +150,17 @@ class ProcessState:
         self._look_again(None)
         return {
             name: {item: reading.encoded(item) for item in reading.changed}
-            for name, reading in self._now.items()
+            for name, reading in self._readings.now.items()
             if reading.changed
         }
 
     def go_to(self, standing: Json) -> Sequence[str]:
         """Set all of a moment, and put back what it does not name."""
-        self._look(None)
+        self._readings.look(None)
         wanted = _state({"at": standing}, "at")
         target: dict[str, dict[str, Json]] = {}
-        for name in self._kinds:
-            now, then = self._now.get(name), wanted.get(name, {})
+        for name in self._readings.kinds:
+            now, then = self._readings.now.get(name), wanted.get(name, {})
             back = now.changed.keys() - then.keys() if now is not None else ()
             items: dict[str, Json] = {**dict.fromkeys(back, IS_AS_BEFORE), **then}
             if items:
@@ -169,83 +170,23 @@ class ProcessState:
     # -- looking --------------------------------------------------------------------------------
 
     def _look_again(self, tree: ast.Module | None) -> None:
-        """Look, unless the cell has just ended."""
+        """Look, unless a cell has just ended."""
         if time.perf_counter() - self._looked_at > _FRESH_S:
-            self._look(tree)
-
-    def _look(self, tree: ast.Module | None) -> None:
-        imported: frozenset[str] | None = None
-        for name, kind in self._kinds.items():
-            module = sys.modules.get(kind.module)
-            if module is None:
-                continue
-            known = self._now.get(name)
-            try:
-                if known is not None and kind.is_same(module, known.items):
-                    continue
-                items = kind.read(module)
-                if name not in self._baselines:
-                    defaults = kind.defaults(module)
-                    self._baselines[name] = dict(items if defaults is None else defaults)
-            except Exception:  # a library that is half imported, or of another version
-                continue
-            if imported is None:
-                imported = self._imported()
-            self._leave_to_imports(kind, items, known, imported, tree)
-            self._read(kind, items)
-
-    def _read(self, kind: Kind, items: dict[str, Any]) -> None:
-        reading = Reading(kind, items, kind.changed(items, self._baselines[kind.name]))
-        self._now[kind.name] = reading
-        for item, value in reading.changed.items():
-            if value is not ABSENT and not is_settable(reading.encoded(item)):
-                self._originals[kind.name, item, reading.digest(item)] = value
-
-    def _imported(self) -> frozenset[str]:
-        """First names of modules that were imported since the last time."""
-        if len(sys.modules) == len(self._modules):
-            return frozenset()
-        before, self._modules = self._modules, frozenset(sys.modules)
-        return frozenset(name.partition(".")[0] for name in self._modules - before)
-
-    def _leave_to_imports(
-        self,
-        kind: Kind,
-        items: Mapping[str, Any],
-        known: Reading | None,
-        modules: Collection[str],
-        tree: ast.Module | None,
-    ) -> None:
-        """Have the baseline take what imports have set, and the notebook has not."""
-        if not modules:
-            return
-        baseline = self._baselines[kind.name]
-        imported: Imported | None = None
-        for item, value in kind.changed(items, baseline).items():
-            if value is ABSENT or (known is not None and item in known.changed):
-                continue
-            imported = imported or self._imported_by(modules, tree)
-            if kind.is_of_import(item, imported):
-                kind.leave(item, items, baseline)
-
-    def _imported_by(self, modules: Collection[str], tree: ast.Module | None) -> Imported:
-        if tree is None:
-            return Imported(modules, (), ())
-        space = self._namespace
-        return Imported(modules, words_of(tree, space), strings_of(tree, space))
+            self._readings.look(tree)
+            self._looked_at = time.perf_counter() if self._is_between else 0.0
 
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
-        return [self._kinds[name] for name in names if name in self._kinds]
+        return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
 
     def _counted(
         self, name: str, items: Mapping[str, str], reach: Collection[str]
     ) -> dict[str, str]:
-        kind = self._kinds[name]
+        kind = self._readings.kinds[name]
         return {i: d for i, d in items.items() if kind.reach_of(i) in (ANYTHING, *reach)}
 
     def _changed_since(self, before: Mapping[str, Reading]) -> dict[str, dict[str, Json]]:
         found: dict[str, dict[str, Json]] = {}
-        for name, now in self._now.items():
+        for name, now in self._readings.now.items():
             was = before.get(name)
             if was is now:
                 continue
@@ -262,32 +203,30 @@ class ProcessState:
     # -- comparing ------------------------------------------------------------------------------
 
     def _differing(self, met: State, done: State, tree: ast.Module) -> list[tuple[str, str]]:
+        from nbckpt.observation.process_state.reach import sets_first
+
         found = []
-        for name in dict.fromkeys((*met, *self._now)):
-            now, then = self._now.get(name), met.get(name, {})
+        for name in dict.fromkeys((*met, *self._readings.now)):
+            now, then = self._readings.now.get(name), met.get(name, {})
             live = now.digests() if now is not None else {}
             for item in dict.fromkeys((*then, *live)):
-                digest = self._digest(name, item)
+                digest = self._readings.digest(name, item)
                 if digest == then.get(item) or (item not in then and item not in live):
                     continue
                 own = done.get(name, {}).get(item)
                 is_set = own is not None and short_digest(own) == digest
-                if not (is_set and sets_first(tree, self._kinds[name], item)):
+                if not (is_set and sets_first(tree, self._readings.kinds[name], item)):
                     found.append((name, item))
         return found
 
-    def _digest(self, name: str, item: str) -> str:
-        now = self._now.get(name)
-        return now.digest(item) if now is not None else short_digest(IS_ABSENT)
-
     def _unsettable(self, done: State) -> str | None:
         for name, items in done.items():
-            kind = self._kinds.get(name)
+            kind = self._readings.kinds.get(name)
             for item, value in items.items():
                 if kind is None:
                     return f"it sets {name} {item}, which this nbckpt does not know"
                 is_secret = isinstance(value, dict) and value.get(MARK) == "secret"
-                if is_secret and self._digest(name, item) == short_digest(value):
+                if is_secret and self._readings.digest(name, item) == short_digest(value):
                     continue
                 if not is_settable(value):
                     return f"it sets {kind.text(item)}, which cannot be set from a record"
@@ -297,8 +236,9 @@ class ProcessState:
 
     def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
         """Set items where they are other ones; a text for each."""
+        self._looked_at = 0.0
         texts: list[str] = []
-        for name, kind in self._kinds.items():
+        for name, kind in self._readings.kinds.items():
             if name not in target:
                 continue
             problem = self._loaded(kind)
@@ -312,7 +252,7 @@ class ProcessState:
             done = [] if problem else self._put(kind, differing, with_originals=with_originals)
             texts += _told(kind, done)
             texts += self._not_set(kind, [i for i in differing if i not in done], problem)
-        self._look(None)
+        self._readings.look(None)
         return texts
 
     def _loaded(self, kind: Kind) -> str:
@@ -322,11 +262,11 @@ class ProcessState:
                 __import__(kind.module)
             except Exception as error:  # whatever an import raises
                 return str(error)
-        self._look(None)
+        self._readings.look(None)
         return ""
 
     def _is_other(self, kind: Kind, item: str, value: Json) -> bool:
-        now = self._now.get(kind.name)
+        now = self._readings.now.get(kind.name)
         if now is None:
             return value != IS_AS_BEFORE
         if value == IS_AS_BEFORE:
@@ -342,7 +282,7 @@ class ProcessState:
         for some in (values, *({i: v} for i, v in values.items())):
             with suppress(Exception):
                 self._apply(kind, some)
-            self._look(None)
+            self._readings.look(None)
             if not any(self._is_other(kind, item, items[item]) for item in values):
                 break
         return [item for item in values if not self._is_other(kind, item, items[item])]
@@ -353,14 +293,14 @@ class ProcessState:
         if value == IS_ABSENT:
             return ABSENT
         if not is_settable(value) and with_originals:
-            return self._originals[kind.name, item, short_digest(value)]
+            return self._readings.originals[kind.name, item, short_digest(value)]
         return kind.decoded(item, value)
 
     def _apply(self, kind: Kind, items: Mapping[str, Any]) -> None:
         if not items:
             return
-        baseline = self._baselines.get(kind.name, {})
-        now = self._now.get(kind.name)
+        baseline = self._readings.baselines.get(kind.name, {})
+        now = self._readings.now.get(kind.name)
         target = dict(now.changed) if now is not None else {}
         values: dict[str, Any] = {}
         gone: list[str] = []

@@ -86,8 +86,12 @@ class DecimalContext(Kind):
 
     def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
         return {
-            **{"prec": 28, "rounding": "ROUND_HALF_EVEN", "Emin": -999999, "Emax": 999999},
-            **{"capitals": 1, "clamp": 0},
+            "prec": 28,
+            "rounding": "ROUND_HALF_EVEN",
+            "Emin": -999999,
+            "Emax": 999999,
+            "capitals": 1,
+            "clamp": 0,
             "traps": ("DivisionByZero", "InvalidOperation", "Overflow"),
         }
 
@@ -182,9 +186,9 @@ class Signals(Kind):
 
     def read(self, module: Any) -> dict[str, Any]:
         found = {n: _handler(module.getsignal(number), number) for n, number in self._NUMBERS}
-        return {n: self._PLAIN[h] if h in self._PLAIN else h for n, h in found.items()}
+        return {n: self._PLAIN.get(h, h) for n, h in found.items()}
 
-    def put(self, module: Any, change: Change) -> None:
+    def put(self, module: Any, change: Change) -> None:  # noqa: ARG002
         handlers = {text: handler for handler, text in self._PLAIN.items()}
         for item, value in change.values.items():
             handler = handlers.get(value, value) if isinstance(value, str) else value

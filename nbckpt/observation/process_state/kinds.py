@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, ClassVar
 
-from nbckpt.analysis import digest_of_code
 from nbckpt.digests import Json, digest_of_json
 
 ANYTHING = ""
@@ -85,12 +84,15 @@ class Kind:
         or `ANYTHING`.
     setters
         A pattern of the names by which plain code sets it to a value that its text shows.
+    acts_between_cells
+        Whether what differs from the baseline may run code between two cells.
     """
 
     name: ClassVar[str]
     module: ClassVar[str] = "builtins"
     reach: ClassVar[str] = ANYTHING
     setters: ClassVar[str] = ""
+    acts_between_cells: ClassVar[bool] = False
 
     def read(self, module: Any) -> dict[str, Any]:
         """All items now. Objects that can change are copied."""
@@ -193,7 +195,8 @@ class Ordered(Kind):
         ours = {e: place for e, place in items.items() if baseline.get(e) is not _OF_IMPORTS}
         there = [e for e, value in baseline.items() if value is not _OF_IMPORTS]
         stay, own = [e for e in there if e in ours], [e for e in ours if e in baseline]
-        front, back = [], []
+        front: list[str] = []
+        back: list[str] = []
         while own and own != stay:  # what stands before the others was moved there
             front.append(own.pop(0))
             stay.remove(front[-1])
@@ -256,9 +259,10 @@ def as_json(value: Any) -> Json:
         return {MARK: "set", "v": sorted((as_json(v) for v in value), key=repr)}
     if type(value) is dict and all(type(k) is str and k != MARK for k in value):
         return {k: as_json(v) for k, v in value.items()}
-    if type(value) is BuiltinFunctionType and value.__name__ == "format":
-        if type(value.__self__) is str:  # '{:.2f}'.format, as pandas has it
+    if type(value) is BuiltinFunctionType and type(value.__self__) is str:
+        if value.__name__ == "format":  # '{:.2f}'.format, as pandas has it
             return {MARK: "format", "v": value.__self__}
+        return {MARK: "other", "v": described(value)}
     return {MARK: "other", "v": described(value)}
 
 
@@ -294,9 +298,13 @@ def is_settable(value: Json) -> bool:
 
 def described(value: Any) -> str:
     """What a value is, equal in every process; of code, with its digest."""
+    from nbckpt.analysis import digest_of_code  # what moves need is loaded without it
+
     code = getattr(value, "__code__", None)
     try:
         if type(value) is FunctionType and code is not None:
+            from nbckpt.analysis import digest_of_code
+
             inside = [_plain(c.cell_contents) for c in value.__closure__ or ()]
             more = short_digest([*inside, _plain(value.__defaults__)]) if inside else ""
             return f"function {value.__qualname__} {digest_of_code(code)[:16]}{more}"

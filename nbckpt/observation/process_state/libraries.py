@@ -37,9 +37,18 @@ class NumpyPrinting(Kind):
     reach = "text"
     setters = r"set_printoptions|precision"
     _DEFAULTS: Mapping[str, Any] = {
-        **{"edgeitems": 3, "threshold": 1000, "floatmode": "maxprec", "precision": 8},
-        **{"suppress": False, "linewidth": 75, "nanstr": "nan", "infstr": "inf", "sign": "-"},
-        **{"formatter": None, "legacy": False, "override_repr": None},
+        "edgeitems": 3,
+        "threshold": 1000,
+        "floatmode": "maxprec",
+        "precision": 8,
+        "suppress": False,
+        "linewidth": 75,
+        "nanstr": "nan",
+        "infstr": "inf",
+        "sign": "-",
+        "formatter": None,
+        "legacy": False,
+        "override_repr": None,
     }
 
     def read(self, module: Any) -> dict[str, Any]:
@@ -115,8 +124,10 @@ class PolarsOptions(Kind):
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:
         known = {
-            **{"set_fmt_float": "mixed", "set_float_precision": None},
-            **{"set_thousands_separator": "", "set_decimal_separator": "."},
+            "set_fmt_float": "mixed",
+            "set_float_precision": None,
+            "set_thousands_separator": "",
+            "set_decimal_separator": ".",
             "set_trim_decimal_zeros": False,
         }
         now = self.read(module)
@@ -202,7 +213,10 @@ class TorchSettings(Kind):
             "matmul precision": "highest",
             "anomalies": False,
             "printing": {
-                **{"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+                "precision": 4,
+                "threshold": 1000,
+                "edgeitems": 3,
+                "linewidth": 80,
                 "sci_mode": None,
             },
             "default device": "cpu",

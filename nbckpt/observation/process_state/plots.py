@@ -47,7 +47,7 @@ class Plotting(Kind):
     def decoded(self, item: str, value: Json) -> Any:
         found = super().decoded(item, value)
         if item == "axes.prop_cycle" and isinstance(found, dict):
-            return sys.modules["cycler"].cycler(**found["cycler"])  # type: ignore[attr-defined]
+            return sys.modules["cycler"].cycler(**found["cycler"])
         return found
 
 
@@ -61,7 +61,7 @@ class Backend(Kind):
 
     def read(self, module: Any) -> dict[str, Any]:
         backend = dict.__getitem__(module.rcParams, "backend")
-        found = {"backend": backend.lower() if isinstance(backend, str) else None}
+        found: dict[str, Any] = {"backend": backend.lower() if isinstance(backend, str) else None}
         if "matplotlib.figure" in sys.modules and (formatters := _formatters()):
             figure = sys.modules["matplotlib.figure"].Figure
             printers = ((f.type_printers.get(figure), f) for f in formatters)
@@ -75,9 +75,9 @@ class Backend(Kind):
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         found = super().changed(items, baseline)
-        if found.get("formats") and not baseline.get("formats"):
-            if "inline" in str(items["backend"]) and found["formats"] == ["png"]:
-                del found["formats"]  # they come with the backend
+        is_inline = "inline" in str(items["backend"]) and not baseline.get("formats")
+        if is_inline and found.get("formats") == ["png"]:
+            del found["formats"]  # they come with the backend
         return found
 
     def put(self, module: Any, change: Change) -> None:
@@ -88,7 +88,7 @@ class Backend(Kind):
             else:
                 module.use(backend)
         if (formats := change.values.get("formats")) and shell is not None:
-            sys.modules["IPython.core.pylabtools"].select_figure_formats(shell, formats)  # type: ignore[attr-defined]
+            sys.modules["IPython.core.pylabtools"].select_figure_formats(shell, formats)
 
     def text(self, item: str) -> str:
         return "matplotlib backend" if item == "backend" else "figure formats"

@@ -11,7 +11,6 @@ from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.analysis import nodes_of
 from nbckpt.observation.process_state.kinds import Kind
 
 WORDS: Mapping[str, re.Pattern[str]] = {
@@ -25,19 +24,18 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         re.VERBOSE | re.IGNORECASE,
     ),
     "drawing": re.compile(
-        r"""plt | plot | (?<!con)fig | \b_?ax(is|es)? | draw | hist | scatter | chart | heatmap | contour | imshow
+        r"""plt | plot | (?<!con)fig | \b_?ax(is|es)? | draw | hist | scatter | chart | heatmap
+        | contour | imshow
         | matplotlib | mpl | pylab | seaborn | sns | rc ?params | style | theme | palette | cmap
         | colormap | color | savefig | graph | visuali | display | image | picture | canvas | tree
         | show | sketch | bar$ | pie$ | ^rc | backend | explain | diagram""",
         re.VERBOSE | re.IGNORECASE,
     ),
-    "logging": re.compile(
-        r"log | level | handler | warn | verbos | debug | enabledfor", re.X | re.I
-    ),
+    "logging": re.compile(r"log | level | handler | verbos | debug", re.VERBOSE | re.IGNORECASE),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
     "imports": re.compile(
-        r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path | sys
-        | require | execute | process | python | worker | pool | parallel | distribut""",
+        r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path
+        | sys | require | execute | process | python | worker | pool | parallel | distribut""",
         re.VERBOSE | re.IGNORECASE,
     ),
     "magics": re.compile(r"run_(line|cell)_magic | ^system$ | getoutput | ^magic$", re.VERBOSE),
@@ -60,6 +58,19 @@ _TYPES = {
 _OF_LIBRARIES = ("site-packages", "dist-packages", sys.base_prefix, "<frozen")
 
 
+_IDLE = (
+    *(ast.Module, ast.Assign, ast.AnnAssign, ast.Expr, ast.Pass, ast.Name, ast.Constant),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.expr_context, ast.BinOp, ast.operator),
+    *(ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop, ast.BoolOp, ast.boolop, ast.JoinedStr),
+    *(ast.FormattedValue, ast.FunctionDef, ast.arguments, ast.arg, ast.Return),
+)
+
+
+def can_act(tree: ast.Module) -> bool:
+    """Whether code calls something, or sets what is not a variable."""
+    return any(not isinstance(node, _IDLE) for node in _nodes_of(tree))
+
+
 def reach_of(
     tree: ast.Module, namespace: Mapping[str, object], *, is_shown: bool
 ) -> frozenset[str]:
@@ -76,10 +87,10 @@ def reach_of(
 def words_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
     """Names and short strings of some code and of the user's functions that it can call."""
     found: set[str] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         found.update(_of_node(node))
     seen: set[CodeType] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Name | ast.Attribute):
             for code in _codes(_resolved(node, namespace), seen, _DEPTH):
                 found |= _of_code(code)
@@ -90,13 +101,19 @@ def strings_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[s
     """Strings in some code and in the user's functions that it can call."""
     found: set[str] = set()
     seen: set[CodeType] = set()
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)
         elif isinstance(node, ast.Name | ast.Attribute):
             for code in _codes(_resolved(node, namespace), seen, _DEPTH):
                 found.update(c for p in _parts(code) for c in p.co_consts if type(c) is str)
     return frozenset(found)
+
+
+def _nodes_of(tree: ast.Module) -> Iterable[ast.AST]:
+    from nbckpt.analysis import nodes_of  # no resume needs it
+
+    return nodes_of(tree)
 
 
 def _of_node(node: ast.AST) -> Iterator[str]:
@@ -126,7 +143,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _of_values(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[str]:
-    for node in nodes_of(tree):
+    for node in _nodes_of(tree):
         if isinstance(node, ast.Name) and node.id in namespace:
             home = str(getattr(type(namespace[node.id]), "__module__", "")).partition(".")[0]
             if home in _TYPES:
@@ -169,7 +186,8 @@ def _functions(value: object) -> Iterable[FunctionType]:
 
 def _unwrapped(value: Any) -> FunctionType:
     inside = getattr(value, "__wrapped__", None)
-    return inside if type(inside) is FunctionType else value  # type: ignore[no-any-return]
+    found: FunctionType = inside if type(inside) is FunctionType else value
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -220,9 +238,9 @@ def sets_first(tree: ast.Module, kind: Kind, item: str) -> bool:
         names = _plainly_set(statement)
         if names is None:
             return False
-        if setters is not None and any(setters.fullmatch(n) for n in names):
-            if kind.name != "environment" or item in names:
-                return True
+        is_set = setters is not None and any(setters.fullmatch(n) for n in names)
+        if is_set and (kind.name != "environment" or item in names):
+            return True
     return False
 
 

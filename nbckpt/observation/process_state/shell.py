@@ -204,6 +204,7 @@ class Hooks(_OfShell):
 
     name = "shell"
     setters = "alias"
+    acts_between_cells = True
 
     def __init__(self) -> None:
         self._copy: Any = None

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -36,11 +37,11 @@ def main() -> int:
     chosen = [
         notebook
         for notebook in NOTEBOOKS.values()
-        if notebook.category in categories
-        and fnmatch.fnmatch(notebook.key, arguments.only or "*")
+        if notebook.category in categories and fnmatch.fnmatch(notebook.key, arguments.only or "*")
     ]
     modes = MODES if arguments.mode is None else (arguments.mode,)
     warm()
+    chosen = [n for n in chosen if zlib.crc32(n.key.encode()) % arguments.every == 0]
     if arguments.check:
         return _check(chosen)
     judgements = list(judgements_of(chosen, modes, arguments.jobs))
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="GLOB", help="of CATEGORY/NAME")
     parser.add_argument("--table", action="store_true", help="print the table alone")
     parser.add_argument("--check", action="store_true", help="the notebooks themselves, plainly")
+    parser.add_argument("--every", type=int, default=1, help="of so many, play about one")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=Path, help="where each verdict goes, one a line")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every verdict")

@@ -36,7 +36,7 @@ SHARED = {
     "cell-contents": ("def mk():\n    k = 0\n    def f(): return k\n    return f\nf = mk()", "f.__closure__[0].cell_contents = {}", "y = f()"),
     "nonlocal-counter": ("def mk():\n    n = 0\n    def up(v):\n        nonlocal n\n        n += v\n    def get(): return n\n    return up, get\nup, get = mk()", "up({})", "y = get()"),
     "nonlocal-two-makers": ("def mk():\n    n = 0\n    def up(v):\n        nonlocal n\n        n += v; return n\n    return up\nu1, u2 = mk(), mk()", "_r = u1({})", "y = u1(0), u2(0)"),
-    "lambda-late-binding": ("fs = [lambda: i for i in range(3)]; i = 0", "i = {}", "y = [f() for f in fs]"),
+    "lambda-late-binding": ("fs = []\nfor i in range(3): fs.append(lambda: i)", "i = {} + 5", "y = [f() for f in fs]"),
     "set-member": ("class C:\n    k = 0\nc = C(); s = {{c}}", "c.k = {}", "y = [m.k for m in s]"),
     "object-array": ("import numpy as np\na = [0]; o = np.array([a, None], dtype=object)", "a.append({})", "y = o[0]"),
     "object-column": ("import pandas as pd\na = [0]; df = pd.DataFrame({{'c': [a, None]}})", "a.append({})", "y = df.c[0]"),
@@ -59,7 +59,7 @@ SHARED = {
     "bytearray": ("b = bytearray(2); m = memoryview(b)[1:]", "m[0] = {}", "y = bytes(b)"),
     "frame-alias": ("import pandas as pd\ndf = pd.DataFrame({{'a': [0, 0]}}); g = df", "df.loc[0, 'a'] = {}", "y = g.a.tolist()"),
     "frame-column-added": ("import pandas as pd\ndf = pd.DataFrame({{'a': [0]}}); g = df", "df['n'] = {}", "y = list(g.columns), int(g.n[0])"),
-    "frame-slice-copy": ("import pandas as pd\ndf = pd.DataFrame({{'a': [0, 0]}}); s = df[:1]", "df.loc[0, 'a'] = {}", "y = s.a.tolist()"),
+    "frame-slice-copy": ("import pandas as pd\ndf = pd.DataFrame({{'a': [0, 0]}}); s = df[:1]", "df.loc[0, 'a'] = {}", "y = s.a.tolist(), df.a.tolist()"),
     "frame-values": ("import pandas as pd\ndf = pd.DataFrame({{'a': [0.0, 0]}}); v = df['a'].to_numpy()", "df.loc[0, 'a'] = {}", "y = v.tolist()"),
     "frame-from-array": ("import pandas as pd, numpy as np\na = np.zeros((2, 1)); df = pd.DataFrame(a, copy=False)", "a[0, 0] = {}", "y = df[0].tolist()"),
     "frame-index-shared": ("import pandas as pd\ni = pd.Index([1, 2]); a = pd.Series([1, 2], i); b = pd.Series([3, 4], i)", "i.name = 'n{}'", "y = a.index.name, b.index is a.index"),
@@ -136,9 +136,7 @@ SHARED = {
 }  # fmt: skip
 
 for _name, (_before, _change, _use) in SHARED.items():
-    _cells = [
-        (_before.format(), _change.format(value), _use) for value in (1, 2)
-    ]
+    _cells = [(_before.format(), _change.format(value), _use) for value in (1, 2)]
     ALIASING.add(SmallNotebook("aliasing", f"edited-{_name}", *_cells))
     # The reader runs in the second run, on what was restored above it.
     ALIASING.add(

@@ -12,7 +12,7 @@ ATTACHED = {
     "function-of-library-wrapped": ("import json\nreal = getattr(json, 'small_real', json.dumps); json.small_real = real", "json.dumps = lambda *a, **k: real(*a, **k) + '#{}'", "y = json.dumps([1]); json.dumps = real"),
     "class-method": ("import pandas as pd", "pd.DataFrame.small = lambda self: {}", "y = pd.DataFrame().small()"),
     "class-property": ("import pandas as pd", "pd.Series.small = property(lambda self: {})", "y = pd.Series([1]).small"),
-    "setattr-call": ("import collections", "setattr(collections.OrderedDict, 'small', {})", "y = collections.OrderedDict().small"),
+    "setattr-call": ("import argparse", "setattr(argparse.Namespace, 'small', {})", "y = argparse.Namespace().small"),
     "frame-accessor": ("import pandas as pd", "@pd.api.extensions.register_dataframe_accessor('small')\nclass Small:\n    def __init__(self, df): self.df = df\n    def total(self): return {}", "y = pd.DataFrame({'a': [1]}).small.total()"),
     "series-accessor": ("import pandas as pd", "@pd.api.extensions.register_series_accessor('small')\nclass Small:\n    def __init__(self, s): self.s = s\n    def total(self): return {}", "y = pd.Series([1]).small.total()"),
     "polars-namespace": ("import polars as pl", "@pl.api.register_expr_namespace('small')\nclass Small:\n    def __init__(self, e): self.e = e\n    def times(self): return self.e * {}", "y = pl.DataFrame({'a': [1]}).select(pl.col('a').small.times()).item()"),
@@ -42,7 +42,7 @@ ATTACHED = {
     "ipython-event": ("log = []", "def hook(*a): log.append({})\nget_ipython().events.register('pre_run_cell', hook)", "get_ipython().events.unregister('pre_run_cell', hook); y = log[-1]"),
     "ipython-alias": ("x = 1", "%alias small echo {}", "out = %small\ny = 1"),
     "ipython-macro": ("x = 1", "get_ipython().define_macro('small', 'y = {}')", "get_ipython().run_cell(small.value);"),
-    "ipython-transformer": ("def change(lines): return [l.replace('SMALLK', 'K') for l in lines]\nk = 0", "def put(lines): return [l.replace('SMALL_VALUE', '{}') for l in lines]\nt = get_ipython().input_transformers_post\nt[:] = [f for f in t if f.__name__ != 'put'] + [put]", "y = SMALL_VALUE"),
+    "ipython-transformer": ("k = 0", "def put(lines): return [l.replace('SMALL_VALUE', '{}') for l in lines]\nt = get_ipython().input_transformers_post\nt[:] = [put]", "y = SMALL_VALUE; get_ipython().input_transformers_post[:] = []"),
     "ipython-user-ns": ("x = 1", "get_ipython().user_ns['pushed'] = {}", "y = pushed"),
     "ipython-push": ("x = 1", "get_ipython().push({{'pushed': {}}})", "y = pushed"),
     "ipython-hooks": ("x = 1", "get_ipython().small = {}", "y = get_ipython().small"),
@@ -71,7 +71,9 @@ for _name, (_before, _statement, _use) in ATTACHED.items():
     _old, _new = _statement.format(1), _statement.format(2)
     _probe = "globals().get('y')"
     ATTACHMENTS.add(
-        SmallNotebook("attachments", f"edited-{_name}", (_before, _old, _use), (_before, _new, _use), _probe)
+        SmallNotebook(
+            "attachments", f"edited-{_name}", (_before, _old, _use), (_before, _new, _use), _probe
+        )
     )
     ATTACHMENTS.add(
         SmallNotebook(
@@ -84,11 +86,38 @@ for _name, (_before, _statement, _use) in ATTACHED.items():
     )
 
 _UNDONE = {
-    "attribute-deleted": ("import numpy as np\nnp.small = 1", "x = 1", "del np.small", "y = hasattr(np, 'small')"),
-    "key-removed": ("import os\nos.environ['SMALL_K'] = '1'", "x = 1", "os.environ.pop('SMALL_K')", "y = 'SMALL_K' in os.environ"),
-    "statement-removed": ("import pandas as pd", "pd.DataFrame.small = lambda self: 1", "x = 1", "y = hasattr(pd.DataFrame, 'small')"),
-    "method-removed": ("class C:\n    def f(self): return 1\nc = C()", "x = 1", "del C.f", "y = hasattr(c, 'f')"),
-    "registration-removed": ("import functools\n@functools.singledispatch\ndef show(x): return 0", "@show.register\ndef _int(x: int): return 1", "x = 1", "y = show(5)"),
+    "attribute-deleted": (
+        "import numpy as np\nnp.small = 1",
+        "x = 1",
+        "del np.small",
+        "y = hasattr(np, 'small')",
+    ),
+    "key-removed": (
+        "import os\nos.environ['SMALL_K'] = '1'",
+        "x = 1",
+        "os.environ.pop('SMALL_K')",
+        "y = 'SMALL_K' in os.environ",
+    ),
+    "statement-removed": (
+        "import pandas as pd",
+        "pd.DataFrame.small = lambda self: 1",
+        "x = 1\nif hasattr(pd.DataFrame, 'small'): del pd.DataFrame.small",
+        "y = hasattr(pd.DataFrame, 'small')",
+    ),
+    "method-removed": (
+        "class C:\n    def f(self): return 1\nc = C()",
+        "x = 1",
+        "del C.f",
+        "y = hasattr(c, 'f')",
+    ),
+    "registration-removed": (
+        "import functools\n@functools.singledispatch\ndef show(x): return 0",
+        "@show.register\ndef _int(x: int): return 1",
+        "x = 1",
+        "y = show(5)",
+    ),
 }
 for _name, (_before, _one, _two, _use) in _UNDONE.items():
-    ATTACHMENTS.add(SmallNotebook("attachments", _name, (_before, _one, _use), (_before, _two, _use)))
+    ATTACHMENTS.add(
+        SmallNotebook("attachments", _name, (_before, _one, _use), (_before, _two, _use))
+    )

@@ -19,11 +19,17 @@ _START = {
     "fraction": ("__import__('fractions').Fraction(1, 3)", "{n} += 1"),
     "numpy-scalar": ("__import__('numpy').float64(0)", "{n} += 1"),
     "timestamp": ("__import__('pandas').Timestamp(0)", "{n} += __import__('pandas').Timedelta(1)"),
-    "date": ("__import__('datetime').date(2020, 1, 1)", "{n} += __import__('datetime').timedelta(1)"),
+    "date": (
+        "__import__('datetime').date(2020, 1, 1)",
+        "{n} += __import__('datetime').timedelta(1)",
+    ),
 }
 for _kind, (_start, _step) in _START.items():
     _loop = "for w in words:\n    " + _step.format(n="y")
-    add(f"loop-{_kind}", f"words = ['abcdef'] * 300; y = {_start}\n---\n" + "\n---\n".join([_loop] * 3))
+    add(
+        f"loop-{_kind}",
+        f"words = ['abcdef'] * 300; y = {_start}\n---\n" + "\n---\n".join([_loop] * 3),
+    )
 
 _HOLDERS = {
     "attribute": ("class C: pass\nc = C(); c.n = 0.5", "c.n"),

@@ -23,7 +23,7 @@ UNKEPT = {
     "duckdb-memory": "import duckdb\ncon = duckdb.connect()\n---\ncon.execute('create table t as select 1 a');\n---\ny = con.execute('from t').fetchall()",
     "duckdb-relation": "import duckdb, pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\nrel = duckdb.sql('select a * 2 b from df')\n---\nr2 = rel.filter('b > 2')\n---\ny = r2.fetchall()",
     "duckdb-default": "import duckdb\nduckdb.sql('create or replace table small_d as select 1 a');\n---\nr = duckdb.sql('from small_d')\n---\ny = r.fetchall()",
-    "duckdb-udf": "import duckdb\ncon = duckdb.connect(); con.create_function('tw', lambda a: a * 2, ['INTEGER'], 'INTEGER')\n---\ny = con.sql('select tw(4)').fetchone()",
+    "duckdb-udf": "import duckdb\ncon = duckdb.connect(); con.create_function('tw', lambda a: a * 2, ['INTEGER'], 'INTEGER')\n---\ny = con.execute('select tw(4)').fetchone()",
     "sqlite-memory": "import sqlite3\ncon = sqlite3.connect(':memory:')\n---\ncon.execute('create table t(a)'); con.execute('insert into t values (1)'); con.commit()\n---\ny = con.execute('select * from t').fetchall()",
     "sqlite-cursor": "import sqlite3\ncon = sqlite3.connect(':memory:'); cur = con.cursor()\n---\ncur.execute('create table t(a)');\n---\ncur.execute('insert into t values (2)'); y = cur.execute('select a from t').fetchall()",
     "sqlite-function": "import sqlite3\ncon = sqlite3.connect(':memory:'); con.create_function('tw', 1, lambda v: v * 2)\n---\ny = con.execute('select tw(4)').fetchone()",

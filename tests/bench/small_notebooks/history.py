@@ -19,7 +19,10 @@ add("out-frame", "import pandas as pd\npd.DataFrame({'a': [1, 2]})\n---\ny = int
 add("out-array", "import numpy as np\nnp.arange(4)\n---\ny = _.tolist()")
 add("out-same-object", "x = [1]\nx\n---\ny = _ is x, Out[1] is x")
 add("out-mutated", "x = [1]\nx\n---\nx.append(2)\n---\ny = Out[1]")
-add("out-own-instance", "class C:\n    def __repr__(s): return 'C()'\nC()\n---\ny = isinstance(_, C)")
+add(
+    "out-own-instance",
+    "class C:\n    def __repr__(s): return 'C()'\nC()\n---\ny = isinstance(_, C)",
+)
 add("out-generator", "(i for i in range(3))\n---\ny = list(_)")
 add("out-file", "open('o.txt', 'w')\n---\n_.write('x'); _.close(); y = open('o.txt').read()")
 add("out-lambda", "lambda a: a + 1\n---\ny = _(1)")
@@ -27,7 +30,10 @@ add("out-none", "None\n---\ny = Out.get(1, 'nothing')")
 add("out-quiet", "5;\n---\ny = Out.get(1, 'nothing')")
 add("out-quiet-underscore", "4\n---\n5;\n---\ny = _")
 add("out-large", "list(range(1000))\n---\ny = sum(_)")
-add("out-figure", "import matplotlib.pyplot as plt\nfig = plt.figure(); plt.close(fig)\nfig\n---\ny = _ is fig")
+add(
+    "out-figure",
+    "import matplotlib.pyplot as plt\nfig = plt.figure(); plt.close(fig)\nfig\n---\ny = _ is fig",
+)
 add("out-polars", "import polars as pl\npl.DataFrame({'a': [1]})\n---\ny = _['a'].sum()")
 add("out-tensor", "import torch\ntorch.ones(2)\n---\ny = _.sum().item()")
 add("out-sympy", "import sympy\nsympy.Symbol('x') + 1\n---\ny = str(_ * 2)")
@@ -51,7 +57,10 @@ add("recall", "x = 1\n---\n%recall 1\ny = 1")
 add("store-magic", "x = [1]\n---\n%store x\n---\ndel x\n---\n%store -r x\ny = x")
 add("capture", "%%capture cap\nprint('a')\n---\ny = cap.stdout")
 add("capture-shown", "%%capture cap\nprint('a'); display(3)\n---\ncap.show()\ny = len(cap.outputs)")
-add("last-traceback", "try:\n    1 / 0\nexcept ZeroDivisionError:\n    import traceback; text = traceback.format_exc(limit=0)\n---\ny = text.splitlines()[-1]")
+add(
+    "last-traceback",
+    "try:\n    1 / 0\nexcept ZeroDivisionError:\n    import traceback; text = traceback.format_exc(limit=0)\n---\ny = text.splitlines()[-1]",
+)
 add("sys-last-value", "1 / 0\n---\nimport sys\ny = type(sys.last_value).__name__")
 add("exit-code", "!false\n---\ny = _exit_code")
 add("bash-exit", "%%bash --err e --out o\necho a; echo b >&2\n---\ny = o, e")

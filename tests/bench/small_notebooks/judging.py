@@ -84,14 +84,18 @@ def complaints(notebook: SmallNotebook, plain: dict[str, Any]) -> list[str]:
         found.append(f"its probe {plain['probe']}")
     is_deciding = notebook.cells[:-1] != notebook.edited[:-1] or notebook.outside
     before = plain["first_probe"], plain["first"][-1]["outputs"]
-    if is_deciding and before == (plain["probe"], plain["cells"][-1]["outputs"]):
-        if notebook.is_last_affected:
-            found.append("its second version does what the first did")
+    is_same = before == (plain["probe"], plain["cells"][-1]["outputs"])
+    if is_deciding and is_same and notebook.is_last_affected:
+        found.append("its second version does what the first did")
     return found
 
 
 def _right(notebook: SmallNotebook, mode: str, cells: list[dict[str, Any]]) -> tuple[str, str]:
-    followed = [n for n in range(len(cells)) if mode == "skip" or is_marked(notebook, n)]
+    followed = [
+        n
+        for n, source in enumerate(notebook.edited)
+        if (mode == "skip" or is_marked(notebook, n)) and not _is_empty(source)
+    ]
     same_until = next(
         (n for n, (a, b) in enumerate(zip(notebook.cells, notebook.edited, strict=True)) if a != b),
         0 if notebook.outside else len(cells),
@@ -107,6 +111,11 @@ def _right(notebook: SmallNotebook, mode: str, cells: list[dict[str, Any]]) -> t
     if last["restored"]:
         return "right, restored", ""
     return "right, ran", "; ".join(last["why"])
+
+
+def _is_empty(source: str) -> bool:
+    """Whether a cell has no statement: it is no step then."""
+    return all(line.lstrip().startswith("#") or not line.strip() for line in source.splitlines())
 
 
 def _differing(want: dict[str, Any], got: dict[str, Any]) -> str:

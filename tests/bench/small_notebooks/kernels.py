@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import hashlib
 import re
 from collections.abc import Mapping
@@ -36,10 +37,13 @@ class InProcessKernel:
 
     def __init__(self) -> None:
         from ipykernel.inprocess.manager import InProcessKernelManager
+        from traitlets.config import Config
 
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
-        manager = InProcessKernelManager()
+        self._context = contextvars.copy_context()
+        config = Config({"HistoryManager": {"enabled": False, "hist_file": ":memory:"}})
+        manager = InProcessKernelManager(config=config)
         manager.start_kernel()
         self._client = manager.client()
         self._client.start_channels()
@@ -94,7 +98,9 @@ class InProcessKernel:
         stream = self._kernel.shell_stream
         self._client.session.send(stream, message)
         parts = stream.recv_multipart()
-        self._loop.run_until_complete(self._kernel.dispatch_shell(parts))
+        # What a cell sets in the context is there in the next one, as in a kernel of its own.
+        handled = self._kernel.dispatch_shell(parts)
+        self._loop.run_until_complete(self._loop.create_task(handled, context=self._context))
         stream.recv_multipart()
 
     def _take(self, record: CellRecord, kind: str, content: Mapping[str, Any], clear: bool) -> bool:
@@ -115,7 +121,11 @@ class InProcessKernel:
         if clear:
             outputs.clear()
         if kind == "stream" and (said := _without_notices(content["text"], record)) is not None:
-            if outputs and outputs[-1]["kind"] == "stream" and outputs[-1]["name"] == content["name"]:
+            if (
+                outputs
+                and outputs[-1]["kind"] == "stream"
+                and outputs[-1]["name"] == content["name"]
+            ):
                 outputs[-1]["text"] += said
             elif said:
                 outputs.append({"kind": "stream", "name": content["name"], "text": said})

@@ -65,9 +65,9 @@ LOOKED_UP = {
     "query-in-function": (_DF + "k = {}\ndef sel(d): return d.query('a > @k', level=1) if False else d[d.a > k]", "y = sel(df).a.tolist()"),
     "eval-frame": (_DF + "k = {}", "y = df.eval('b = a * @k').b.tolist()"),
     "pd-eval": (_DF + "k = {}", "y = pd.eval('df.a * k').tolist()"),
-    "duckdb-frame": (_DUCK + "df = pd.DataFrame({{'a': [{}]}})", "y = duckdb.sql('select sum(a) from df').fetchone()"),
-    "duckdb-alias": (_DUCK + "sql = duckdb.sql; df = pd.DataFrame({{'a': [{}]}})", "y = sql('select sum(a) from df').fetchone()"),
-    "duckdb-connection": (_DUCK + "con = duckdb.connect(); df = pd.DataFrame({{'a': [{}]}})", "y = con.sql('select sum(a) from df').fetchone()"),
+    "duckdb-frame": (_DUCK + "df = pd.DataFrame({{'a': [{}]}})", "y = duckdb.sql('select sum(a) from df').fetchall()"),
+    "duckdb-alias": (_DUCK + "sql = duckdb.sql; df = pd.DataFrame({{'a': [{}]}})", "y = sql('select sum(a) from df').fetchall()"),
+    "duckdb-connection": (_DUCK + "con = duckdb.connect(); df = pd.DataFrame({{'a': [{}]}})", "y = con.sql('select sum(a) from df').fetchall()"),
     "duckdb-from-text": (_DUCK + "text = 'from ' + 'df'; df = pd.DataFrame({{'a': [{}]}})", "y = duckdb.sql(text).fetchall()"),
     "duckdb-default-table": ("import duckdb\nduckdb.execute('create or replace table small_t as select {} a');", "y = duckdb.sql('from small_t').fetchall()"),
     "duckdb-registered": (_DUCK + "con = duckdb.connect(); con.register('v', pd.DataFrame({{'a': [{}]}}))", "y = con.sql('from v').fetchall()"),
@@ -114,9 +114,13 @@ LOOKED_UP = {
 
 
 def _filled(text: str, value: int) -> str:
-    return text.replace("{{", "\0").replace("}}", "\1").replace("{}", str(value)).replace(
-        "\0", "{"
-    ).replace("\1", "}")
+    return (
+        text.replace("{{", "\0")
+        .replace("}}", "\1")
+        .replace("{}", str(value))
+        .replace("\0", "{")
+        .replace("\1", "}")
+    )
 
 
 for _name, (_made, _use) in LOOKED_UP.items():

@@ -92,7 +92,7 @@ OPAQUE = {
     "future-done": ("from concurrent.futures import Future", "f = Future(); f.set_result({})", "y = f.result()"),
     "property-object": ("class C: pass", "p = property(lambda self: {})", "y = p.fget(None)"),
     "mock": ("from unittest.mock import Mock", "m = Mock(return_value={})", "y = m()"),
-    "simple-cookie": ("from http.cookies import SimpleCookie", "c = SimpleCookie(a='{}')", "y = c.output()"),
+    "simple-cookie": ("from http.cookies import SimpleCookie", "c = SimpleCookie('a={}')", "y = c.output()"),
     "graph-view": ("import networkx as nx\nG = nx.path_graph(4)", "H = nx.subgraph_view(G, filter_node=lambda n: n != {})", "y = sorted(H.nodes)"),
     "sympy-cache": ("import sympy\nx = sympy.Symbol('x')", "f = sympy.lambdify(x, x * {})", "y = f(3)"),
     "np-vectorize": ("import numpy as np", "f = np.vectorize(lambda v: v * {})", "y = f([1, 2]).tolist()"),

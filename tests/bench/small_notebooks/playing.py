@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 TIMEOUT_S = 30.0
 PHASES = ("live", "restart")
 WARM = (
-    "numpy", "pandas", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "scipy.stats",
+    "numpy", "pandas", "matplotlib.pyplot", "scipy.stats",
     "sklearn.linear_model", "sklearn.pipeline", "sklearn.preprocessing", "sklearn.cluster",
     "sympy", "networkx", "polars", "pyarrow.parquet", "pyarrow.csv", "pyarrow.dataset", "duckdb",
     "sqlite3", "patsy", "statsmodels.formula.api", "ipywidgets", "PIL.Image", "tqdm.auto", "torch",
@@ -163,7 +163,6 @@ def _played(notebook: SmallNotebook, way: str, home: Path, phase: str) -> Answer
     if not os.environ.get("SMALL_NOTEBOOKS_STDERR"):
         os.dup2(null, 2)
     kernel = InProcessKernel()
-    kernel.prepare("get_ipython().run_line_magic('matplotlib', 'inline')")
     if way != "plain":
         load(kernel, way, home / "store")
     if phase == "live":

@@ -77,7 +77,7 @@ SETTINGS = {
     "asyncio-debug": ("import asyncio", "asyncio.get_event_loop().set_debug({})", "True", "False", "y = asyncio.get_event_loop().get_debug(); asyncio.get_event_loop().set_debug(False)"),
     "plt-interactive": ("import matplotlib.pyplot as plt", "plt.{}()", "ion", "ioff", "y = plt.isinteractive(); plt.ion()"),
     "pprint-options": ("from IPython.lib import pretty", "pretty.MAX_SEQ_LENGTH = {}", "5", "9", "list(range(20))"),
-}
+}  # fmt: skip
 """What comes before, the statement, its two values, and what depends on it."""
 
 for _name, (_before, _statement, _one, _two, _use) in SETTINGS.items():
@@ -106,8 +106,32 @@ for _name, (_before, _statement, _one, _two, _use) in SETTINGS.items():
         )
     )
 
-unchanged("src-on-path", "import os\nos.makedirs('src', exist_ok=True); open('src/slib.py', 'w').write('def f():\\n    return 7\\n')\n---\nimport sys\nsys.path.append('src')\n---\nimport slib\n---\ny = slib.f()")
-unchanged("options-of-many", "import numpy as np, pandas as pd\nnp.set_printoptions(suppress=True); pd.set_option('display.width', 40)\n---\na = np.array([1e-9, 1.0])\n---\nprint(a)\ny = str(a)")
-edit("sum-under-display-option", "import pandas as pd\ns = pd.Series([1, 2])\n---\npd.set_option('display.precision', 3)\n---\ny = int(s.sum())", "precision', 3", "precision', 5", is_last_affected=False)
-edit("sum-under-warnings", "import warnings\ns = [1, 2]\n---\nwarnings.simplefilter('ignore')\n---\ny = sum(s)", "'ignore'", "'default'", is_last_affected=False)
-edit("sum-under-rc", "import matplotlib.pyplot as plt\ns = [1, 2]\n---\nplt.rcParams['lines.linewidth'] = 3\n---\ny = sum(s)", "= 3", "= 5", is_last_affected=False)
+unchanged(
+    "src-on-path",
+    "import os\nos.makedirs('src', exist_ok=True); open('src/slib.py', 'w').write('def f():\\n    return 7\\n')\n---\nimport sys\nsys.path.append('src')\n---\nimport slib\n---\ny = slib.f()",
+)
+unchanged(
+    "options-of-many",
+    "import numpy as np, pandas as pd\nnp.set_printoptions(suppress=True); pd.set_option('display.width', 40)\n---\na = np.array([1e-9, 1.0])\n---\nprint(a)\ny = str(a)",
+)
+edit(
+    "sum-under-display-option",
+    "import pandas as pd\ns = pd.Series([1, 2])\n---\npd.set_option('display.precision', 3)\n---\ny = int(s.sum())",
+    "precision', 3",
+    "precision', 5",
+    is_last_affected=False,
+)
+edit(
+    "sum-under-warnings",
+    "import warnings\ns = [1, 2]\n---\nwarnings.simplefilter('ignore')\n---\ny = sum(s)",
+    "'ignore'",
+    "'default'",
+    is_last_affected=False,
+)
+edit(
+    "sum-under-rc",
+    "import matplotlib.pyplot as plt\ns = [1, 2]\n---\nplt.rcParams['lines.linewidth'] = 3\n---\ny = sum(s)",
+    "= 3",
+    "= 5",
+    is_last_affected=False,
+)

@@ -46,8 +46,16 @@ for _name, (_seed, _draw) in GENERATORS.items():
     _cells = f"{_seed}\n---\na = {_draw}\n---\nb = {_draw}"
     RANDOMNESS.unchanged(f"unchanged-{_name}", f"{_cells}\n---\ny = {_draw}", "(a, b, y)")
     RANDOMNESS.edit(
-        f"drawn-after-{_name}", f"{_cells}\n---\nedit = 1\ny = {_draw}", "edit = 1", "edit = 2", "(a, b, y)"
+        f"drawn-after-{_name}",
+        f"{_cells}\n---\nedit = 1\ny = {_draw}",
+        "edit = 1",
+        "edit = 2",
+        "(a, b, y)",
     )
     RANDOMNESS.edit(
-        f"more-drawn-{_name}", f"{_seed}\n---\na = {_draw}\n---\ny = {_draw}", f"a = {_draw}", f"a = {_draw}; a = {_draw}", "(a, y)"
+        f"more-drawn-{_name}",
+        f"{_seed}\n---\na = {_draw}\n---\ny = {_draw}",
+        f"a = {_draw}",
+        f"a = {_draw}; a = {_draw}",
+        "(a, y)",
     )

@@ -44,7 +44,11 @@ for _name, (_setup, _manager) in MANAGERS.items():
         WITH_BODIES.add(SmallNotebook("with bodies", f"{_name}-{_body_name}", *_cells))
 for _body_name, (_before, _body) in _BODIES.items():
     _cells = [
-        ("from contextlib import suppress", f"{_before}k = {value}", f"with suppress(ValueError):\n{_body}y = k")
+        (
+            "from contextlib import suppress",
+            f"{_before}k = {value}",
+            f"with suppress(ValueError):\n{_body}y = k",
+        )
         for value in (1, 2)
     ]
     WITH_BODIES.add(SmallNotebook("with bodies", f"body-{_body_name}", *_cells))

@@ -1,0 +1,69 @@
+"""Whose doing a change of a library is: the notebook's, or the library's own."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+
+from nbckpt.observation.attached import is_named_module
+from nbckpt.observation.changes import ABSENT, Change
+from nbckpt.observation.libraries import Libraries
+from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
+from nbckpt.observation.registries import TABLES
+from nbckpt.observation.stores import stores_of, texts_of, words_of_all, words_of_tree
+
+_BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
+"""Registries in which a name counts that the cell's text has."""
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Tells the notebook's changes from those that libraries make of themselves.
+
+    What counts is code or an instance of the user's, what one library puts into another when it is
+    called, and a name that the cell, or a function of the notebook, sets on something.
+    """
+
+    is_nbckpts_own = True
+
+    namespace: Mapping[str, object]
+    libraries: Libraries
+
+    def counts(self, change: Change, tree: ast.Module | None) -> bool:
+        """Whether a change is the notebook's doing, not a library's own."""
+        if change.kind == "abc":
+            return True
+        if change.owner == "sys.modules":
+            return self._counts_as_module(change, tree)
+        new = change.new
+        if new is not ABSENT and is_users(new, self.namespace):
+            return True
+        if change.kind == "registry":
+            return is_users(change.key, self.namespace) or (
+                tree is not None
+                and change.owner in _BY_TEXT
+                and change.name in texts_of(tree, self.namespace)
+            )
+        if change.kind == "list" or tree is None:
+            return False
+        if is_of_another_library(new, change.owner, self.namespace):
+            return True
+        if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
+            return False  # it was imported
+        stores = stores_of(tree, self.namespace)
+        if change.name in stores.names:
+            return True
+        places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
+        return ((change.kind, change.owner), change.name) in places
+
+    def _counts_as_module(self, change: Change, tree: ast.Module | None) -> bool:
+        if change.new is ABSENT or tree is None or is_named_module(change.new):
+            return False
+        if is_users_module(change.name):
+            return False
+        if is_users(change.new, self.namespace):
+            return True
+        return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)

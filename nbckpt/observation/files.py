@@ -1,0 +1,345 @@
+"""Files: what a step opened, listed, named or wrote, and the versions of the libraries it used.
+
+Notes
+-----
+A file that a step read and one that it wrote are kept alike: as they were when it ended. A step
+stands for a run of its cell where all of them are as it left them. So a file that a cell appends
+to makes it run where the file is as it was before, and not where it is as the cell left it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbckpt.analysis import names_of_tree
+from nbckpt.digests import Json, digest_of
+from nbckpt.observation import audit, audit_events
+from nbckpt.observation.file_states import (
+    TICK_NS,
+    is_in,
+    names_in,
+    state_of,
+    tree_of,
+    walked,
+)
+from nbckpt.observation.library_versions import version_of, versions_of
+from nbckpt.observation.named_files import Named, matches_of
+from nbckpt.observation.observer import Ran
+from nbckpt.observation.places import Places
+from nbckpt.values.sources import is_user_file
+
+MAX_IN_FOLDER = 300
+"""Files of one folder that are kept one by one; of more the folder stands for them."""
+
+_IMPORTERS = frozenset({"import_module", "__import__", "importlib", "find_spec", "run_module"})
+
+
+@dataclass
+class _Window:
+    """What one step does to files.
+
+    Attributes
+    ----------
+    nested
+        What steps that were restored inside of it had observed.
+    """
+
+    audited: audit.Window
+    folder: str
+    since_ns: int
+    nested: list[Json] = field(default_factory=list)
+
+
+@dataclass
+class _Found:
+    """Paths of one window, absolute."""
+
+    files: dict[str, None] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    listed: dict[str, None] = field(default_factory=dict)
+    trees: dict[str, None] = field(default_factory=dict)
+    globs: dict[str, str] = field(default_factory=dict)
+    is_relative: bool = False
+    words: list[object] = field(default_factory=list)
+    has_children: bool = False
+
+
+class Files:
+    """The facet of files.
+
+    Parameters
+    ----------
+    namespace
+        The variables of the notebook.
+    root
+        Its working folder.
+    own
+        Folders of nbckpt's, which are no input of a cell.
+    """
+
+    name = "files"
+
+    def __init__(
+        self, namespace: Mapping[str, object], root: str, own: tuple[str, ...] = ()
+    ) -> None:
+        self._namespace = namespace
+        self._places = Places(root, own)
+        self._open: list[_Window] = []
+
+    def open(self) -> object:
+        """A window that collects what is opened from now on."""
+        window = _Window(audit.opened(self._namespace), working_folder(), time.time_ns() - TICK_NS)
+        self._open.append(window)
+        return window
+
+    def discard(self, window: object) -> None:
+        """Collect nothing more."""
+        assert isinstance(window, _Window)
+        if window in self._open:
+            self._open.remove(window)
+        audit.closed(window.audited)
+
+    def close(self, window: object, ran: Ran) -> Json:
+        """The states of all files that the step was seen to touch, or names."""
+        assert isinstance(window, _Window)
+        with audit.paused():
+            names = names_of_tree(ran.tree)
+            reads = {*ran.key.inputs, *ran.key.functions, *names.loads, *names.binds}
+            found = self._found(window, ran, reads)
+            observed = self._states(found)
+            if versions := versions_of(reads, names.imports, ran.namespace):
+                observed["versions"] = versions
+            if found.is_relative and (folder := self._places.short(window.folder)) != ".":
+                observed["cwd"] = folder
+            for nested in window.nested:
+                _join(observed, nested)
+        return observed or None
+
+    def restored(self, observed: Json) -> Sequence[str]:
+        """Have open windows take what a restored step had read for theirs."""
+        if observed:
+            for window in self._open:
+                window.nested.append(observed)
+        return ()
+
+    def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
+        """Which file is other than the step left it, or which library has another version."""
+        if not observed:
+            return None
+        kept: Any = observed
+        with audit.paused():
+            for package, version in kept.get("versions", {}).items():
+                now = version_of(package)
+                if now and now != version:
+                    return f"{package} {version} -> {now}"
+            if "cwd" in kept and self._places.short(working_folder()) != kept["cwd"]:
+                return f"it ran in folder '{kept['cwd']}'"
+            return self._file_difference(kept)
+
+    def standing(self) -> Json:
+        """Nothing: a move leaves files as they are."""
+        return None
+
+    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
+        """Nothing."""
+        return ()
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Nothing: only steps are asked about."""
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Nothing."""
+
+    def _file_difference(self, kept: Any) -> str | None:
+        written, full = set(kept.get("written", ())), self._places.full
+        for path, state in kept.get("files", {}).items():
+            if not is_in(full(path), state):
+                return _told(path, state, full(path), is_written=path in written)
+        for path, names in kept.get("listed", {}).items():
+            if names_in(full(path)) != names:
+                return f"other files are in folder '{path}'"
+        for pattern, matches in kept.get("globs", {}).items():
+            if _matching(pattern, working_folder()) != matches:
+                return f"'{pattern}' names other files"
+        for path, tree in kept.get("trees", {}).items():
+            if tree_of(full(path)) != tree:
+                return f"files in folder '{path}' changed"
+        return None
+
+    # -- what a window has seen -------------------------------------------------------------
+
+    def _found(self, window: _Window, ran: Ran, reads: Iterable[str]) -> _Found:
+        found = _Found()
+        self._of_events(window, found)
+        named = Named(ran.tree, reads, ran.namespace)
+        for text in named.paths(found.words):
+            self._add(found, text, window.folder, is_named=True)
+        for pattern in named.patterns:
+            found.globs[pattern] = _matching(pattern, window.folder)
+            found.is_relative = found.is_relative or not os.path.isabs(pattern)  # noqa: PTH117
+        for text in named.folders():
+            path = self._absolute(found, text, window.folder, is_named=True)
+            if path and not any(file.startswith(f"{path}/") for file in found.files):
+                found.trees[path] = None
+        if not _IMPORTERS.isdisjoint(named.calls):
+            for file in _user_modules():
+                self._add(found, file, window.folder)
+        if found.has_children:
+            self._of_children(window, found)
+        return found
+
+    def _of_events(self, window: _Window, found: _Found) -> None:
+        folder = window.folder
+        for event in audit.collected(window.audited):
+            if isinstance(event, audit_events.Opened):
+                is_made = event.is_written
+                if event.is_imported:
+                    if file := _source_of(event.path):
+                        self._add(found, file, folder)
+                elif path := self._add(found, event.path, folder):
+                    found.written.update([path] if is_made else ())
+            elif isinstance(event, audit_events.Listed):
+                if path := self._absolute(found, event.path, folder):
+                    found.listed[path] = None
+            elif isinstance(event, audit_events.Replaced):
+                if path := self._add(found, event.path, folder):
+                    found.written.add(path)
+            elif isinstance(event, audit_events.Went):
+                folder = _joined(folder, event.path) or folder
+            elif isinstance(event, audit_events.Child):
+                found.has_children = True
+                found.words.extend(event.words)
+
+    def _of_children(self, window: _Window, found: _Found) -> None:
+        """Files below the working folder that changed while child processes ran."""
+        for path, about in walked(window.folder):
+            if max(about.st_mtime_ns, about.st_ctime_ns) < window.since_ns:
+                continue
+            if not path.endswith(".ipynb") and (whole := self._add(found, path, window.folder)):
+                found.written.add(whole)
+
+    def _add(
+        self, found: _Found, path: object, folder: str, *, is_named: bool = False
+    ) -> str | None:
+        if whole := self._absolute(found, path, folder, is_named=is_named):
+            found.files[whole] = None
+        return whole
+
+    def _absolute(
+        self, found: _Found, path: object, folder: str, *, is_named: bool = False
+    ) -> str | None:
+        """The whole path of what counts; in temporary folders, of what the code names."""
+        whole = _joined(folder, path)
+        if whole is None or not (self._places.counts(whole) or (is_named and _is_made(whole))):
+            return None
+        found.is_relative = found.is_relative or not os.path.isabs(_text(path) or "/")  # noqa: PTH117
+        return whole
+
+    def _states(self, found: _Found) -> dict[str, Json]:
+        short, n_in = self._places.short, Counter(map(_folder_of, found.files))
+        trees = {f: None for f, n in n_in.items() if n > MAX_IN_FOLDER} | found.trees
+        files = [f for f in found.files if _folder_of(f) not in trees]
+        states: dict[str, Json] = {
+            short(file): state for file in files if (state := state_of(file)) != ["folder"]
+        }
+        kept: dict[str, Json] = {
+            "files": states,
+            "written": sorted(short(f) for f in found.written if short(f) in states),
+            "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
+            "trees": {short(f): tree_of(f) for f in trees},
+            "globs": found.globs,
+        }
+        return {member: what for member, what in kept.items() if what}
+
+
+def _told(path: str, state: Json, full: str, *, is_written: bool) -> str:
+    which = f"file '{path}', which it wrote," if is_written else f"file '{path}'"
+    is_there = os.path.exists(full)  # noqa: PTH110  # texts all the way
+    if state is None:
+        return f"file '{path}' is there now"
+    return f"{which} changed" if is_there else f"{which} is gone"
+
+
+def _join(observed: dict[str, Json], nested: Any) -> None:
+    for member, what in nested.items():
+        known: Any = observed.get(member)
+        if isinstance(what, dict):
+            observed[member] = {**what, **(known or {})}
+        elif isinstance(what, list | tuple):
+            observed[member] = sorted({*what, *(known or ())})
+        else:
+            observed.setdefault(member, what)
+
+
+def _matching(pattern: str, folder: str) -> str:
+    return digest_of(*(f"{name}\n" for name in matches_of(pattern, folder)))[:32]
+
+
+def working_folder() -> str:
+    """The working folder; the root if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109  # texts all the way
+    except OSError:  # it was deleted
+        return "/"
+
+
+def _text(path: object) -> str | None:
+    try:
+        found: Any = os.fspath(path)  # type: ignore[call-overload]
+        return os.fsdecode(found)
+    except (TypeError, ValueError):
+        return None
+
+
+def _joined(folder: str, path: object) -> str | None:
+    text = _text(path)
+    if not text or "\0" in text or text.startswith((":memory:", "file:", "<")):
+        return None
+    whole = text if text[0] == "/" else f"{folder}/{text}"
+    if "./" in whole or "//" in whole or whole[-1] in "./" or os.sep != "/":
+        return os.path.normpath(os.path.join(folder, text))  # noqa: PTH118
+    return whole
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _is_made(path: str) -> bool:
+    """Whether a file that code names lies in a temporary folder, not among those of the system."""
+    return path.startswith(_temporary()) and "/.nbckpt/" not in path
+
+
+def _temporary() -> tuple[str, ...]:
+    folder = tempfile.gettempdir()
+    return f"{folder}/", f"{os.path.realpath(folder)}/"
+
+
+def _source_of(path: object) -> str | None:
+    """The user's source file behind what the import system opens; None for a library's."""
+    text = _text(path)
+    if text and text.endswith(".pyc"):
+        try:
+            text = importlib.util.source_from_cache(text)
+        except ValueError:
+            return None
+    return text if text and is_user_file(text) else None
+
+
+def _user_modules() -> Iterator[str]:
+    """The files of the user's modules that are loaded."""
+    for name, module in list(sys.modules.items()):
+        if name == "__main__":
+            continue
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if isinstance(file, str) and file.endswith(".py") and is_user_file(file):
+            yield file

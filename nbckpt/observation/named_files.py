@@ -1,0 +1,249 @@
+"""Files that code names without Python's opening them: Arrow, polars, DuckDB and others do.
+
+A text or path among the constants of a cell, of the user's functions that it calls, and in the
+variables that it reads is looked for on the disk; so is what stands in quotes inside of a query.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import PurePath
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from nbckpt.analysis import nodes_of
+
+MAX_TEXTS = 500
+"""Texts of one cell to look for on the disk."""
+
+MAX_ITEMS = 1_000
+"""Elements of a container to look at."""
+
+MAX_MATCHES = 2_000
+"""Files that one pattern may name."""
+
+ASKS = frozenset(
+    {
+        *("exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "stat", "lstat"),
+        *("getsize", "getmtime", "getctime", "access"),
+    }
+)
+"""Calls that ask for a file without opening it: an absent one is an answer."""
+
+READS_FOLDERS = frozenset(
+    {
+        *("read_parquet", "scan_parquet", "read_csv", "scan_csv", "dataset", "ParquetDataset"),
+        *("read_table", "load_dataset", "load_from_disk", "open_zarr", "open_mfdataset"),
+        *("from_parquet", "read_ipc", "scan_ipc", "read_ndjson", "scan_ndjson", "read_json"),
+        *(
+            "from_pretrained",
+            "open_group",
+            "scan_delta",
+            "read_delta",
+            "scan_iceberg",
+            "load_model",
+        ),
+    }
+)
+"""Calls that read all of a folder."""
+
+_QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
+_QUERY = re.compile(r"\b(from|join|copy|attach|read_\w+|scan_\w+)\b", re.IGNORECASE)
+_WILD = re.compile(r"[*?\[]")
+_SUFFIX = re.compile(r"\.\w{1,8}$")
+
+
+class Named:
+    """What code names: texts that may be paths, and the names of what it calls.
+
+    Attributes
+    ----------
+    texts
+        In the order in which they were met, each once.
+    calls
+        Attributes and functions that the code mentions.
+    patterns
+        Patterns that were met by `paths`.
+    """
+
+    def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
+        self.texts: dict[str, None] = {}
+        self.calls: set[str] = set()
+        self.patterns: dict[str, None] = {}
+        self.namespace = namespace
+        self.has_calls = False
+        self._of_tree(tree)
+        if self.has_calls:
+            for name in names:
+                if name in namespace:
+                    self._of_value(namespace[name])
+
+    def _add(self, text: str) -> None:
+        if 1 < len(text) < 100_000 and len(self.texts) < MAX_TEXTS:
+            self.texts[text] = None
+
+    def _of_tree(self, tree: ast.Module) -> None:
+        for node in nodes_of(tree):
+            if isinstance(node, ast.Constant):
+                if type(node.value) is str:
+                    self._add(node.value)
+            elif isinstance(node, ast.Attribute):
+                self.calls.add(node.attr)
+            elif isinstance(node, ast.Name):
+                self.calls.add(node.id)
+            elif isinstance(node, ast.Call | ast.With | ast.For):
+                self.has_calls = True
+            elif isinstance(node, ast.JoinedStr):
+                self._add(self._pattern(node))
+
+    def _pattern(self, node: ast.JoinedStr) -> str:
+        """An f-string as a pattern: the values of plain names, and `*` for all else."""
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(glob.escape(str(part.value)))
+                continue
+            inside = part.value if isinstance(part, ast.FormattedValue) else part
+            value = self.namespace.get(inside.id) if isinstance(inside, ast.Name) else None
+            is_plain = isinstance(value, str | PurePath) and not isinstance(inside, ast.Call)
+            parts.append(str(value) if is_plain and len(str(value)) > 1 else "*")
+        return "".join(parts)
+
+    def _of_value(self, value: Any, depth: int = 0) -> None:
+        kind = type(value)
+        if kind is str:
+            self._add(value)
+        elif issubclass(kind, PurePath):
+            self._add(str(value))
+        elif kind in (list, tuple, set, frozenset) and depth < 3:
+            for item in islice(value, MAX_ITEMS):
+                self._of_value(item, depth + 1)
+        elif kind is dict and depth < 3:
+            for item in islice(list(value.values()), MAX_ITEMS):
+                self._of_value(item, depth + 1)
+        elif issubclass(kind, FunctionType | MethodType):
+            self._of_code(getattr(value, "__code__", None))
+        elif isinstance(value, type):
+            if value.__module__ == "__main__":
+                for member in list(vars(value).values()):
+                    self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
+        else:
+            for text in _texts_of(value):
+                self._add(text)
+            if kind.__module__ == "__main__" and depth < 2:
+                for item in islice(list(getattr(value, "__dict__", {}).values()), MAX_ITEMS):
+                    self._of_value(item, depth + 1)
+
+    def _of_code(self, code: object) -> None:
+        if not isinstance(code, CodeType):
+            return
+        self.calls.update(code.co_names)
+        for constant in code.co_consts:
+            if type(constant) is str:
+                self._add(constant)
+            elif isinstance(constant, tuple):
+                self._of_value(constant, 1)
+            else:
+                self._of_code(constant)
+
+    def paths(self, words: Iterable[object] = ()) -> Iterator[str]:
+        """Paths that are named: of files that are there, or that the code asks for.
+
+        Parameters
+        ----------
+        words
+            Of the command lines of child processes.
+        """
+        if not self.has_calls:
+            return
+        texts = [text for text in self.texts if _may_be_path(text)]
+        folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+        asks = not ASKS.isdisjoint(self.calls)
+        for text in texts:
+            yield from self._paths_of(text, asks=asks)
+            if folders and not os.path.isabs(text):  # noqa: PTH117  # texts
+                for folder in folders[:20]:
+                    whole = os.path.join(folder, text)  # noqa: PTH118  # texts
+                    yield from self._paths_of(whole, asks=asks)
+        for text in self.texts:
+            if _QUERY.search(text) or text.count("\n"):
+                yield from self._quoted(text)
+        for text in [*map(_text_of, words), *(t for t in self.texts if words and " " in t)]:
+            for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
+                if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
+                    yield word
+
+    def _paths_of(self, text: str, *, asks: bool) -> Iterator[str]:
+        if os.path.isfile(text):  # noqa: PTH113  # texts all the way
+            yield text
+        elif _WILD.search(text) and text.strip("*?/. "):
+            matches = matches_of(text)
+            if matches or "/" in text or _SUFFIX.search(text):
+                self.patterns[text] = None
+            yield from matches
+        elif asks and ("/" in text or _SUFFIX.search(text)) and " " not in text:
+            yield text
+
+    def _quoted(self, text: str) -> Iterator[str]:
+        for match in islice(_QUOTED.finditer(text), MAX_ITEMS):
+            inside = next(filter(None, match.groups()), "")
+            for part in inside.split(", "):
+                if _may_be_path(part):
+                    yield from self._paths_of(part, asks=False)
+
+    def folders(self) -> list[str]:
+        """Folders that are named where the code calls what reads all of a folder."""
+        if READS_FOLDERS.isdisjoint(self.calls):
+            return []
+        texts = [text for text in self.texts if _may_be_path(text)]
+        return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+
+
+def matches_of(pattern: str, folder: str | None = None) -> list[str]:
+    """The files that a pattern names, sorted; no more than some."""
+    try:
+        found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
+        return sorted(islice(found, MAX_MATCHES))
+    except (OSError, re.error, ValueError):
+        return []
+
+
+def _may_be_path(text: str) -> bool:
+    return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
+
+
+def _text_of(word: object) -> str:
+    if isinstance(word, bytes):
+        return os.fsdecode(word)
+    return str(word) if isinstance(word, str | PurePath) else ""
+
+
+def _texts_of(value: Any) -> list[str]:
+    """What a library's object tells of the files that it reads, later or again."""
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    try:
+        if package == "polars" and kind.__name__ == "LazyFrame":
+            return [f"from {value.explain(optimized=False)}"]
+        if package == "duckdb" and kind.__name__ == "DuckDBPyRelation":
+            return [f"from {value.sql_query()}"]
+        if package == "pyarrow" and hasattr(kind, "files"):
+            return [str(path) for path in value.files[:MAX_ITEMS]]
+        if package == "sqlite3":
+            return [str(row[2]) for row in value.execute("PRAGMA database_list") if row[2]]
+        if package in ("numpy", "h5py", "netCDF4", "tables") and hasattr(kind, "filename"):
+            return [str(value.filename)]
+        np: Any = sys.modules.get("numpy")
+        if np is not None and isinstance(value, np.memmap):
+            return [str(value.filename)]
+        if package == "xarray":
+            return [str(value.encoding.get("source", ""))]
+    except Exception:  # whatever a library raises of its own object
+        return []
+    return []

@@ -1,0 +1,86 @@
+"""Which files count: the user's, not those of Python, of libraries, of the system, or nbckpt's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import tempfile
+from functools import cached_property
+
+_SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
+_HOME_CACHES = (
+    *(".cache", ".config", ".local", ".ipython", ".jupyter", ".matplotlib", ".nv", ".triton"),
+    *(".keras", ".npm", ".mamba", ".conda", "Library"),
+)
+_VARIABLES = ("NBCKPT_HOME", "IPYTHONDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+_PARTS = (
+    *("/site-packages/", "/dist-packages/", "/__pycache__/", "/.ipynb_checkpoints/"),
+    *("/.nbckpt/", "/nltk_data/"),
+)
+
+
+class Places:
+    """The folder of a notebook, and the folders whose files are not its inputs.
+
+    Parameters
+    ----------
+    root
+        The working folder in which the session began: paths in it are kept relative to it.
+    own
+        Folders of nbckpt's.
+    """
+
+    def __init__(self, root: str, own: tuple[str, ...] = ()) -> None:
+        self.root = os.path.abspath(root)  # noqa: PTH100  # `resolve` would follow links
+        self._own = own
+        self._counts: dict[str, bool] = {}
+
+    @cached_property
+    def _left_out(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Folders left out inside the root, and outside it."""
+        kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+        libraries = [*map(sysconfig.get_path, kinds), here, sys.prefix, sys.base_prefix]
+        named = [os.environ[name] for name in _VARIABLES if os.environ.get(name)]
+        home = os.path.expanduser("~")  # noqa: PTH111  # texts all the way
+        caches = [os.path.join(home, name) for name in _HOME_CACHES]  # noqa: PTH118
+        anywhere = [*self._own, *libraries, *named, *caches]
+        outside = [*anywhere, *_SYSTEM, tempfile.gettempdir()]
+        root = f"{self.root}/"
+        inside = [f for f in _folders(anywhere) if f.startswith(root) and f != root]
+        return tuple(inside), _folders(outside)
+
+    def counts(self, path: str) -> bool:
+        """Whether an absolute path may be an input or effect of a cell."""
+        folder = path.rpartition("/")[0]
+        known = self._counts.get(folder)
+        if known is None:
+            if len(self._counts) > 10_000:
+                self._counts.clear()
+            known = self._counts[folder] = self._folder_counts(f"{folder}/")
+        return known
+
+    def _folder_counts(self, folder: str) -> bool:
+        inside, outside = self._left_out
+        if any(part in folder for part in _PARTS):
+            return False
+        is_inside = folder.startswith(f"{self.root}/")
+        return not folder.startswith(inside if is_inside else outside)
+
+    def short(self, path: str) -> str:
+        """A path as it is kept: relative to the root if it lies in it."""
+        root = f"{self.root}/"
+        if path == self.root:
+            return "."
+        return path.removeprefix(root)
+
+    def full(self, path: str) -> str:
+        """The absolute path of what `short` gave."""
+        return os.path.normpath(os.path.join(self.root, path))  # noqa: PTH118
+
+
+def _folders(paths: list[str]) -> tuple[str, ...]:
+    """Paths as they are written and as they are behind links, each with a slash at its end."""
+    found = {p for path in paths for p in (os.path.abspath(path), os.path.realpath(path))}  # noqa: PTH100
+    return tuple(sorted(f"{path.rstrip('/')}/" for path in found if path.strip("/")))

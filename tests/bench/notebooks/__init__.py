@@ -1,0 +1,1 @@
+"""Real notebooks through nbckpt: run, run again, killed, edited, rewound, beside plain runs."""

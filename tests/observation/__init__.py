@@ -1,0 +1,1 @@
+"""Observation of what the text of a cell does not show."""

@@ -1,0 +1,111 @@
+"""Notebooks in forked processes: what a cell changes of a process ends with it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MARK = "#ck\n"
+"""The first line of a cell that is to be a `%%checkpoint` cell."""
+
+
+class Answer(NamedTuple):
+    """What a notebook left.
+
+    Attributes
+    ----------
+    value
+        Of the expression that was asked for.
+    said
+        All that was shown.
+    errors
+        Of cells.
+    restored
+        Numbers of the cells that were restored, of the last run of each.
+    """
+
+    value: Any
+    said: str
+    errors: list[str]
+    restored: list[int]
+
+
+def run(folder: Path, cells: Sequence[str], ask: str, *, mode: str = "", rounds: int = 1) -> Answer:
+    """Run cells in a new kernel, with the store in `folder`, and evaluate `ask` there.
+
+    Parameters
+    ----------
+    mode
+        `plain` without nbckpt; `skip` for `%nbckpt auto skip`; else only marked cells are kept.
+    """
+    folder.mkdir(exist_ok=True)
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        status = 1
+        try:
+            os.chdir(folder)
+            answer = _run(cells, ask, mode, rounds)
+            os.write(writer, json.dumps(answer).encode())
+            status = 0
+        except BaseException:
+            os.write(writer, json.dumps([None, traceback.format_exc(), ["crash"], []]).encode())
+        finally:
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    answer = Answer(*json.loads(text))
+    assert answer.errors != ["crash"], answer.said
+    return answer
+
+
+def _run(cells: Sequence[str], ask: str, mode: str, rounds: int) -> Answer:
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    os.environ["NBCKPT_STORE"] = ".nbckpt"
+    os.environ["IPYTHONDIR"] = str(Path(".ipython").resolve())
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    config.InteractiveShell.colors = "nocolor"
+    InteractiveShell.clear_instance()
+    setattr(InteractiveShell, "enable_gui", lambda *_: None)  # noqa: B010  # a terminal's or a kernel's has one
+    shell: Any = InteractiveShell.instance(config=config)
+    said, errors, restored = io.StringIO(), [], set()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        if mode != "plain":
+            shell.run_line_magic("load_ext", "nbckpt")
+        if mode == "skip":
+            shell.run_cell("%nbckpt auto skip")
+        for _ in range(rounds):
+            for place, cell in enumerate(cells):
+                head = f"%%checkpoint c{place}\n" if mode == "" else ""
+                source = head + cell[len(MARK) :] if cell.startswith(MARK) else cell
+                done = shell.run_cell(source, cell_id=f"c{place}", store_history=True)
+                if error := done.error_in_exec or done.error_before_exec:
+                    errors.append(f"{place}: {error!r}")
+                restored.discard(place)
+                if mode != "plain" and _is_restored(place):
+                    restored.add(place)
+    value = eval(ask, shell.user_ns)
+    if mode != "plain":
+        from nbckpt import current
+
+        current.session().wait()
+    return Answer(value, said.getvalue(), errors, sorted(restored))
+
+
+def _is_restored(place: int) -> bool:
+    from nbckpt import current
+
+    steps = current.session().steps
+    step = steps.get(f"c{place}") or steps.get(f"cell-c{place}")
+    return step is not None and not step.todo

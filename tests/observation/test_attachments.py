@@ -1,0 +1,332 @@
+"""What a cell attaches to libraries: cells below count it, and a restore repeats it by running."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ENCODED = json.JSONEncoder().encode
+"""Held before a notebook puts another function in the place of `json.dumps`."""
+
+PANDAS = "import pandas as pd"
+
+
+class Outcome(NamedTuple):
+    """What a run of a notebook came to: the probe's value, which cells were restored, the texts."""
+
+    value: object
+    restored: list[int]
+    text: str
+
+
+def run(folder: Path, *passes: Sequence[str], probe: str = "y", plain: bool = False) -> Outcome:
+    """Run cells in a real shell in a process of its own; several passes in one shell."""
+    read, write = os.pipe()
+    if (pid := os.fork()) == 0:
+        try:
+            answer = _in_child(folder, passes, probe, plain=plain)
+        except BaseException:
+            answer = {"value": traceback.format_exc(), "restored": [], "text": ""}
+        os.write(write, ENCODED(answer).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        answer = json.loads(pipe.read())
+    os.waitpid(pid, 0)
+    return Outcome(**answer)
+
+
+def _in_child(
+    folder: Path, passes: Sequence[Sequence[str]], probe: str, *, plain: bool
+) -> dict[str, Any]:
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    folder.mkdir(exist_ok=True)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ.update(NBCKPT_STORE=str(folder / "store"), IPYTHONDIR=str(folder / "ipython"))
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    config.InteractiveShell.colors = "nocolor"
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=config)
+    said, restored = io.StringIO(), []
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        if not plain:
+            shell.run_line_magic("load_ext", "nbckpt")
+            shell.run_cell("%nbckpt auto skip")
+        for cells in passes:
+            restored = []
+            for number, cell in enumerate(cells):
+                before = len(said.getvalue())
+                shell.run_cell(cell, cell_id=f"cell{number}", store_history=True)
+                if "restored" in said.getvalue()[before:]:
+                    restored.append(number)
+        result = shell.run_cell(f"__probe = repr({probe})")
+        value = shell.user_ns.get("__probe") if result.success else repr(result.error_in_exec)
+        if not plain:
+            sys.modules["nbckpt"].wait()
+    return {"value": value, "restored": restored, "text": said.getvalue()}
+
+
+def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
+    """The cells with one text replaced."""
+    return [cell.replace(old, new) for cell in cells]
+
+
+# name -> cells; ONE becomes TWO in the edited notebook. The last cell reads what was attached.
+ATTACHING = {
+    "attribute of a class": [
+        PANDAS, "pd.DataFrame.show = lambda self: 'ONE'", "y = pd.DataFrame().show()"],
+    "class imported in the same cell": [
+        "import fractions\nfractions.Fraction.show = lambda self: 'ONE'",
+        "y = fractions.Fraction(1).show()"],
+    "function of a module": ["import json", "json.dumps = lambda o: 'ONE'", "y = json.dumps(1)"],
+    "library's own function": [
+        "import json", "json.dumps = lambda o: 'ONE'", "d = json.dumps", "y = json.dumps(1)"],
+    "global that a patch reads": [
+        "import json\nk = 'ONE'", "json.dumps = lambda o: k", "y = json.dumps(1)"],
+    "plain attribute": ["import json", "json.mine = 'ONE'", "y = json.mine"],
+    "set by a function": [
+        "import json\ndef patch(how): json.dumps = how", "patch(lambda o: 'ONE')",
+        "y = json.dumps(1)"],
+    "setattr": ["import json", "setattr(json, 'mine', 'ONE')", "y = json.mine"],
+    "vars": ["import json", "vars(json)['mine'] = 'ONE'", "y = json.mine"],
+    "mock": [
+        "from unittest import mock\nimport json",
+        "_patch = mock.patch('json.dumps', lambda o: 'ONE').start()", "y = json.dumps(1)"],
+    "accessor": [
+        PANDAS,
+        "@pd.api.extensions.register_dataframe_accessor('my')\nclass My:\n"
+        "    def __init__(self, df): pass\n    def total(self): return 'ONE'",
+        "y = pd.DataFrame().my.total()"],
+    "builtin": ["import builtins", "builtins.tell = lambda: 'ONE'", "y = tell()"],
+    "input": ["import builtins", "builtins.input = lambda *a: 'ONE'", "y = input('?')"],
+    "module made by hand": [
+        "import sys, types",
+        "m = types.ModuleType('mm'); m.k = 'ONE'; sys.modules['mm'] = m", "import mm\ny = mm.k"],
+    "copyreg": [
+        "import copyreg, copy\nclass A: pass\ndef make(how): a = A(); a.how = how; return a",
+        "copyreg.pickle(A, lambda a: (make, ('ONE',)))", "y = copy.copy(A()).how"],
+    "sqlite adapter": [
+        "import sqlite3\nclass A: pass", "sqlite3.register_adapter(A, lambda a: 'ONE')",
+        "y = sqlite3.connect(':memory:').execute('select ?', (A(),)).fetchone()[0]"],
+    "generic function": [
+        "import pkgutil\nclass Finder: pass",
+        "def modules(finder, prefix=''): return [('ONE', False)]\n"
+        "_ = pkgutil.iter_importer_modules.register(Finder, modules)",
+        "y = list(pkgutil.iter_importer_modules(Finder()))"],
+    "excepthook": [
+        "import threading\nhits = []", "threading.excepthook = lambda a: hits.append('ONE')",
+        "t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()", "y = list(hits)"],
+    "standard input": [
+        "import sys, io", "sys.stdin = io.StringIO('ONE')", "y = sys.stdin.readline()"],
+    "colour map": [
+        "import matplotlib\nfrom matplotlib.colors import ListedColormap",
+        "matplotlib.colormaps.register(ListedColormap(['red'], name='mine_ONE'.lower()[:4]), "
+        "force=True); n = 'ONE'", "y = (matplotlib.colormaps['mine'].name, n)"],
+    "error handler of codecs": [
+        "import codecs", "codecs.register_error('mine', lambda e: ('ONE', e.end))",
+        "y = b'\\xff'.decode('ascii', 'mine')"],
+    "JSON encoder": [
+        "import json\nclass A: pass", "json.JSONEncoder.default = lambda self, o: 'ONE'",
+        "y = json.dumps(A())"],
+    "line magic": [
+        "from IPython.core.magic import register_line_magic",
+        "@register_line_magic\ndef tell(line): return 'ONE'", "y = %tell"],
+    "namespace of polars": [
+        "import polars as pl",
+        "@pl.api.register_dataframe_namespace('my')\nclass My:\n"
+        "    def __init__(self, df): pass\n    def total(self): return 'ONE'",
+        "y = pl.DataFrame().my.total()"],
+    "hook of torch": [
+        "import torch",
+        "h = torch.nn.modules.module.register_module_forward_hook("
+        "lambda m, i, o: o * len('ONE'.replace('TWO', 'FOUR')))",
+        "y = torch.nn.Identity()(torch.ones(1)).item()"],
+    "constructor of YAML": [
+        "import yaml", "yaml.SafeLoader.add_constructor('!a', lambda l, n: 'ONE')",
+        "y = yaml.safe_load('!a 1')"],
+}  # fmt: skip
+
+
+def needed(cells: Sequence[str]) -> None:
+    """Skip a test whose library is not installed."""
+    for name in ("pandas", "polars", "torch", "yaml", "matplotlib"):
+        if f"import {name}" in cells[0]:
+            pytest.importorskip(name)
+
+
+@pytest.mark.parametrize("kind", ATTACHING)
+def test_an_edited_attachment_counts_below_after_a_restart(kind: str, tmp_path: Path) -> None:
+    cells = ATTACHING[kind]
+    needed(cells)
+    other = edited(cells, "ONE", "TWO")
+    run(tmp_path / "a", cells)
+
+    got = run(tmp_path / "a", other)
+
+    assert got.value == run(tmp_path / "b", other, plain=True).value, got.text
+
+
+@pytest.mark.parametrize("kind", ATTACHING)
+def test_an_edited_attachment_counts_below_in_the_same_process(kind: str, tmp_path: Path) -> None:
+    cells = ATTACHING[kind]
+    needed(cells)
+    other = edited(cells, "ONE", "TWO")
+
+    got = run(tmp_path / "a", cells, other)
+
+    assert got.value == run(tmp_path / "b", cells, other, plain=True).value, got.text
+
+
+@pytest.mark.parametrize("kind", sorted(ATTACHING.keys() - {"standard input", "mock"}))
+def test_an_unchanged_attachment_leaves_the_reader_restored(kind: str, tmp_path: Path) -> None:
+    cells = ATTACHING[kind]
+    needed(cells)
+    run(tmp_path / "a", cells)
+
+    got = run(tmp_path / "a", cells)
+
+    assert got.value == run(tmp_path / "b", cells, plain=True).value, got.text
+    assert len(cells) - 1 in got.restored, got.text
+
+
+REGISTERING = {
+    "library's base class": "from collections.abc import Sequence as S\nclass A: pass",
+    "base class of the notebook": "from abc import ABC\nclass S(ABC): pass\nclass A: pass",
+}
+
+
+@pytest.mark.parametrize("kind", REGISTERING)
+def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
+    cells = [REGISTERING[kind], "pass", "y = isinstance(A(), S)"]
+    other = [cells[0], "_ = S.register(A)", cells[2]]
+    run(tmp_path / "a", cells)
+
+    got = run(tmp_path / "a", other)
+    again = run(tmp_path / "a", other)
+    back = run(tmp_path / "a", cells)
+
+    assert (got.value, again.value, back.value) == ("True", "True", "False")
+
+
+def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
+    cells = [
+        "import json; a = 1", "b = 2", "json.mine = lambda: 1", "json.mine = lambda: 2",
+        "%rewind cell-cell2",
+    ]  # fmt: skip
+
+    got = run(tmp_path, cells, probe="json.mine()")
+    earlier = run(tmp_path / "b", [*cells[:4], "%rewind cell-cell1"], probe="hasattr(json, 'mine')")
+    undone = run(
+        tmp_path / "c", [*cells[:4], "%rewind cell-cell1", "%rewind -"], probe="json.mine()"
+    )
+
+    assert (got.value, earlier.value, undone.value) == ("1", "False", "2")
+
+
+def test_rewinding_gives_a_replaced_function_back(tmp_path: Path) -> None:
+    cells = [
+        "import json; a = 1",
+        "json.dumps = lambda o: 'patched'",
+        "c = 3",
+        "%rewind cell-cell0",
+    ]
+
+    assert run(tmp_path, cells, probe="json.dumps({})").value == "'{}'"
+
+
+def test_resuming_names_what_is_missing_and_the_cell_to_run(tmp_path: Path) -> None:
+    cells = ["import json; a = 1", "json.mine = lambda: 1", "c = 3"]
+    run(tmp_path, cells, probe="c")
+
+    got = run(tmp_path, ["%resume"], probe="c")
+
+    assert "'mine' of json" in got.text
+    assert "run the cell that sets it, `json.mine = lambda: 1`" in got.text
+
+
+def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
+    cells = ["import this_day as json; a = 1", "json.mine = 5", "c = 3"]
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "this_day.py").write_text("day = 1")
+    path = "import sys; sys.path.insert(0, 'site-packages')"
+    run(tmp_path, [path, *cells], probe="c")
+
+    got = run(tmp_path, [path, "%resume"], probe="json.mine")
+
+    assert got.value == "5"
+
+
+MODULE = (
+    "k = 1\nREG = {}\nkept = []\nclass C: pass\nc = C()\n"
+    "def setk(v):\n    global k\n    k = v\n"
+    "def add(v): REG[str(v)] = v\n"
+    "def closed():\n    s = []\n    return s.append, lambda: list(s)\npush, pushed = closed()\n"
+    "def get(): return k, dict(REG), pushed(), getattr(c, 'v', None)\n"
+)
+
+
+@pytest.mark.parametrize("change", ["um.setk(5)", "um.add(5)", "um.push(5)", "um.c.v = 5"])
+def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_path: Path) -> None:
+    cells = ["import um", change, "y = um.get()"]
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "um.py").write_text(MODULE)
+    run(tmp_path / "a", cells)
+
+    got = run(tmp_path / "a", cells)
+    other = run(tmp_path / "a", edited(cells, "5", "6"))
+
+    assert got.value == run(tmp_path / "b", cells, plain=True).value
+    assert other.value == run(tmp_path / "b", edited(cells, "5", "6"), plain=True).value
+    assert 2 in got.restored, got.text
+    if change in ("um.setk(5)", "um.add(5)"):
+        assert 1 in got.restored, got.text
+
+
+def test_a_new_name_does_not_count_for_cells_that_do_not_name_it(tmp_path: Path) -> None:
+    cells = [
+        PANDAS,
+        "n = len(pd.DataFrame({'a': [1, 2]}).sum())",
+        "pd.DataFrame.show = len",
+        "y = n",
+    ]
+
+    got = run(tmp_path, cells, cells)
+
+    assert {1, 3} <= set(got.restored), got.text
+
+
+WORK = [
+    "import numpy as np, pandas as pd\nimport matplotlib.pyplot as plt",
+    "def f(x): return x + 1\nclass P:\n    def __init__(self): self.name = 'a'\np = P()",
+    "df = pd.DataFrame({'a': [1, 2]}); s = df.a.map(f); t = df.apply(lambda r: r.a, axis=1)",
+    "fig, ax = plt.subplots(); ax.fmt_xdata = f; ax.plot([1, 2]); plt.close('all')",
+    "import json, decimal, logging, functools, sqlite3, threading, asyncio",
+    "class E(json.JSONEncoder):\n    def default(self, o): return 1\nj = json.dumps(p, cls=E)",
+    "c = sqlite3.connect(':memory:'); c.create_function('f', 1, f); c.close()",
+]
+
+
+def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib").use("agg")
+    attached = (
+        "[f.now for s in __import__('gc').get_objects() if type(s).__name__ == 'Observer' "
+        "for f in s.facets if f.name == 'attachments']"
+    )
+
+    assert run(tmp_path, WORK, probe=attached).value == "[{}]"

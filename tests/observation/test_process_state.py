@@ -1,0 +1,217 @@
+"""Process state that a notebook changed: an input of the cells below, an effect of its cell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.observation.kernels import MARK, run
+
+NUMBERS = "import numpy as np, pandas as pd"
+
+SETTINGS = {
+    "environment": ("import os; os.environ['STATE_K'] = '{}'", "os.environ['STATE_K']", "ab"),
+    "recursion limit": ("sys.setrecursionlimit({})", "sys.getrecursionlimit()", [3100, 3200]),
+    "garbage": ("gc.set_threshold({})", "gc.get_threshold()[0]", [701, 702]),
+    "timeout": ("import socket; socket.setdefaulttimeout({})", "socket.getdefaulttimeout()", [5, 6]),
+    "umask": ("os.umask({})", "os.umask(os.umask(0o22)) or os.umask(0o22)", [0o27, 0o77]),
+    "locale": ("import locale; locale.setlocale(locale.LC_ALL, '{}')",
+               "locale.setlocale(locale.LC_ALL)", ["C", "C.UTF-8"]),
+    "decimal": ("from decimal import *; getcontext().prec = {}", "str(Decimal(1) / 3)", [4, 6]),
+    "numpy errors": ("np.seterr(divide='{}')", "np.geterr()['divide']", ["ignore", "raise"]),
+    "numpy printing": ("np.set_printoptions(precision={})", "str(np.array([1 / 3]))", [2, 4]),
+    "pandas": ("pd.options.display.precision = {}", "str(pd.Series([1 / 3]))", [2, 4]),
+    "pandas format": ("pd.set_option('display.float_format', '{{:.{}f}}'.format)",
+                      "str(pd.Series([1 / 3]))", [2, 4]),
+    "logging": ("import logging; logging.getLogger('a.b').setLevel({})",
+                "logging.getLogger('a.b').isEnabledFor(20)", [10, 30]),
+    "warnings": ("import warnings; warnings.filterwarnings('{}', message='zzz')",
+                 "[f[0] for f in warnings.filters if f[1] and f[1].pattern == 'zzz']",
+                 ["ignore", "error"]),
+    "context variable": ("cv.set({})", "cv.get()", [1, 2]),
+    "precision": ("%precision {}", "get_ipython().display_formatter.formatters['text/plain'](1/3)",
+                  [2, 4]),
+}  # fmt: skip
+"""Of each kind: a cell that sets it, what depends on it, and two values."""
+
+SETUP = f"import contextvars, gc, os, sys\n{NUMBERS}\ncv = contextvars.ContextVar('cv', default=0)"
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_a_setting_that_was_edited_is_seen_by_the_cells_below(
+    tmp_path: Path, kind: str, mode: str
+) -> None:
+    setting, use, (one, other) = SETTINGS[kind]
+    first, edited = ([SETUP, setting.format(v), f"{MARK}y = {use}"] for v in (one, other))
+    run(tmp_path, first, "y", mode=mode)
+
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == run(tmp_path / "plain", edited, "y", mode="plain").value
+    assert answer.errors == []
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None:
+    setting, use, (_, value) = SETTINGS[kind]
+    cells = [SETUP, f"{MARK}{setting.format(value)}\nk = 1", f"{MARK}y = {use}"]
+    plain = run(tmp_path / "plain", cells, f"(y, {use})", mode="plain")
+    run(tmp_path, cells, "y")
+
+    answer = run(tmp_path, cells, f"(y, {use})")
+
+    assert answer.value == plain.value
+    assert answer.restored == [1, 2]
+    assert "set: " in answer.said
+
+
+def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
+    cells = ["print('first')", "import sklearn.linear_model, matplotlib.pyplot", "print('last')"]
+
+    answer = run(tmp_path, cells, "1", mode="skip", rounds=2)
+
+    assert answer.restored == [0, 1, 2]
+
+
+def test_a_sum_is_restored_where_only_tables_are_shown_otherwise(tmp_path: Path) -> None:
+    options = "pd.set_option('display.precision', {})"
+    cells = [NUMBERS, options.format(3), f"{MARK}s = pd.Series([1, 2]).sum()", f"{MARK}print(s)"]
+    run(tmp_path, cells, "1")
+
+    answer = run(tmp_path, [cells[0], options.format(4), *cells[2:]], "1")
+
+    assert answer.restored == [2]
+
+
+def test_a_folder_of_modules_is_there_before_values_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "statelib.py").write_text("class K:\n    v = 5\n")
+    cells = ["import sys; sys.path.append('src')", "import statelib\nk = statelib.K()"]
+    run(tmp_path, cells, "k.v", mode="skip")
+
+    resumed = run(tmp_path, ["%resume"], "(k.v, 'src' in sys.path)")
+
+    assert resumed.value == [5, True]
+    assert "sys.path src" in resumed.said
+
+
+def test_going_back_puts_back_what_was_set_since(tmp_path: Path) -> None:
+    cells = [
+        "import os, sys\nos.mkdir('sub')\nos.environ['STATE_K'] = '1'\nos.chdir('sub')",
+        f"{MARK}x = 1",
+        "del os.environ['STATE_K']\nos.environ['STATE_L'] = '2'\nos.chdir('..')\n"
+        "sys.path.insert(0, 'later')",
+        "%rewind c1",
+    ]
+    ask = (
+        "(os.environ.get('STATE_K'), os.environ.get('STATE_L'), os.path.basename(os.getcwd()),"
+        " 'later' in sys.path)"
+    )
+
+    assert run(tmp_path, cells, ask).value == ["1", None, "sub", False]
+    assert run(tmp_path, ["%resume"], f"[__import__('os'), {ask}][1]").value[:3] == [
+        *("1", None, "sub")
+    ]
+
+
+def test_a_rewind_of_nothing_but_state_can_be_undone(tmp_path: Path) -> None:
+    cells = [
+        f"{MARK}import os\nos.environ['STATE_K'] = '1'",
+        "os.environ['STATE_K'] = '2'",
+        "%rewind c0",
+        "seen = os.environ['STATE_K']\nprint(seen)",
+        "%rewind -",
+    ]
+
+    answer = run(tmp_path, cells, "os.environ['STATE_K']")
+
+    assert "\n1\n" in answer.said
+    assert answer.value == "2"
+
+
+def test_a_secret_is_not_written_and_its_cell_runs(tmp_path: Path) -> None:
+    secret = "s3cr3t-value-of-a-key"
+    cells = [f"{MARK}import os\nos.environ['STATE_API_KEY'] = 's3cr3t' + '-value-of-a-key'"]
+    run(tmp_path, cells, "1")
+
+    again = run(tmp_path, cells, "os.environ['STATE_API_KEY']")
+    resumed = run(tmp_path, ["%resume", "%rewind c0"], "os.environ.get('STATE_API_KEY')")
+
+    assert again.value == secret
+    assert again.restored == []
+    assert resumed.value is None
+    assert resumed.said.count("NOT environment STATE_API_KEY") == 1
+    stored = (p.read_bytes() for p in (tmp_path / ".nbckpt").rglob("*") if p.is_file())
+    assert not any(secret.encode() in data for data in stored)
+
+
+def test_a_function_that_cannot_be_set_makes_its_cell_run(tmp_path: Path) -> None:
+    cells = [f"{MARK}import signal\n_ = signal.signal(signal.SIGUSR1, lambda *a: None)"]
+    run(tmp_path, cells, "1")
+
+    answer = run(tmp_path, cells, "callable(signal.getsignal(signal.SIGUSR1))")
+
+    assert answer.value is True
+    assert answer.restored == []
+    assert "it sets signal SIGUSR1, which cannot be set from a record" in answer.said
+
+
+def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    run(tmp_path, ["import os; os.mkdir('sub'); os.chdir('sub')", f"{MARK}x = 1"], "1")
+    (tmp_path / "sub").rmdir()
+
+    answer = run(tmp_path, ["%resume"], "x")
+
+    assert answer.value == 1
+    assert "NOT working folder" in answer.said
+
+
+def test_setting_the_same_again_is_no_reason_to_run(tmp_path: Path) -> None:
+    cells = [f"{MARK}import pandas as pd\npd.set_option('display.precision', 3)\nprint(1)"]
+
+    answer = run(tmp_path, cells, "1", rounds=2)
+
+    assert answer.restored == [0]
+
+
+def test_a_counter_in_the_environment_goes_on(tmp_path: Path) -> None:
+    cells = [f"{MARK}import os\nos.environ['N'] = str(int(os.environ.get('N', 0)) + 1)"]
+
+    assert run(tmp_path, cells, "os.environ['N']", rounds=3).value == "3"
+
+
+def test_magics_hold_after_a_restored_cell(tmp_path: Path) -> None:
+    cells = [f"{MARK}%matplotlib inline\n%alias hi echo hi\n%env STATE_K=1\nx = 1"]
+    ask = (
+        "(__import__('matplotlib').get_backend(), 'hi' in dict(get_ipython().alias_manager.aliases),"
+        " __import__('os').environ['STATE_K'])"
+    )
+    first = run(tmp_path, cells, ask)
+
+    again = run(tmp_path, cells, ask)
+
+    assert again.restored == [0]
+    assert again.value == first.value
+    assert first.value[1:] == [True, "1"]
+
+
+def test_a_style_is_named_in_one_word(tmp_path: Path) -> None:
+    cells = [f"{MARK}import matplotlib.pyplot as plt\nplt.style.use('ggplot')"]
+    run(tmp_path, cells, "1")
+
+    answer = run(tmp_path, cells, "plt.rcParams['axes.facecolor']")
+
+    assert answer.value == "#E5E5E5"
+    assert "settings)" in answer.said
+
+
+def test_a_cell_that_changes_nothing_records_nothing(tmp_path: Path) -> None:
+    run(tmp_path, [f"{MARK}x = 1"], "1")
+
+    journals = (tmp_path / ".nbckpt").rglob("*.jsonl")
+    records = [json.loads(line) for p in journals for line in p.read_text().splitlines()]
+
+    assert [r.get("observed") for r in records if r.get("kind") == "checkpoint"] == [None]
