@@ -25,7 +25,6 @@ WIDE = 64
 _OF_PANDAS = frozenset(
     {
         "_mgr",
-        "_typ",  # what pandas itself unpickles has it twice
         "_item_cache",
         "_attrs",
         "_flags",
