@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.runner import run
-from tests.running import environment, write_notebook
+from tests.running import environment, texts_of, write_notebook
 
 NOTEBOOKS = {
     "groups of a frame": [
@@ -43,3 +43,17 @@ def test_an_unchanged_notebook_is_restored_as_a_whole(
     again = run(notebook)
 
     assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
+
+
+def test_instances_of_a_restored_namedtuple_have_no_dict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    made = "from collections import namedtuple\nP = namedtuple('P', 'a, b')\np = P(1, 2)"
+    run(write_notebook(tmp_path / "work.ipynb", {"a": made}))
+
+    again = run(write_notebook(tmp_path / "work.ipynb", {"a": made, "b": "hasattr(p, '__dict__')"}))
+
+    assert again.cells[0].way == "restored"
+    assert texts_of(again.out)["b"] == "False"
