@@ -81,7 +81,7 @@ def tell_kept(
         _tell_new_line(shell, session, head)
     news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
     if news:
-        text = "not kept: " + "; ".join(map(str, news))
+        text = "nbckpt: not kept: " + "; ".join(map(str, news))
         notices.say(shell, text, refused=[r.variable for r in news])
 
 
