@@ -22,6 +22,10 @@ _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 
+_NO_ERROR = type(None).__name__
+"""What a kernel says of a cell that ended well, and whose result raised while it was shown."""
+
+
 class CellError(NotebookError):
     """A cell raised; its traceback is among its outputs."""
 
@@ -112,6 +116,8 @@ class Kernel:
         try:
             await client.async_execute_cell(cell, index)
         except CellExecutionError as error:
+            if error.ename == _NO_ERROR:
+                return
             message = f"{error.ename}: {error.evalue}" if error.evalue else str(error.ename)
             raise CellError(message) from None
         except DeadKernelError:

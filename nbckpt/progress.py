@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 from typing import Any
@@ -11,8 +12,9 @@ PATIENCE_S = 1.0
 
 
 class Bar:
-    """Counts bytes; shows itself once the work has gone on for `PATIENCE_S`.
+    """Counts bytes; shows itself in a terminal once the work has gone on for `PATIENCE_S`.
 
+    Not in a notebook: there it would stand among the outputs of a cell, and be saved with them.
     Nothing is imported before: most work is done by then.
     """
 
@@ -32,8 +34,8 @@ class Bar:
         self._done += size_bytes
         if self._bar is not None:
             self._bar.update(size_bytes)
-        elif time.perf_counter() - self._began >= PATIENCE_S:
-            from tqdm.auto import tqdm
+        elif time.perf_counter() - self._began >= PATIENCE_S and _is_terminal():
+            from tqdm import tqdm
 
             self._bar = tqdm(
                 desc=f"nbckpt: {self._what}",
@@ -52,6 +54,13 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _is_terminal() -> bool:
+    try:
+        return bool(sys.stderr.isatty()) and "ipykernel" not in sys.modules
+    except (AttributeError, ValueError):  # none, or closed
+        return False
 
 
 class LoopBar:

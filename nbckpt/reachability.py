@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 MAX_SEEN = 20_000
 """Objects that are looked at; where there are more, the answer is yes."""
@@ -19,5 +19,11 @@ def reaches(start: object, target: object, namespace: object) -> bool:
         if id(current) in seen or isinstance(current, ModuleType | type):
             continue
         seen.add(id(current))
-        queue += gc.get_referents(current)
+        queue += (
+            held
+            for held in gc.get_referents(current)
+            if not isinstance(current, FunctionType)
+            or held is not current.__globals__  # a library's own namespace holds nothing of it
+            or held is namespace
+        )
     return bool(queue)

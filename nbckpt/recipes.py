@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbckpt import advancing, feeding
-from nbckpt.values import databases
+from nbckpt.values import databases, widgets
 
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
@@ -221,6 +221,8 @@ def recipe_for(
     """The recipe of a variable, or why there is none (the end of a sentence)."""
     if type(value) in weakref.ProxyTypes:
         return "and what it refers to may be gone by then"
+    if widgets.is_widget(type(value)):
+        return "and its cell runs again"
     if (followed := _followed_for(name, value, bindings)) is not None:
         values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
         as_now = replace(followed, name=name, values=values)  # the same text as in the namespace

@@ -29,126 +29,16 @@ from nbckpt import analysis, keys, outside_effects, randomness, restore
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
-from nbckpt.model import Checkpoint, Manifest
-from nbckpt.recorded import Recorded, parsed, recorded
-from nbckpt.unkept import Maker, changes, refused_by
+from nbckpt.makers import RESULT, lacking, lost_results
+from nbckpt.model import Manifest
+from nbckpt.recorded import Recorded, parsed
+from nbckpt.unkept import Maker
 
 if TYPE_CHECKING:
-    from nbckpt.digests import Digest, Json
+    from nbckpt.digests import Json
     from nbckpt.session import Session
 
 _WORD = re.compile(r"[^\W\d]\w*")
-
-
-# -- what is lacking ------------------------------------------------------------------------------
-
-
-def lacking(session: Session) -> dict[str, Digest]:
-    """Variables that are absent because they could not be kept → digest of what they held.
-
-    Nothing stands for a digest that could not be told.
-    """
-    unkept = session.unkept
-    if unkept.since is not None:
-        since, unkept.since = unkept.since, None
-        if since in session.timeline.checkpoints:
-            _look_up(session, session.timeline.checkpoints[since])
-    if not unkept.makers:
-        return {}
-    return {n: unkept.digests.get(n, "") for n in unkept.lacking(session.namespace)}
-
-
-def _look_up(session: Session, target: Checkpoint) -> None:
-    """Find in the history of a checkpoint which cells made what it does not hold."""
-    wanted = refused_by(target)
-    if not wanted:
-        return
-    line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
-    makers: dict[str, list[Maker]] = {name: [] for name in wanted}
-    order = 0
-    for i, checkpoint in enumerate(line):
-        before = line[i + 1] if i + 1 < len(line) else None
-        for piece in reversed(recorded([checkpoint])):
-            order -= 1
-            wanted -= _noted(session, piece, wanted, makers, before, order)
-        if not wanted:
-            break
-    found = {n: tuple(reversed(m)) for n, m in makers.items() if m and n not in wanted}
-    session.unkept.makers.update(found)
-
-
-def _noted(
-    session: Session,
-    piece: Recorded,
-    wanted: set[str],
-    makers: dict[str, list[Maker]],
-    before: Checkpoint | None,
-    order: int,
-) -> set[str]:
-    """Note a cell as a maker of what it made of `wanted`; what it made from its beginning."""
-    checkpoint = piece.checkpoint
-    is_joined = piece.kind == "joined"
-    reads, binds = _reads_and_binds(piece)
-    begun = set()
-    for name in wanted & (reads | binds):
-        if name in binds:
-            lacked_before = before is not None and name in refused_by(before)
-            if not (name in reads and lacked_before):
-                begun.add(name)
-        elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
-            continue
-        if name not in session.unkept.digests and not is_joined:
-            session.unkept.digests[name] = checkpoint.lacking.get(name, "")
-        makers[name].append(Maker(checkpoint, piece.cell, is_joined, order=order))
-    return begun
-
-
-def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
-    checkpoint = piece.checkpoint
-    if piece.kind == "nothing":
-        return set(), set()
-    if piece.kind != "joined" and checkpoint.key is not None:
-        return set(checkpoint.key.inputs), set(checkpoint.bound) | _omitted(checkpoint, piece)
-    names = analysis.names_of_tree(parsed(piece.cell.source))
-    return set(names.loads | names.reads), set(names.binds)
-
-
-def _omitted(checkpoint: Checkpoint, piece: Recorded) -> set[str]:
-    """What a cell bound and was not asked to keep."""
-    if not checkpoint.omitted:
-        return set()
-    return set(checkpoint.omitted) & analysis.names_of_tree(parsed(piece.cell.source)).binds
-
-
-def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str]) -> None:
-    """Take note of what a cell, restored where it stands in the notebook, did not bring back."""
-    unkept, namespace = session.unkept, session.namespace
-    known = lacking(session)
-    maker = Maker(checkpoint, checkpoint.cell, was_asked_for=True, order=unkept.next_order())
-    refused = refused_by(checkpoint)
-    bound = {*checkpoint.bound, *binds}
-    unkept.forget(bound - refused)
-    for name in refused - namespace.keys():
-        if name in bound:
-            reads_itself = name in known and checkpoint.key and name in checkpoint.key.inputs
-            before = unkept.makers.get(name, ()) if reads_itself else ()
-            unkept.makers[name] = (*_others(before, maker), maker)
-        elif name in known and changes(checkpoint, name):
-            unkept.makers[name] = (*_others(unkept.makers[name], maker), maker)
-        if name in checkpoint.lacking:
-            unkept.digests[name] = checkpoint.lacking[name]
-
-
-def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:
-    return tuple(m for m in makers if m.checkpoint.id != but.checkpoint.id)
-
-
-def why_not(session: Session, checkpoint: Checkpoint) -> str | None:
-    """Why a cell cannot be restored though its key is the same, if it changed what is not kept."""
-    for name in sorted(refused_by(checkpoint) - set(checkpoint.bound)):
-        if name in session.namespace and changes(checkpoint, name):
-            return f"it may change {name!r}, which could not be kept"
-    return None
 
 
 # -- what is needed -------------------------------------------------------------------------------
@@ -163,12 +53,29 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     code = dataclasses.replace(
         names, loads=names.reads, binds=frozenset(), everything=False, reason=""
     )
-    found = keys.touched(code, {**dict.fromkeys(absent), **session.namespace})
+    found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
     if found is None:  # a function that it calls may read anything
         return set(absent)
     if names.everything:
         found |= frozenset(_WORD.findall(ast.unparse(tree)))
-    return set(found & absent.keys())
+    return set((found | _results_named(tree, absent)) & absent.keys())
+
+
+def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
+    """The results that code gets at by ``Out[n]``; all if it is not a number that stands there."""
+    nodes = analysis.nodes_of(tree)
+    uses = sum(isinstance(n, ast.Name) and n.id in ("Out", "_oh") for n in nodes)
+    entries = [
+        n.slice.value
+        for n in nodes
+        if isinstance(n, ast.Subscript)
+        and isinstance(n.value, ast.Name)
+        and n.value.id in ("Out", "_oh")
+        and isinstance(n.slice, ast.Constant)
+    ]
+    if uses > len(entries):
+        return {n for n in absent if RESULT.fullmatch(n)}
+    return {f"_{entry!s}" for entry in entries if isinstance(entry, int)}
 
 
 # -- making it again ------------------------------------------------------------------------------
@@ -197,12 +104,14 @@ def make(session: Session, names: Iterable[str]) -> bool:
     wanted = set(names)
     if not wanted or session.runner is None:
         return False
+    lost = lost_results(session)
     makers, wanted = _closed(session, wanted)
     if problem := _refusal(session, makers):
-        lost = ", ".join(map(repr, sorted(wanted)))
-        session.unkept.told.append(f"{lost} could not be kept, and {problem}")
+        told = ", ".join(map(repr, sorted(wanted)))
+        session.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
     error, ran = None, []
+    values: dict[str, object] = {}
     with held():
         session.capturer.capture()
         before = _Before(
@@ -215,27 +124,30 @@ def make(session: Session, names: Iterable[str]) -> bool:
         try:
             for maker in makers:
                 ran.append(maker)
-                if error := _run(session, maker, before.manifest):
+                if error := _run(session, maker, before.manifest, values):
                     break
         finally:
             session.is_remaking = False
             session.observer.go_to(before.standing)
             randomness.put_states(before.states)
             after = dict(session.namespace)
-            made = set() if error else {n for n in wanted if n in after}
-            _put_back(session, before, after, made, ran)
-    _tell(session, wanted, made, ran, error)
+            made = set() if error else {n for n in wanted - lost.keys() if n in after}
+            _put_back(session, before, after, made, ran if not error else [])
+            if not error:
+                _bind_results(session, values)
+    _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), ran, error)
     return True
 
 
 def _closed(session: Session, wanted: set[str]) -> tuple[list[Maker], set[str]]:
     """All cells that have to run for `wanted`, oldest first, and all that they make of it."""
     absent, unkept = lacking(session), session.unkept
+    lost = {name: (maker,) for name, maker in lost_results(session).items()}
     waiting, names, makers = set(wanted), set(), {}
     while waiting:
         name = waiting.pop()
         names.add(name)
-        for maker in unkept.makers[name]:
+        for maker in lost.get(name) or unkept.makers[name]:
             which = (maker.checkpoint.id, maker.cell.source, maker.is_joined)
             if which in makers:
                 continue
@@ -250,7 +162,9 @@ def _touched_by(session: Session, maker: Maker, absent: Iterable[str] = ()) -> s
     names = analysis.names_of_tree(parsed(maker.cell.source))
     names = dataclasses.replace(names, everything=False, reason="")
     then = session.timeline.manifest(maker.checkpoint.parent) if maker.checkpoint.parent else {}
-    found = keys.touched(names, {**dict.fromkeys([*then, *absent]), **session.namespace})
+    found = keys.touched(
+        names, {**dict.fromkeys(then), **session.namespace, **dict.fromkeys(absent)}
+    )
     key = maker.checkpoint.key
     read = set(key.inputs) if key is not None and not maker.is_joined else set()
     return read | (set(names.loads) if found is None else set(found))
@@ -279,20 +193,24 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
     return ""
 
 
-def _run(session: Session, maker: Maker, live: Manifest) -> BaseException | None:
-    """Run one cell as it ran then; the error that it ended with."""
+def _run(
+    session: Session, maker: Maker, live: Manifest, values: dict[str, object]
+) -> BaseException | None:
+    """Run one cell as it ran then; the error that it ended with. `values` gets its result."""
     checkpoint, known = maker.checkpoint, session.timeline.checkpoints
     _lend(session, maker, live)
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.observer.go_to(known[checkpoint.parent].standing)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     assert session.runner is not None
-    work = session.runner(quiet=True).run(piece, None)
+    runner = session.runner(quiet=True)
+    work = runner.run(piece, None)
     with scope.entered(checkpoint.name, maker.cell.cell_id):
         try:
             work.send(None)
         except StopIteration as ended:
             error: BaseException | None = ended.value
+            values[checkpoint.id] = runner.result
             return error
     work.close()
     return NotebookError("it waits for what only a running loop can give")
@@ -333,7 +251,7 @@ def _put_back(
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    companions = _companions(session, before, ran) if made else set()
+    companions = _companions(session, before, ran)
     taken = {n: after[n] for n in made | companions if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)
@@ -344,6 +262,15 @@ def _put_back(
     namespace.update(taken)
     session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
     session.unkept.forget(made)
+
+
+def _bind_results(session: Session, values: Mapping[str, object]) -> None:
+    """Have results that were lost be those of the cells that ran again."""
+    assert session.runner is not None
+    runner = session.runner(quiet=True)
+    for name, maker in lost_results(session).items():
+        if maker.checkpoint.id in values:
+            runner.put_result(name, values[maker.checkpoint.id])
 
 
 def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:

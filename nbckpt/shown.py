@@ -16,6 +16,7 @@ Output: TypeAlias = dict[str, Any]
 MOST_BYTES = 128 << 20
 """No cell's outputs are larger: see `jupyter/outputs`."""
 _STREAMS = ("stdout", "stderr")
+_KINDS = frozenset({"stream", "display", "result"})
 
 
 def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
@@ -37,7 +38,7 @@ def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
         raise FormatError(message) from error
     if not isinstance(found, list) or not all(map(_is_output, found)):
         raise FormatError(message)
-    return found
+    return [output for output in found if not _KINDS.isdisjoint(output)]
 
 
 def _is_output(found: object) -> bool:

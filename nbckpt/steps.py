@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, loops, randomness, remake
+from nbckpt import analysis, effects, keys, loops, makers, randomness, remake
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
@@ -42,6 +42,7 @@ from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
 from nbckpt.values.likeness import whole_digest
+from nbckpt.values.widgets import is_widget
 
 if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
@@ -119,6 +120,8 @@ class Step(ThroughItems):
         Which item is in work.
     was_set
         Process state that was set because the step was restored, a short text each.
+    outside
+        What the body changed that no checkpoint brings back, if its caller has seen it.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -149,6 +152,7 @@ class Step(ThroughItems):
     _windows: dict[str, object] = field(default_factory=dict)
     _observed: dict[str, Json] = field(default_factory=dict)
     was_set: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.loops = Loops(self, None)
@@ -177,7 +181,7 @@ class Step(ThroughItems):
         if session.reruns:
             request = replace(request, rerun=True)
         session.refresh()
-        key = session.key_of(tree, request.selection, request.deps, remake.lacking(session))
+        key = session.key_of(tree, request.selection, request.deps, makers.lacking(session))
         session.steps.pop(request.name, None)  # they stand in the order in which they began
         step = session.steps[request.name] = cls(session, request, cell, tree, key)
         can_restore = request.is_skippable and not request.rerun
@@ -241,7 +245,7 @@ class Step(ThroughItems):
                 self.todo = False
             if shadow is not None:
                 shadow.compare(session, checkpoint, self.request.selection)
-            remake.was_restored(session, checkpoint, self.names.binds)
+            makers.was_restored(session, checkpoint, self.names.binds)
             saved = checkpoint.duration_s - self.took_s
             other = {} if self.cell.source == checkpoint.cell.source else {
                 "source_crc": self.cell.source_crc  # a comment, say: the key is the same
@@ -285,7 +289,7 @@ class Step(ThroughItems):
             return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
-        if why := remake.why_not(self.session, checkpoint):
+        if why := makers.why_not(self.session, checkpoint):
             return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
             return why
@@ -306,6 +310,11 @@ class Step(ThroughItems):
             return ()
         told = changes_outside(self.tree, self.session.namespace)
         return (*told, *keys.changed_in_modules(self.key))
+
+    def _callbacks_of(self, names: set[str]) -> list[str]:
+        """The callbacks of widgets that are not kept because of them."""
+        values = {n: self.session.namespace.get(n) for n in sorted(names)}
+        return [f"callbacks of {n!r}" for n, v in values.items() if is_widget(type(v))]
 
     def _as_it_would_run(self) -> Ran:
         def values() -> dict[str, str]:
@@ -539,7 +548,11 @@ class Step(ThroughItems):
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),
-            outside=self._changes_outside(),
+            outside=(
+                *self._changes_outside(),
+                *self._callbacks_of(bound & refused),
+                *self.outside,
+            ),
             random_in=drawn,
             observed=self._observed,
             failures=self.at.failures,

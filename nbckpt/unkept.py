@@ -59,12 +59,15 @@ class Unkept:
         Of their values, as a key has them, where they could be told.
     told
         What is to be said of variables that were made again, or were not.
+    has_lost_results
+        Whether a restored cell's result may not have been kept.
     """
 
     since: str | None = None
     makers: dict[str, tuple[Maker, ...]] = field(default_factory=dict)
     digests: dict[str, Digest] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+    has_lost_results: bool = False
     _noted: int = 0
 
     is_nbckpts_own: ClassVar[bool] = True
@@ -73,6 +76,10 @@ class Unkept:
         """The order of a cell that comes after all that were noted."""
         self._noted += 1
         return self._noted
+
+    def noted(self, checkpoint: Checkpoint) -> Maker:
+        """The cell of a checkpoint that is restored where it stands in the notebook."""
+        return Maker(checkpoint, checkpoint.cell, was_asked_for=True, order=self.next_order())
 
     def forget(self, names: Iterable[str]) -> None:
         """Look for no cell that makes these: another has bound or deleted them."""

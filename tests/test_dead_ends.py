@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import operator
+import pickle
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nbckpt.errors import RestoreError
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.results import Lost
 from nbckpt.runner import Run, run
+from nbckpt.unkept import Maker
 from tests.kernels import Kernel
 from tests.running import environment, texts_of, write_notebook
 
@@ -226,3 +234,47 @@ def test_a_name_that_was_bound_again_is_not_made_again(tmp_path: Path) -> None:
 
     assert shown(again)[4] == "False"
     assert (tmp_path / "ran").read_text() == "x"
+
+
+RESULTS = {
+    "a number": ["21 * 2", "print(_ + 1)"],
+    "a number of lines before": ["21 * 2", "1", "print(bin(_1), __, _2, In[1])"],
+    "a variable": ["x = [1]; x", "print(Out[1] is x, _ is x)"],
+    "what a variable holds": [
+        "x = [1]\n{'a': x}",
+        "y = 1",
+        "print(Out[1]['a'] is x, _1['a'] is x)",
+    ],
+    "a frame": ["import pandas as pd\npd.DataFrame({'a': [1, 2]})", "print(_.a.sum())"],
+    "what cannot be kept": ["import threading\nthreading.Lock()", "print(_.locked())"],
+}
+
+
+@pytest.mark.parametrize("cells", RESULTS.values(), ids=RESULTS)
+def test_the_result_of_a_restored_cell_is_its_value(cells: list[str], tmp_path: Path) -> None:
+    first = run_cells(tmp_path, cells)
+    texts = shown(first)
+    run_cells(tmp_path, cells)
+
+    edited = run_cells(tmp_path, [*cells[:-1], cells[-1] + ";  0"])
+
+    assert first.problem == edited.problem == ""
+    assert shown(edited)[-1].splitlines()[0] == texts[-1].strip()
+
+
+WAYS: list[Callable[[Any], object]] = [
+    repr, str, bool, len, iter, hash, int, float, copy.copy, pickle.dumps, operator.neg,
+    lambda v: v + 1, lambda v: 1 + v, lambda v: v.x, lambda v: v[0], lambda v: v(),
+    lambda v: v == 1, lambda v: f"{v}", lambda v: [*v], lambda v: "x" in v,
+    lambda v: isinstance(v, int) or bool(v),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_result_that_was_not_kept_raises_whatever_is_done_with_it(
+    way: Callable[[Any], object],
+) -> None:
+    made = Checkpoint("a", None, "train", "main", "s", "n", 0.0, 0.0, Cell("f()"))
+
+    with pytest.raises(RestoreError, match="'train' was not kept: run that cell"):
+        way(Lost(Maker(made, made.cell)))

@@ -35,6 +35,7 @@ from nbckpt.codecs import (
     torch_modules,
     views,
     weak,
+    widgets,
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
@@ -147,7 +148,16 @@ def encode(
         needs=frozenset(pickler.needs),
         shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
-        keepalive=(memo, pickler.storages, pickler.kept),
+        # As long as ids are compared: what only this pickling made would lend its to another.
+        keepalive=(
+            memo,
+            pickler.storages,
+            pickler.kept,
+            pickler.roots,
+            pickler.exporters,
+            pickler.cells,
+            pickler.storage_arrays,
+        ),
     )
 
 
@@ -255,6 +265,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         return exact[kind]
     return (
         singletons.reducer_for(kind)
+        or widgets.reducer_for(kind)
         or arrays.reducer_for(kind)
         or frames.reducer_for(kind)
         or polars_objects.reducer_for(kind)

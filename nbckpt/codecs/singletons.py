@@ -6,10 +6,14 @@ all drawings refer to does not make one value of them.
 
 from __future__ import annotations
 
+import importlib
 import random
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -25,10 +29,18 @@ _HEAP_TYPE = 1 << 9
 """Flag of a type that Python code made (`Py_TPFLAGS_HEAPTYPE`)."""
 
 
+_NAMED_IN = frozenset({"sympy"})
+"""Packages whose own objects are told apart by identity, and do not all come back from pickles."""
+
+_known_names: dict[str, tuple[int, dict[int, str]]] = {}
+
+
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     """How generators and parts of drawings are written; None for anything else."""
     if kind is random.Random or any(kind is type(hidden_generator(p)) for p in _GENERATORS):
         return _reduce_generator
+    if str(kind.__module__).partition(".")[0] in _NAMED_IN:
+        return _reduce_named
     paths = sys.modules.get("matplotlib.path")
     if paths is not None and kind is getattr(paths, "Path", None):
         return _reduce_path
@@ -84,6 +96,33 @@ def _reduce_generator(pickler: NamespacePickler, generator: Any) -> Any:
             pickler.private.add(id(generator))
             return hidden_generator, (package,)
     return NotImplemented
+
+
+def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
+    """What a package has a name for is that object, wherever a notebook holds it."""
+    package = str(type(value).__module__).partition(".")[0]
+    name = _names_in(package).get(id(value))
+    if name is None:
+        return NotImplemented
+    pickler.private.add(id(value))
+    return named_in, (package, name)
+
+
+def _names_in(package: str) -> dict[int, str]:
+    """The names of a package's objects that are neither functions, classes nor plain."""
+    members = vars(sys.modules[package])
+    known = _known_names.get(package)
+    if known is None or known[0] != len(members):
+        skipped = (FunctionType, BuiltinFunctionType, type, ModuleType, *ATOMS)
+        own = ((n, v) for n, v in members.items() if not n.startswith("__"))
+        names = {id(v): n for n, v in own if not isinstance(v, skipped)}
+        known = _known_names[package] = len(members), names
+    return known[1]
+
+
+def named_in(package: str, name: str) -> object:
+    """An object that a package has a name for."""
+    return getattr(importlib.import_module(package), name)
 
 
 def _reduce_path(pickler: NamespacePickler, path: Any) -> Any:

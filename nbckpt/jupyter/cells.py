@@ -92,6 +92,7 @@ class Cells:
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
+        self._brings_back = False  # whether anything was restored
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
@@ -146,6 +147,7 @@ class Cells:
             self._tree.body.append(_QUIET)
         if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
             self.session.running = ast.Module([], [])
+        self._brings_back |= self.session.moved
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 
@@ -155,6 +157,11 @@ class Cells:
         if step is None:
             self._make_again()
         self._tell_made()
+        self._brings_back |= step is not None and not step.todo
+        if self._brings_back:
+            from nbckpt.jupyter.inline_figures import show_as_pictures
+
+            show_as_pictures()
         if step is not None and not step.todo:
             from nbckpt.jupyter.telling import show_restored
 
@@ -196,6 +203,7 @@ class Cells:
         unkept, self._unkept = self._unkept, None
         self._info = self._step = self._tree = self._recorder = self.session.running = None
         shown = recorder.stop() if recorder is not None else []
+        values = recorder.values if recorder is not None else []
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
@@ -208,7 +216,9 @@ class Cells:
             if step is not None and self.session.moved:
                 step.left()
             if step is not None and step.todo and not self.session.moved:
-                self._end(step, error, shown)
+                self._end(
+                    step, error, shown, values, is_live=recorder is not None and recorder.is_live
+                )
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
@@ -345,10 +355,22 @@ class Cells:
     def _rejected(self, problem: NbckptError) -> CellRejected:
         return CellRejected(f"{type(problem).__name__}: {problem}")
 
-    def _end(self, step: Step, error: BaseException | None, shown: list[Any]) -> None:
+    def _end(
+        self,
+        step: Step,
+        error: BaseException | None,
+        shown: list[Any],
+        values: list[Any],
+        *,
+        is_live: bool,
+    ) -> None:
         if error is not None:
             step.fail(error)
             return
+        if values:
+            self._keep_result(step, shown, values[0])
+        if is_live:
+            step.outside = (*step.outside, "the callbacks of a widget")
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self.session.head
@@ -356,6 +378,16 @@ class Cells:
         from nbckpt.jupyter.telling import tell_kept
 
         tell_kept(self.shell, self.session, checkpoint, head=head, binds=step.names.binds)
+
+    def _keep_result(self, step: Step, shown: list[Any], value: object) -> None:
+        """Have the value that the cell ended with kept with what it showed."""
+        from nbckpt import results
+
+        if not (entries := [output for output in shown if "result" in output]):
+            entries = [{}]  # of what shows itself
+            shown += entries
+        names = {*step.key.inputs, *step.names.binds, *step.names.loads}
+        entries[-1]["value"] = results.kept(self.session, value, names)
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from io import StringIO
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -26,11 +25,13 @@ def awaits(shell: InteractiveShell, source: str) -> bool:
     return bool(shell.should_run_async(source, transformed_cell=_transformed(shell, source)[0]))
 
 
-def run(shell: InteractiveShell, source: str, cell_id: str | None) -> BaseException | None:
-    """Run a cell inside the one that runs; the error that it ended with."""
+def run(
+    shell: InteractiveShell, source: str, cell_id: str | None
+) -> tuple[BaseException | None, object]:
+    """Run a cell inside the one that runs; the error that it ended with, and its result."""
     with held(), _inside(shell, source), allowed():
         result = shell.run_cell(source, store_history=False, cell_id=cell_id)
-    return _error(result)
+    return _error(result), result.result
 
 
 async def run_async(
@@ -105,6 +106,16 @@ def underscores_kept(shell: InteractiveShell) -> Iterator[None]:
         shell.user_ns.update(bound)
 
 
+def put_result(shell: InteractiveShell, name: str, value: object) -> None:
+    """Have one of IPython's names of results, ``_`` or ``_3``, be that of `value`."""
+    if name in shell.user_ns:
+        shell.user_ns[name] = value
+    if name in _UNDERSCORES:
+        setattr(shell.displayhook, name, value)
+    else:
+        shell.user_ns["_oh"][int(name[1:])] = value
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """An interrupt is a KeyboardInterrupt here.
@@ -128,7 +139,9 @@ def muted(shell: InteractiveShell) -> Iterator[None]:
     publisher, hook = shell.display_pub, shell.displayhook
     with ExitStack() as stack:
         for name in ("stdout", "stderr"):
-            stack.enter_context(_instead(sys, name, StringIO()))
+            silent = _Silent(getattr(sys, name))
+            stack.callback(setattr, silent, "is_silent", False)
+            stack.enter_context(_instead(sys, name, silent))
         for owner, name in (
             (publisher, "publish"),
             (publisher, "clear_output"),
@@ -138,6 +151,24 @@ def muted(shell: InteractiveShell) -> Iterator[None]:
         ):
             stack.enter_context(_instead(owner, name, _nothing))
         yield
+
+
+class _Silent:
+    """A text stream that shows nothing while it is silent: code may have taken hold of it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.is_silent = True
+
+    def write(self, text: str) -> int:
+        return len(text) if self.is_silent else int(self._stream.write(text) or len(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _nothing(*_: object, **__: object) -> None:

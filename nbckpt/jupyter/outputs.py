@@ -9,11 +9,10 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.digests import Json
+from nbckpt.jupyter import descriptors, widget_states
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
-
-_LIVE_ONLY = "application/vnd.jupyter.widget-view+json"
 
 Output = dict[str, Any]
 
@@ -39,7 +38,15 @@ class _Tee:
 
 
 class Recorder:
-    """Notes the outputs of one cell, from `start` to `stop`."""
+    """Notes the outputs of one cell, from `start` to `stop`.
+
+    Attributes
+    ----------
+    values
+        The value that the cell ended with, if there is one.
+    is_live
+        Whether it showed what only its code can show again.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -48,27 +55,51 @@ class Recorder:
         self._clear_next = False
         self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
+        self.values: list[object] = []
+        self.is_live = False
+        self._watched: list[Any] = []
 
     def start(self) -> None:
-        """Begin to note stdout, stderr, display data and the result."""
+        """Begin to note stdout, stderr, display data, the result, and errors that are shown."""
         for name in ("stdout", "stderr"):
             self._tee(name)
         publisher, hook = self._shell.display_pub, self._shell.displayhook
-        self._wrap(publisher, "publish", self._note_display)
-        self._wrap(publisher, "clear_output", self._note_clear)
+        # A terminal's publisher writes what it is given to stdout: that is not text beside it.
+        self._wrap(publisher, "publish", self._note_display, is_silent=True)
+        self._wrap(publisher, "clear_output", self._note_clear, is_silent=True)
+        self._wrap(self._shell, "_showtraceback", self._note_error, is_silent=True)
         # A terminal's hook writes the result to stdout: that is the result, not text beside it.
         self._wrap(hook, "start_displayhook", lambda: self._in_result(True))
         self._wrap(hook, "write_format_data", self._note_result)
         self._wrap(hook, "finish_displayhook", lambda: self._in_result(False))
+        self._wrap(hook, "update_user_ns", self._note_value)
 
     def stop(self) -> list[Json]:
         """Stop; the outputs as JSON, in the order in which they came."""
+        descriptors.drain(self._watched)
         while self._undo:
             self._undo.pop()()
+        for output in self._outputs:
+            self._note_widget(output)
         return [_joined(output) for output in self._outputs]
+
+    def _note_widget(self, output: Output) -> None:
+        """Note the state in which a widget is left, or that only its cell can show it again."""
+        data = output.get("display") or output.get("update") or output.get("result") or {}
+        if widget_states.VIEW not in data:
+            return
+        states = widget_states.states_of(data)
+        if states is None or not self._has_room(len(str(states))):
+            self.is_live = True
+        else:
+            output["widgets"] = _plain(states)
 
     def _tee(self, name: str) -> None:
         stream = getattr(sys, name)
+        if descriptors.is_watched(stream):  # what child processes and C code print comes there
+            self._wrap(stream, "write", lambda text: self._note_text(name, text))
+            self._watched.append(stream)
+            return
         tee = _Tee(stream, lambda text: self._note_text(name, text))
         setattr(sys, name, tee)
 
@@ -79,13 +110,22 @@ class Recorder:
 
         self._undo.append(undo)
 
-    def _wrap(self, owner: Any, name: str, note: Callable[..., None]) -> None:
+    def _wrap(
+        self, owner: Any, name: str, note: Callable[..., None], *, is_silent: bool = False
+    ) -> None:
+        """Have calls noted; what one prints itself is not, if it `is_silent`."""
         original = getattr(owner, name)
         own = vars(owner).get(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             note(*args, **kwargs)
-            return original(*args, **kwargs)
+            if not is_silent:
+                return original(*args, **kwargs)
+            before, self._is_in_result = self._is_in_result, True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._is_in_result = before
 
         def undo() -> None:
             if own is None:
@@ -114,17 +154,32 @@ class Recorder:
     def _note_display(
         self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
     ) -> None:
-        if "nbckpt" in (metadata or {}) or _LIVE_ONLY in data:
+        if "nbckpt" in (metadata or {}):
             return
         self._clear_if_due()
         display_id = (more.get("transient") or {}).get("display_id")
-        if more.get("update"):
-            self._outputs = [o for o in self._outputs if o.get("id") != display_id]
-        self._add({"display": _plain(data), "metadata": _plain(metadata or {}), "id": display_id})
+        shown = {"metadata": _plain(metadata or {}), "id": display_id}
+        if not more.get("update"):
+            self._add({"display": _plain(data), **shown})
+            return
+        own = [o for o in self._outputs if display_id is not None and o.get("id") == display_id]
+        for output in own:
+            kind = "display" if "display" in output else "update"
+            output.update({kind: _plain(data), **shown})
+        if not own:
+            self._add({"update": _plain(data), **shown})  # of what another cell showed
 
     def _note_result(self, data: dict[str, Any], metadata: Any = None) -> None:
         self._clear_if_due()
         self._add({"result": _plain(data), "metadata": _plain(metadata or {})})
+
+    def _note_error(self, kind: Any, error: Any, lines: Sequence[str]) -> None:
+        name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+        told = {"error": name, "text": str(error), "traceback": [str(line) for line in lines]}
+        self._add(told)
+
+    def _note_value(self, value: object) -> None:
+        self.values = [value]
 
     def _note_clear(self, wait: bool = False) -> None:
         self._clear_next = True
@@ -154,29 +209,42 @@ def _joined(output: Output) -> Json:
     return {**output, "text": "".join(output["text"])} if "stream" in output else output
 
 
-def show(shell: InteractiveShell, outputs: Sequence[Any]) -> None:
-    """Show recorded outputs again, as the current cell's."""
+def show(
+    shell: InteractiveShell, outputs: Sequence[Any], value_of: Callable[[Any], object]
+) -> None:
+    """Show recorded outputs again, as the current cell's.
+
+    Parameters
+    ----------
+    value_of
+        Gives the result of the cell from what was kept of it.
+    """
     for output in outputs:
+        if "widgets" in output:
+            widget_states.show(output["widgets"])
         if "stream" in output:
             getattr(sys, output["stream"]).write(output["text"])
-        elif "display" in output:
-            shell.display_pub.publish(output["display"], output["metadata"])
+        elif "display" in output or "update" in output:
+            _publish(shell, output)
+        elif "error" in output:
+            kind = type(str(output["error"]), (Exception,), {})
+            shell._showtraceback(kind, kind(output["text"]), output["traceback"])  # noqa: SLF001
         else:
             hook = shell.displayhook
-            hook.start_displayhook()
-            hook.write_output_prompt()
-            hook.write_format_data(output["result"], output["metadata"])
-            hook.finish_displayhook()
-            hook.update_user_ns(NotKept())
+            if "result" in output:
+                hook.start_displayhook()
+                hook.write_output_prompt()
+                hook.write_format_data(output["result"], output["metadata"])
+                hook.finish_displayhook()
+            hook.update_user_ns(value_of(output.get("value") or {}))
 
 
-class NotKept:
-    """What `_` and `Out[n]` are after a restored cell: its result was shown, not kept."""
-
-    is_nbckpts_own = True
-
-    def __repr__(self) -> str:
-        return "<the result of a restored cell: shown again, but not kept; bind it to a name>"
+def _publish(shell: InteractiveShell, output: Output) -> None:
+    """Show again what has a name to be updated by, under that name."""
+    named = {"display_id": output["id"]} if output.get("id") else {}
+    is_update = "update" in output
+    data = output["update"] if is_update else output["display"]
+    shell.display_pub.publish(data, output["metadata"], transient=named, update=is_update)
 
 
 def _plain(value: Any) -> Any:

@@ -28,6 +28,11 @@ class InShell:
         Whether the caller awaits what is run, so that cells can await in the loop that runs.
     quiet
         Show nothing; outputs are recorded all the same.
+
+    Attributes
+    ----------
+    result
+        Of the cell that ran last, unless it was awaited.
     """
 
     def __init__(
@@ -37,6 +42,7 @@ class InShell:
         self._cells = cells
         self._waits = waits
         self._quiet = quiet
+        self.result: object = None
 
     def tell(self, text: str) -> None:
         """Say in a quiet line what becomes of the cell whose outputs follow."""
@@ -64,7 +70,14 @@ class InShell:
                     "put `%rerun` on a line of its own in a cell"
                 )
                 return UsageError(message)
-            return nested.run(self._shell, source, cell_id)
+            if self._quiet:
+                stack.enter_context(nested.underscores_kept(self._shell))
+            error, self.result = nested.run(self._shell, source, cell_id)
+            return error
+
+    def put_result(self, name: str, value: object) -> None:
+        """Have one of IPython's names of results, ``_`` or ``_3``, be that of `value`."""
+        nested.put_result(self._shell, name, value)
 
 
 def _is_in_loop() -> bool:

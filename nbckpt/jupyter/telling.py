@@ -29,7 +29,7 @@ def show_again(
 ) -> None:
     """`show_restored`, of any checkpoint."""
     if checkpoint.outputs is not None:
-        _show_outputs(shell, session, checkpoint.outputs)
+        _show_outputs(shell, session, checkpoint)
     text = notices.restored_text(checkpoint.name, took_s, checkpoint.duration_s)
     lost = [r for r in checkpoint.refused if r.variable in checkpoint.bound]
     if lost:
@@ -39,15 +39,18 @@ def show_again(
     notices.say(shell, text, restored=checkpoint.id, name=checkpoint.name)
 
 
-def _show_outputs(shell: InteractiveShell, session: Session, blob: str) -> None:
+def _show_outputs(shell: InteractiveShell, session: Session, checkpoint: Checkpoint) -> None:
+    assert checkpoint.outputs is not None
     try:
-        recorded = json.loads(bytes(session.store.get_blob(blob)[0]))
+        recorded = json.loads(bytes(session.store.get_blob(checkpoint.outputs)[0]))
     except NbckptError as problem:
         notices.warn(f"what this cell showed cannot be shown again: {problem}")
         return
+    from nbckpt import results
     from nbckpt.jupyter import outputs
 
-    outputs.show(shell, recorded)
+    maker = session.unkept.noted(checkpoint)
+    outputs.show(shell, recorded, lambda kept: results.restored(session, kept, maker))
 
 
 def tell_why(shell: InteractiveShell, step: Step) -> None:
@@ -78,7 +81,7 @@ def tell_kept(
         _tell_new_line(shell, session, head)
     news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
     if news:
-        text = "not kept: " + "; ".join(map(str, news))
+        text = "nbckpt: not kept: " + "; ".join(map(str, news))
         notices.say(shell, text, refused=[r.variable for r in news])
 
 

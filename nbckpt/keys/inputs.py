@@ -111,10 +111,10 @@ class Inputs:
             self.follow(own, bound)
         if name in bound or is_tool(name, self.namespace):
             return
-        if name in self.namespace:
-            self.value(name, self.namespace[name], bound)
-        elif name in self.lacking:
+        if name in self.lacking:
             self.variables[name] = self.lacking[name] or _nothing_equals()
+        elif name in self.namespace:
+            self.value(name, self.namespace[name], bound)
         elif not hasattr(builtins, name):
             self.variables[name] = ABSENT
 

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
-from nbckpt.values import databases
+from nbckpt.values import databases, widgets
 from nbckpt.values.numbers import teller_of
 from nbckpt.values.raised import parts_of_exception
 
@@ -100,6 +100,8 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
     if tell := teller_of(kind):
         return tell
     home = str(kind.__module__)
+    if widgets.is_widget(kind):
+        return widgets.told
     if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:
         return _nothing
     if kind.__name__ in ("Future", "Task") and home in ("_asyncio", "asyncio.futures"):

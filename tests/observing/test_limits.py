@@ -120,7 +120,7 @@ def test_a_notebook_is_told_what_was_left_out_and_how_to_raise_the_limit(tmp_pat
         refused = kernel.run("%nbckpt config max_value_size 0")
 
     assert first.notices == [
-        "not kept: big: str has 2 MB, more than max_value_size (1 MB) lets through"
+        "nbckpt: not kept: big: str has 2 MB, more than max_value_size (1 MB) lets through"
     ]
     assert second.notices == []
     assert size_of(tmp_path / ".nbckpt") > 2_000

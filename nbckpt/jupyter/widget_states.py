@@ -1,0 +1,74 @@
+"""Widgets that a cell showed: what they held when it ended, and the same on the page again.
+
+A variable's widget comes back with its own id, and the page finds it. Of one that no variable
+holds the page gets the state, so that it looks as it did.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+_PROTOCOL = "2.1.0"
+_models: list[Any] = []  # a comm closes its model on the page when it is dropped
+
+
+def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The state of a shown widget and of all that is in it, by model id; None if it is not known.
+
+    Nor is it of one that calls functions of the notebook: only its cell can bring that back.
+    """
+    module: Any = sys.modules.get("ipywidgets.widgets.widget")
+    which = data[VIEW].get("model_id") if isinstance(data.get(VIEW), Mapping) else None
+    widget = getattr(module, "_instances", {}).get(which)
+    if widget is None:
+        return None
+    from ipywidgets.embed import dependency_state  # type: ignore[import-untyped]  # as it is
+
+    from nbckpt.values.widgets import callbacks_of
+
+    try:
+        states: dict[str, Any] = dependency_state([widget], drop_defaults=False)
+        if any(callbacks_of(module._instances[i]) for i in states):  # noqa: SLF001
+            return None
+    except Exception:  # a widget of another package may lack anything
+        return None
+    return states
+
+
+def show(states: Mapping[str, Any]) -> None:
+    """Have the page know the models of these states, if nothing else has told it of them."""
+    from comm import create_comm, get_comm_manager
+
+    for model_id, model in states.items():
+        if model_id in getattr(get_comm_manager(), "comms", ()):
+            continue
+        with suppress(Exception):  # a page without widgets shows the text
+            buffers = model.get("buffers") or []
+            _models.append(
+                create_comm(
+                    target_name="jupyter.widget",
+                    comm_id=model_id,
+                    data={
+                        "state": {
+                            **model["state"],
+                            "_model_name": model["model_name"],
+                            "_model_module": model["model_module"],
+                            "_model_module_version": model["model_module_version"],
+                        },
+                        "buffer_paths": [buffer["path"] for buffer in buffers],
+                    },
+                    metadata={"version": _PROTOCOL},
+                    buffers=[_bytes_of(buffer) for buffer in buffers],
+                )
+            )
+
+
+def _bytes_of(buffer: Mapping[str, str]) -> bytes:
+    from base64 import b64decode
+
+    return b64decode(buffer["data"])

@@ -1,0 +1,141 @@
+"""Which cells made what a namespace lacks, because it could not be kept.
+
+Of cells that are restored where they stand in a notebook it is noted as they come; of a moment that
+was gone back to it is looked up in its history, when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nbckpt import analysis, results
+from nbckpt.model import Checkpoint
+from nbckpt.recorded import Recorded, parsed, recorded
+from nbckpt.unkept import Maker, changes, refused_by
+
+if TYPE_CHECKING:
+    from nbckpt.digests import Digest
+    from nbckpt.session import Session
+
+RESULT = re.compile(r"_{1,3}|_\d+")
+"""IPython's names of results."""
+
+
+def lacking(session: Session) -> dict[str, Digest]:
+    """Variables that are absent because they could not be kept → digest of what they held.
+
+    Nothing stands for a digest that could not be told.
+    """
+    unkept = session.unkept
+    if unkept.since is not None:
+        since, unkept.since = unkept.since, None
+        if since in session.timeline.checkpoints:
+            _look_up(session, session.timeline.checkpoints[since])
+    absent = {n: unkept.digests.get(n, "") for n in unkept.lacking(session.namespace)}
+    return absent | dict.fromkeys(lost_results(session), "")
+
+
+def lost_results(session: Session) -> dict[str, Maker]:
+    """IPython's names of results of restored cells that were not kept → the cells."""
+    if not session.unkept.has_lost_results:
+        return {}
+    named = {n: v for n, v in session.namespace.items() if RESULT.fullmatch(n)}
+    out = session.namespace.get("_oh")
+    if type(out) is dict:
+        named |= {f"_{number}": v for number, v in out.items()}
+    return {n: results.maker_of(v) for n, v in named.items() if isinstance(v, results.Lost)}
+
+
+def _look_up(session: Session, target: Checkpoint) -> None:
+    """Find in the history of a checkpoint which cells made what it does not hold."""
+    wanted = refused_by(target)
+    if not wanted:
+        return
+    line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
+    makers: dict[str, list[Maker]] = {name: [] for name in wanted}
+    order = 0
+    for i, checkpoint in enumerate(line):
+        before = line[i + 1] if i + 1 < len(line) else None
+        for piece in reversed(recorded([checkpoint])):
+            order -= 1
+            wanted -= _noted(session, piece, wanted, makers, before, order)
+        if not wanted:
+            break
+    found = {n: tuple(reversed(m)) for n, m in makers.items() if m and n not in wanted}
+    session.unkept.makers.update(found)
+
+
+def _noted(
+    session: Session,
+    piece: Recorded,
+    wanted: set[str],
+    makers: dict[str, list[Maker]],
+    before: Checkpoint | None,
+    order: int,
+) -> set[str]:
+    """Note a cell as a maker of what it made of `wanted`; what it made from its beginning."""
+    checkpoint = piece.checkpoint
+    is_joined = piece.kind == "joined"
+    reads, binds = _reads_and_binds(piece)
+    begun = set()
+    for name in wanted & (reads | binds):
+        if name in binds:
+            lacked_before = before is not None and name in refused_by(before)
+            if not (name in reads and lacked_before):
+                begun.add(name)
+        elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
+            continue
+        if name not in session.unkept.digests and not is_joined:
+            session.unkept.digests[name] = checkpoint.lacking.get(name, "")
+        makers[name].append(Maker(checkpoint, piece.cell, is_joined, order=order))
+    return begun
+
+
+def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
+    checkpoint = piece.checkpoint
+    if piece.kind == "nothing":
+        return set(), set()
+    if piece.kind != "joined" and checkpoint.key is not None:
+        return set(checkpoint.key.inputs), set(checkpoint.bound) | _omitted(checkpoint, piece)
+    names = analysis.names_of_tree(parsed(piece.cell.source))
+    return set(names.loads | names.reads), set(names.binds)
+
+
+def _omitted(checkpoint: Checkpoint, piece: Recorded) -> set[str]:
+    """What a cell bound and was not asked to keep."""
+    if not checkpoint.omitted:
+        return set()
+    return set(checkpoint.omitted) & analysis.names_of_tree(parsed(piece.cell.source)).binds
+
+
+def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str]) -> None:
+    """Take note of what a cell, restored where it stands in the notebook, did not bring back."""
+    unkept, namespace = session.unkept, session.namespace
+    known = lacking(session)
+    maker = unkept.noted(checkpoint)
+    refused = refused_by(checkpoint)
+    bound = {*checkpoint.bound, *binds}
+    unkept.forget(bound - refused)
+    for name in refused - namespace.keys():
+        if name in bound:
+            reads_itself = name in known and checkpoint.key and name in checkpoint.key.inputs
+            before = unkept.makers.get(name, ()) if reads_itself else ()
+            unkept.makers[name] = (*_others(before, maker), maker)
+        elif name in known and changes(checkpoint, name):
+            unkept.makers[name] = (*_others(unkept.makers[name], maker), maker)
+        if name in checkpoint.lacking:
+            unkept.digests[name] = checkpoint.lacking[name]
+
+
+def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:
+    return tuple(m for m in makers if m.checkpoint.id != but.checkpoint.id)
+
+
+def why_not(session: Session, checkpoint: Checkpoint) -> str | None:
+    """Why a cell cannot be restored though its key is the same, if it changed what is not kept."""
+    for name in sorted(refused_by(checkpoint) - set(checkpoint.bound)):
+        if name in session.namespace and changes(checkpoint, name):
+            return f"it may change {name!r}, which could not be kept"
+    return None

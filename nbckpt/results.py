@@ -1,0 +1,178 @@
+"""The value of a cell's last expression, kept with its outputs: `_` and ``Out[n]`` of a restore.
+
+A result that is a variable's object is kept as that name, so that it is the same object again.
+Any other is kept by itself if it is small and shares nothing that can change with a variable.
+What is not kept stands as `Lost`, which raises whatever is done with it; a cell that reads it
+has the cell that made it run first.
+"""
+
+from __future__ import annotations
+
+import base64
+import gc
+from collections.abc import Iterable, Mapping
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.errors import RestoreError
+from nbckpt.interrupts import allowed
+from nbckpt.keys.memory import on_same_memory
+from nbckpt.values.plain import ATOMS
+
+if TYPE_CHECKING:
+    from nbckpt.digests import Json
+    from nbckpt.session import Session
+    from nbckpt.unkept import Maker
+
+MAX_BYTES = 1_000_000
+"""Of a result that is kept by itself."""
+
+MAX_OBJECTS = 3_000
+"""Inside a result, and inside a variable, that are looked at for what they share."""
+
+_PLAIN = frozenset({int, float, bool, str})
+_NAME = "_"
+
+
+class Lost:
+    """Stands for a result that could not be kept; whatever is done with it raises.
+
+    Parameters
+    ----------
+    maker
+        The cell that made it, and can make it again.
+    """
+
+    is_nbckpts_own: ClassVar[bool] = True
+    __slots__ = ("__weakref__", "_maker")
+
+    def __init__(self, maker: Maker) -> None:
+        object.__setattr__(self, "_maker", maker)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name != "__class__":
+            _refuse(self)
+        return Lost
+
+    def _raises(self, *_: object, **__: object) -> NoReturn:
+        _refuse(self)
+
+    __repr__ = __str__ = __format__ = __bool__ = __len__ = __iter__ = __next__ = _raises
+    __getitem__ = __setitem__ = __delitem__ = __contains__ = __call__ = __index__ = _raises
+    __int__ = __float__ = __complex__ = __bytes__ = __eq__ = __ne__ = __lt__ = _raises
+    __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = _raises
+    __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = _raises
+    __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __rand__ = _raises
+    __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = __neg__ = _raises
+    __pos__ = __invert__ = __abs__ = __round__ = __enter__ = __exit__ = __await__ = _raises
+    __setattr__ = __delattr__ = __dir__ = __reversed__ = __divmod__ = _raises
+    __hash__ = _raises
+    __reduce__ = __reduce_ex__ = __sizeof__ = __copy__ = __deepcopy__ = _raises
+
+
+def _refuse(lost: Lost) -> NoReturn:
+    name = maker_of(lost).name
+    message = f"the result of the restored cell {name!r} was not kept: run that cell, or bind it"
+    raise RestoreError(message)
+
+
+def maker_of(lost: Lost) -> Maker:
+    """The cell that made a lost result."""
+    maker: Maker = object.__getattribute__(lost, "_maker")
+    return maker
+
+
+def kept(session: Session, value: object, names: Iterable[str]) -> Json:
+    """How a result is kept, as JSON; empty if it is not.
+
+    Parameters
+    ----------
+    names
+        Variables that its cell reads or binds.
+    """
+    if type(value) in _PLAIN:
+        return {"plain": value} if len(str(value)) <= MAX_BYTES else {}  # type: ignore[dict-item]
+    namespace = session.namespace
+    near = [n for n in sorted(names) if n in namespace and type(namespace[n]) not in ATOMS]
+    for name in near:
+        if namespace[name] is value:
+            return {"name": name}
+    if getattr(type(value), "is_nbckpts_own", False):
+        return {}
+    with allowed():
+        if type(value) not in ATOMS and _shares(value, near, namespace):
+            return {}
+        parts = _encoded(session, value)
+    return {"parts": [base64.b64encode(p).decode("ascii") for p in parts]} if parts else {}
+
+
+def _shares(value: object, near: Iterable[str], namespace: Mapping[str, object]) -> bool:
+    """Whether a result may hold something that can change and that a variable holds, too."""
+    own = _inside([value])
+    if own is None or on_same_memory([_NAME], {**namespace, _NAME: value}) - {_NAME}:
+        return True
+    variables = _inside([namespace[n] for n in near if not _is_code(namespace[n])])
+    return variables is None or not own.keys().isdisjoint(variables)
+
+
+def _inside(starts: list[object]) -> dict[int, object] | None:
+    """The objects that can change inside of some values, by identity; None if there are many."""
+    found: dict[int, object] = {}
+    seen: dict[int, object] = {}
+    waiting = list(starts)
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or type(item) in ATOMS or _is_code(item):
+            continue
+        seen[id(item)] = item
+        if type(item) not in (tuple, frozenset):
+            found[id(item)] = item
+        waiting += gc.get_referents(item)
+        if len(seen) > MAX_OBJECTS:
+            return None
+    return found
+
+
+def _is_code(item: object) -> bool:
+    return isinstance(item, ModuleType | type | FunctionType | BuiltinFunctionType | CodeType)
+
+
+def _encoded(session: Session, value: object) -> list[bytes]:
+    """The bytes of a result, if there are any, and not too many."""
+    from nbckpt.codecs.pickler import homes_of
+    from nbckpt.grouping import Encoder
+    from nbckpt.limits import least_size
+
+    if least_size(value) > MAX_BYTES:
+        return []
+    namespace, capturer = session.namespace, session.capturer
+    encoder = Encoder(
+        namespace,
+        capturer.bindings,
+        homes_of(namespace, capturer.user_names()),
+        MAX_BYTES,
+        {_NAME: value},
+    )
+    (group,) = encoder.encode_groups([_NAME])
+    if group.encoded is None:
+        return []
+    return [bytes(memoryview(part).cast("B")) for part in group.encoded.parts]
+
+
+def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> object:
+    """The result that was kept; `Lost` if it was not, or does not come back."""
+    namespace = session.namespace
+    if "plain" in described:
+        return described["plain"]
+    if "name" in described and described["name"] in namespace:
+        return namespace[described["name"]]
+    session.unkept.has_lost_results = True
+    if "parts" not in described or not maker.checkpoint.trusted:
+        return Lost(maker)
+    parts = [memoryview(base64.b64decode(part)) for part in described["parts"]]
+    try:
+        with allowed():
+            return decode(parts, Loading(namespace, namespace.__getitem__), trusted=True)[_NAME]
+    except (Exception, SystemExit, GeneratorExit):  # whatever its own code raises
+        return Lost(maker)

@@ -1,0 +1,120 @@
+"""The outputs of a notebook whose cells are restored are those of its first run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from nbckpt.progress import Bar
+from nbckpt.runner import Run, run
+from tests.running import environment, write_notebook
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+
+
+def run_cells(folder: Path, cells: Sequence[str]) -> Run:
+    named = {f"c{number}": cell for number, cell in enumerate(cells)}
+    return run(write_notebook(folder / "work.ipynb", named))
+
+
+def outputs(done: Run) -> list[Any]:
+    """What each cell shows, without what nbckpt says."""
+    cells = nbformat.read(done.out, as_version=4).cells
+    return [[_told(o) for o in c.outputs if "nbckpt" not in o.get("metadata", {})] for c in cells]
+
+
+def _told(output: Any) -> Any:
+    if output.output_type == "stream":
+        return output.name, output.text
+    if output.output_type == "error":
+        return output.ename, output.evalue
+    text = re.sub(r"0x[0-9a-f]+", "0x", str(output.data.get("text/plain")))
+    return output.output_type, sorted(output.data), text
+
+
+ALIKE = {
+    "an updated display": ["h = display('x', display_id='k')", "h.update('y')", "h.update('z')"],
+    "a display that is updated in its own cell": [
+        "h = display('x', display_id=True); print('between'); h.update('z')"
+    ],
+    "a child process and C code": [
+        "import os, subprocess\nn = os.system('echo one'); r = subprocess.run(['echo', 'two'])",
+        "import ctypes\nn = ctypes.CDLL(None).printf(b'three\\n')",
+        "!echo four",
+    ],
+    "text in colours": ["print('\\x1b[31mred\\x1b[0m'); 5"],
+    "an error of the result's own code": [
+        "class B:\n    def _repr_html_(self): raise ValueError('no html')\nB()",
+        "1",
+    ],
+    "a figure": [
+        "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], label='a');",
+        "fig",
+        "ax.legend(); fig",
+    ],
+    "widgets": [
+        "import ipywidgets as w\ns = w.IntSlider(value=3)\ndisplay(s)",
+        "d = w.Dropdown(options=['a', 'b'], value='b'); box = w.VBox([s, d]); box",
+        "display(w.HTML('of nobody'))",
+        "s.value, d.value, box.children[0] is s",
+        "l = w.jslink((s, 'value'), (w.IntSlider(), 'value'))",
+        "l.unlink()",
+    ],
+}
+
+
+@pytest.mark.parametrize("cells", ALIKE.values(), ids=ALIKE)
+def test_restored_cells_show_what_they_showed(cells: list[str], tmp_path: Path) -> None:
+    first = run_cells(tmp_path, cells)
+    shown = outputs(first)
+
+    again = run_cells(tmp_path, cells)
+
+    assert (first.problem, again.problem) == ("", "")
+    assert outputs(again) == shown
+    assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
+
+
+def test_a_widget_that_calls_a_function_is_made_by_its_cell(tmp_path: Path) -> None:
+    cells = [
+        "import ipywidgets as w\nt = w.IntText(1)",
+        "seen = []\nt.observe(lambda change: seen.append(change.new), 'value')",
+        "t.value = 5; print(seen)",
+        "w.interact(lambda x: x, x=3);",
+    ]
+    first = outputs(run_cells(tmp_path, cells))
+
+    again = run_cells(tmp_path, cells)
+
+    assert outputs(again) == first
+    assert [cell.way for cell in again.cells] == ["restored", "ran", "ran", "ran"]
+
+
+def test_a_widget_comes_back_as_it_was_left(tmp_path: Path) -> None:
+    cells = ["import ipywidgets as w\ns = w.IntSlider(value=3)", "s.value = 7; s.max = 50"]
+    run_cells(tmp_path, cells)
+
+    again = run_cells(tmp_path, [*cells, "s.value, s.max"])
+
+    assert outputs(again)[2][0][2] == "(7, 50)"
+
+
+def test_no_bar_is_shown_where_outputs_are_saved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbckpt.progress.PATIENCE_S", 0.0)
+
+    with Bar("restoring", 10) as bar:
+        bar.advance(1)
+        bar.advance(9)
+
+    assert capsys.readouterr().err == ""

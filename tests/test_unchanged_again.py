@@ -1,0 +1,59 @@
+"""Cells of an unchanged notebook that read what libraries make are restored, not run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nbckpt.runner import run
+from tests.running import environment, texts_of, write_notebook
+
+NOTEBOOKS = {
+    "groups of a frame": [
+        "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 1], 'b': [1., 2, 3]})\n"
+        "g = df.groupby('a')",
+        "g.mean()",
+        "r = g['b']; r.sum()",
+    ],
+    "everything of sympy": [
+        "from sympy import *\nx = symbols('x')",
+        "(x + 1)**2",
+        "f = lambdify(x, x**2); f(2.0)",
+        "f(3.0)",
+    ],
+    "axes": [
+        "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], label='a');",
+        "ax.set_title('t');",
+        "ax.legend(); len(fig.axes)",
+    ],
+}
+
+
+@pytest.mark.parametrize("cells", NOTEBOOKS.values(), ids=NOTEBOOKS)
+def test_an_unchanged_notebook_is_restored_as_a_whole(
+    cells: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    named = {f"c{number}": cell for number, cell in enumerate(cells)}
+    notebook = write_notebook(tmp_path / "work.ipynb", named)
+    run(notebook)
+
+    again = run(notebook)
+
+    assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
+
+
+def test_instances_of_a_restored_namedtuple_have_no_dict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    made = "from collections import namedtuple\nP = namedtuple('P', 'a, b')\np = P(1, 2)"
+    run(write_notebook(tmp_path / "work.ipynb", {"a": made}))
+
+    again = run(write_notebook(tmp_path / "work.ipynb", {"a": made, "b": "hasattr(p, '__dict__')"}))
+
+    assert again.cells[0].way == "restored"
+    assert texts_of(again.out)["b"] == "False"
