@@ -85,13 +85,19 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 def parts_of_class(cls: type) -> list[object]:
     """A class's name, bases and members, and the order of those that are public."""
     found = [n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v)]
-    # A metaclass adds private ones of its own, in another order when a class comes back.
-    order = tuple(name for name in found if not name.startswith("_"))
+    # What a metaclass or a base adds stands in another order when a class comes back.
+    order = tuple(n for n in found if not n.startswith("_")) if _is_as_written(cls) else ()
     members = [(name, _member(name, vars(cls)[name])) for name in sorted(found)]
     is_annotated = not {"__annotations__", "__annotate_func__"}.isdisjoint(vars(cls))
     annotations = tuple(_annotations(cls).items()) if is_annotated else ()
     registered = _registered(cls)
     return [cls.__qualname__, type(cls), cls.__bases__, annotations, order, registered, *members]
+
+
+def _is_as_written(cls: type) -> bool:
+    """Whether nobody but its own body puts members into a class."""
+    hooks = (base for base in cls.__mro__[1:-1] if "__init_subclass__" in vars(base))
+    return type(cls) is type and next(hooks, None) is None
 
 
 def _registered(cls: type) -> tuple[type, ...]:
