@@ -68,7 +68,10 @@ _IDLE = (
 
 def can_act(tree: ast.Module) -> bool:
     """Whether code calls something, or sets what is not a variable."""
-    return any(not isinstance(node, _IDLE) for node in _nodes_of(tree))
+    return any(
+        not isinstance(node, _IDLE) or getattr(node, "decorator_list", ())
+        for node in _nodes_of(tree)
+    )
 
 
 def reach_of(
