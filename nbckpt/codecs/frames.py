@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.values.frames import given_members
+
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
 
@@ -26,7 +28,24 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_block
     if issubclass(kind, pandas.Index | pandas.api.extensions.ExtensionArray):
         return _reduce_owner
+    if issubclass(kind, pandas.DataFrame | pandas.Series):
+        return _reduce_table
     return None
+
+
+def _reduce_table(_: NamespacePickler, table: Any) -> Any:
+    """A frame or series with the attributes that somebody has set on it, which pandas drops."""
+    members = given_members(table)
+    if not members:
+        return NotImplemented
+    make, arguments, state, *_ = table.__reduce_ex__(5)
+    return make, arguments, (state, members), None, None, set_state
+
+
+def set_state(table: Any, state: tuple[Any, dict[str, object]]) -> None:
+    """Give a table what pandas wrote of it, and its other attributes."""
+    table.__setstate__(state[0])
+    vars(table).update(state[1])
 
 
 def _reduce_block(pickler: NamespacePickler, block: Any) -> Any:

@@ -39,6 +39,9 @@ _OF_PANDAS = frozenset(
 """What pandas itself keeps in the instances of tables."""
 
 
+_FORMULAS = frozenset({"patsy", "formulaic"})
+
+
 @dataclass(frozen=True, slots=True)
 class Alone:
     """A part whose arrays share memory with nothing outside it that counts."""
@@ -192,8 +195,18 @@ def _labels(table: Any) -> list[object]:
     # `_metadata` is how pandas asks subclasses to list their own attributes.
     own = {name: getattr(table, name, None) for name in table._metadata}  # noqa: SLF001
     flags = table.flags.allows_duplicate_labels
-    given = {k: v for k, v in vars(table).items() if k not in _OF_PANDAS and k not in own}
-    return [Alone(table.index), dict(table.attrs), flags, own, given]
+    return [Alone(table.index), dict(table.attrs), flags, own, given_members(table)]
+
+
+def given_members(table: Any) -> dict[str, object]:
+    """The attributes that somebody has set on a frame or series, without those of libraries.
+
+    Formula libraries leave how they made a table there, which they refuse to pickle; pandas drops
+    it as soon as the table is used.
+    """
+    known = {*_OF_PANDAS, *table._metadata}  # noqa: SLF001  # no public twin
+    found = {name: value for name, value in vars(table).items() if name not in known}
+    return {n: v for n, v in found.items() if type(v).__module__.split(".")[0] not in _FORMULAS}
 
 
 def _frame_columns(frame: Any) -> Iterator[object]:
