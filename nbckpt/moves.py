@@ -7,7 +7,7 @@ import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt import randomness, references, restore
 from nbckpt.digests import digest_of_json
@@ -239,9 +239,9 @@ def bring_back(
     )
 
 
-def _remembers(value: object) -> bool:
+def _remembers(value: Any) -> bool:
     """Whether a function has answers of earlier calls, which one that is defined anew has not."""
-    return isinstance(value, _CACHED) and bool(value.cache_info().currsize)
+    return issubclass(type(value), _CACHED) and bool(value.cache_info().currsize)
 
 
 _CACHED = type(functools.lru_cache(lambda: None))

@@ -56,6 +56,6 @@ def _package_of(value: object) -> str:
     name = vars(value).get("__name__") if kind.__name__ == "module" else None
     if name is None:
         name = kind.__module__
-        if name in ("builtins", "functools") or isinstance(value, type):
+        if name in ("builtins", "functools") or issubclass(type(value), type):
             name = getattr(value, "__module__", None)
     return name.partition(".")[0] if isinstance(name, str) else ""

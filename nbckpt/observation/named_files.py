@@ -111,7 +111,7 @@ class Named:
                 continue
             inside = part.value if isinstance(part, ast.FormattedValue) else part
             value = self.namespace.get(inside.id) if isinstance(inside, ast.Name) else None
-            is_plain = isinstance(value, str | PurePath) and not isinstance(inside, ast.Call)
+            is_plain = issubclass(type(value), str | PurePath) and not isinstance(inside, ast.Call)
             parts.append(str(value) if is_plain and len(str(value)) > 1 else "*")
         return "".join(parts)
 
@@ -129,7 +129,7 @@ class Named:
                 self._of_value(item, depth + 1)
         elif issubclass(kind, FunctionType | MethodType):
             self._of_code(getattr(value, "__code__", None))
-        elif isinstance(value, type):
+        elif issubclass(type(value), type):
             if value.__module__ == "__main__":
                 for member in list(vars(value).values()):
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
@@ -240,7 +240,7 @@ def _texts_of(value: Any) -> list[str]:
         if package in ("numpy", "h5py", "netCDF4", "tables") and hasattr(kind, "filename"):
             return [str(value.filename)]
         np: Any = sys.modules.get("numpy")
-        if np is not None and isinstance(value, np.memmap):
+        if np is not None and issubclass(type(value), np.memmap):
             return [str(value.filename)]
         if package == "xarray":
             return [str(value.encoding.get("source", ""))]

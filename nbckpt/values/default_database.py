@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest, digest_of
@@ -33,9 +33,12 @@ def is_asked_by(value: Any) -> bool:
     module = sys.modules.get("duckdb")
     if module is None:
         return False
-    if isinstance(value, ModuleType):
+    kind = type(value)  # an object's own code is not asked, and a dead proxy answers nothing
+    if issubclass(kind, ModuleType):
         return value is module
-    name = getattr(value, "__name__", None)
+    if not issubclass(kind, FunctionType | BuiltinFunctionType | MethodType):
+        return False
+    name = value.__name__
     return name in FUNCTIONS and value is getattr(module, name, None)
 
 
