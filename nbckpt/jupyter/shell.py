@@ -97,6 +97,7 @@ class Extension:
         try:
             end(self.session)
         finally:
+            self.session.observer.end()
             self.session.store.close()
 
     def _ask(self, desk: Desk, question: Question) -> Shown:

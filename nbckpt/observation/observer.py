@@ -118,6 +118,10 @@ class Observer:
     def _known(self) -> tuple[Facet, ...]:
         return (*self.early, *(self._made or ()))
 
+    def end(self) -> None:
+        """Observe nothing any more, and let go of what the facets remember of the process."""
+        self.early, self._made, self.later = (), None, tuple
+
     def cell_begins(self, tree: ast.Module) -> None:
         """Look at the process before a cell runs."""
         for facet in self.facets:
