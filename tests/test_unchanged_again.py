@@ -22,6 +22,14 @@ NOTEBOOKS = {
         "f = lambdify(x, x**2); f(2.0)",
         "f(3.0)",
     ],
+    "figures": [
+        "import matplotlib.pyplot as plt",
+        "fig, ax = plt.subplots(); ax.plot([1, 2])",
+        "fig",
+        "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\ndf",
+        "x = df.a.sum()\nprint(x)",
+        "plt.plot([1, 2, 3]); plt.show()",
+    ],
     "axes": [
         "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], label='a');",
         "ax.set_title('t');",

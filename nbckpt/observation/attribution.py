@@ -6,7 +6,7 @@ import ast
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt.observation.attached import is_named_module
 from nbckpt.observation.changes import ABSENT, Change
@@ -50,7 +50,7 @@ class Attribution:
         if change.kind == "list" or tree is None:
             return False
         if is_of_another_library(new, change.owner, self.namespace):
-            return True
+            return self._is_named(new, tree)
         if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
             return False  # it was imported
         stores = stores_of(tree, self.namespace)
@@ -58,6 +58,17 @@ class Attribution:
             return True
         places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
         return ((change.kind, change.owner), change.name) in places
+
+    def _is_named(self, value: object, tree: ast.Module) -> bool:
+        """Whether a cell names the library of `value`; else some library asked for it by itself.
+
+        The first figure has matplotlib's inline backend put its functions into pyplot.
+        """
+        home = _library_of(value)
+        words = words_of_tree(tree)
+        return home in words or any(
+            _library_of(self.namespace[word]) == home for word in words if word in self.namespace
+        )
 
     def _counts_as_module(self, change: Change, tree: ast.Module | None) -> bool:
         if change.new is ABSENT or tree is None or is_named_module(change.new):
@@ -67,3 +78,15 @@ class Attribution:
         if is_users(change.new, self.namespace):
             return True
         return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)
+
+
+def _library_of(value: object) -> str:
+    """The top package of a module, a function or class, or of an instance's class."""
+    kind = type(value)
+    if issubclass(kind, ModuleType):
+        name = value.__name__  # type: ignore[attr-defined]
+    elif issubclass(kind, FunctionType | BuiltinFunctionType | MethodType | type):
+        name = getattr(value, "__module__", None)
+    else:
+        name = kind.__module__
+    return str(name).partition(".")[0]

@@ -42,6 +42,9 @@ MAX_DEPTH = 400
 """Callers to look at, for the line of the notebook that an event comes from."""
 
 _IMPORTER = "<frozen importlib."
+_FINDING = frozenset({"importlib", "importlib_metadata", "pkgutil", "pkg_resources", "stevedore"})
+"""Packages that list the folders of `sys.path`, to find modules and distributions."""
+
 _OUR_THREADS = (
     *("nbckpt", "IPythonHistorySavingThread", "IOPub", "Control", "Heartbeat", "Subshell"),
     *("subshell", "Parent", "asyncio_notebook", "ZMQ", "pydevd"),
@@ -194,7 +197,10 @@ def _opened(args: tuple[Any, ...], frame: FrameType) -> Event | None:
 def _listed(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     if isinstance(args[0], int) or frame.f_code.co_filename.startswith(_IMPORTER):
         return None
-    return None if _is_nbckpts(_module_of(frame)) else Listed(args[0] or ".")
+    module = _module_of(frame)
+    if _is_nbckpts(module) or module.partition(".")[0] in _FINDING:
+        return None
+    return Listed(args[0] or ".")
 
 
 def _replaced(args: tuple[Any, ...], frame: FrameType) -> Event | None:

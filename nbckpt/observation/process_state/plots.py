@@ -35,6 +35,15 @@ class Plotting(Kind):
         found = dict.items(module.rcParamsOrig)
         return {k: v for k, v in found if k not in self._NOT}
 
+    def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
+        found = super().changed(items, baseline)
+        if "inline" in str(self._raw.get("backend")) and _is_backend_loaded():
+            # It is on as soon as the first figure is drawn.
+            found.pop("interactive", None)
+            if not items.get("interactive", True):
+                found["interactive"] = False
+        return found
+
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():
             module.rcParams[name] = value
@@ -92,6 +101,10 @@ class Backend(Kind):
 
     def text(self, item: str) -> str:
         return "matplotlib backend" if item == "backend" else "figure formats"
+
+
+def _is_backend_loaded() -> bool:
+    return getattr(sys.modules.get("matplotlib.pyplot"), "_backend_mod", None) is not None
 
 
 _OF_MIME = {
