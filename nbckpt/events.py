@@ -17,6 +17,10 @@ from nbckpt.legible import on_a_line
 Outcome: TypeAlias = Literal["done", "partial", "failed"]
 ROOT = "nbckpt"
 logging.getLogger(ROOT).addHandler(logging.NullHandler())
+if logging.getLogger(ROOT).level == logging.NOTSET:
+    # A notebook that says `basicConfig(level=INFO)` means its own messages: what nbckpt does around
+    # each cell would be printed into them. Who wants that sets a level for `nbckpt`.
+    logging.getLogger(ROOT).setLevel(logging.WARNING)
 _AREAS = ("checkpoint", "cell", "restore", "calls", "store", "session")
 _LOGGERS = {area: logging.getLogger(f"{ROOT}.{area}") for area in _AREAS}
 
