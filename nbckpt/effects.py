@@ -100,7 +100,7 @@ def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> l
     namespace = session.namespace
     held = {
         n: holders
-        for n in sorted(bound & loaded.unchanged)
+        for n in sorted(bound & loaded.unchanged & namespace.keys())
         if not isinstance(namespace[n], FunctionType | type)
         and (holders := _unkeepable_holders(session, namespace[n]))
     }

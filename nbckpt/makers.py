@@ -14,6 +14,7 @@ from nbckpt import analysis, results
 from nbckpt.model import Checkpoint
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, changes, refused_by
+from nbckpt.values.lookups import reaches_all
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -136,6 +137,8 @@ def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:
 def why_not(session: Session, checkpoint: Checkpoint) -> str | None:
     """Why a cell cannot be restored though its key is the same, if it changed what is not kept."""
     for name in sorted(refused_by(checkpoint) - set(checkpoint.bound)):
-        if name in session.namespace and changes(checkpoint, name):
+        if name not in session.namespace or reaches_all(session.namespace[name], session.namespace):
+            continue  # the shell and the namespace are the process's own
+        if changes(checkpoint, name):
             return f"it may change {name!r}, which could not be kept"
     return None

@@ -48,6 +48,7 @@ def step(session: Session) -> Run:
 def reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that finds what code reads."""
     monkeypatch.setattr("nbckpt.keys.inputs.Inputs.of_cell", lambda _: None)
+    monkeypatch.setattr("nbckpt.observation.Observer.difference", lambda *_: None)
 
 
 def open_files() -> int:

@@ -511,6 +511,7 @@ def test_model_calls_belong_to_the_call_of_the_step(notebook: Notebook) -> None:
 
     seen: list[tuple[str, int]] = []
     module = types.ModuleType("a_library_of_the_test")
+    module.__file__ = types.__file__  # of one that is made in memory all counts
     sys.modules["a_library_of_the_test"] = module
 
     def ask() -> None:
