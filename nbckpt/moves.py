@@ -328,7 +328,8 @@ def restore_all(
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
     present = set(session.capturer.user_names())
-    stays = session.still_refused(target) | set(target.omitted) | own_names(session)
+    still = refused if is_undone else session.still_refused(target)
+    stays = still | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
     if (
         session.position is not None and not is_undone

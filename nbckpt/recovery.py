@@ -186,7 +186,7 @@ class _Block:
     def _restore(self) -> None:
         session = self._session
         session.look_around()
-        moves.restore_all(session, self._start)
+        moves.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
             session.steps[name].go_again(begun)
 

@@ -96,12 +96,13 @@ def test_a_change_in_a_large_value_is_seen_and_one_that_is_undone_leaves_nothing
         lambda: numbers(300, 500, 2).transpose(0, 2, 1),
     ],
 )
-def test_the_order_of_a_large_array_does_not_count(make: Callable[[], Any]) -> None:
+def test_of_a_large_array_the_order_counts_and_the_strides_do_not(make: Callable[[], Any]) -> None:
     array = np.ascontiguousarray(make())
     wide = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
     wide[::2] = array
 
-    assert digest(np.asfortranarray(array)) == digest(wide[::2]) == digest(array)
+    assert digest(wide[::2]) == digest(array)
+    assert digest(np.asfortranarray(array)) != digest(array)
 
 
 @pytest.mark.parametrize("n_columns", [3, 70])
