@@ -88,7 +88,7 @@ def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what object a name is bound to, as an address used again does."""
-    monkeypatch.setattr("nbckpt.capture.identity_of", lambda _: 0)
+    monkeypatch.setattr("nbckpt.fixed.Identity.is_of", lambda *_: True)
 
 
 def code_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

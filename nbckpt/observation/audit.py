@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from os import O_ACCMODE, O_RDONLY
+from os import O_ACCMODE, O_APPEND, O_RDONLY, O_WRONLY
 from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -41,6 +41,7 @@ MAX_EVENTS = 200_000
 MAX_DEPTH = 400
 """Callers to look at, for the line of the notebook that an event comes from."""
 
+_APPENDING = O_WRONLY | O_APPEND
 _IMPORTER = "<frozen importlib."
 _FINDING = frozenset({"importlib", "importlib_metadata", "pkgutil", "pkg_resources", "stevedore"})
 """Packages that list the folders of `sys.path`, to find modules and distributions."""
@@ -188,10 +189,12 @@ def _opened(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     if isinstance(path, int) or _is_nbckpts(_module_of(frame)):
         return None
     if isinstance(flags, int):
-        is_written = flags & O_ACCMODE != O_RDONLY
+        is_written, is_appended = flags & O_ACCMODE != O_RDONLY, flags & _APPENDING == _APPENDING
     else:
         is_written = not {"w", "a", "x", "+"}.isdisjoint(mode or "")
-    return Opened(path, is_written, frame.f_code.co_filename.startswith(_IMPORTER))
+        is_appended = "a" in (mode or "") and "+" not in (mode or "")
+    is_imported = frame.f_code.co_filename.startswith(_IMPORTER)
+    return Opened(path, is_written, is_imported, is_appended)
 
 
 def _listed(args: tuple[Any, ...], frame: FrameType) -> Event | None:

@@ -12,6 +12,7 @@ class Opened(NamedTuple):
     path: object
     is_written: bool
     is_imported: bool
+    is_appended: bool = False
 
 
 class Listed(NamedTuple):

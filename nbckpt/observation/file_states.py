@@ -68,6 +68,26 @@ def is_in(path: str, state: Json) -> bool:
     return bool(_content(path, about) == digest)
 
 
+def begins_as(path: str, state: Json) -> bool:
+    """Whether a file still begins with all that it had when `state_of` said so."""
+    about = _about(path)
+    if about is None or not isinstance(state, list | tuple) or len(state) == 1:
+        return False
+    known: Any = state
+    size, digest = known[0], known[-1]
+    if not stat.S_ISREG(about.st_mode) or about.st_size < size or not digest:
+        return False
+    try:
+        hasher, left = blake3(), size
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  # half the time of `Path`
+            while left and (piece := file.read(min(left, 1 << 20))):
+                hasher.update(piece)
+                left -= len(piece)
+    except OSError:
+        return False
+    return bool(hasher.hexdigest()[: len(digest)] == digest)
+
+
 def names_in(folder: str) -> Json:
     """What stands for the names in a folder; None for one that is not there."""
     try:

@@ -25,6 +25,7 @@ from nbckpt.digests import Json, digest_of
 from nbckpt.observation import audit, audit_events
 from nbckpt.observation.file_states import (
     TICK_NS,
+    begins_as,
     is_in,
     names_in,
     state_of,
@@ -65,6 +66,7 @@ class _Found:
 
     files: dict[str, None] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
+    appended: dict[str, bool] = field(default_factory=dict)  # whether nothing else was done to it
     listed: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
     globs: dict[str, str] = field(default_factory=dict)
@@ -161,7 +163,10 @@ class Files:
 
     def _file_difference(self, kept: Any) -> str | None:
         written, full = set(kept.get("written", ())), self._places.full
+        appended = set(kept.get("appended", ()))
         for path, state in kept.get("files", {}).items():
+            if path in appended and begins_as(full(path), state):
+                continue  # it is a log, to which other steps have added since
             if not is_in(full(path), state):
                 return _told(path, state, full(path), is_written=path in written)
         for path, names in kept.get("listed", {}).items():
@@ -207,6 +212,7 @@ class Files:
                         self._add(found, file, folder)
                 elif path := self._add(found, event.path, folder):
                     found.written.update([path] if is_made else ())
+                    found.appended[path] = event.is_appended and found.appended.get(path, True)
             elif isinstance(event, audit_events.Listed):
                 if path := self._absolute(found, event.path, folder):
                     found.listed[path] = None
@@ -254,6 +260,7 @@ class Files:
         kept: dict[str, Json] = {
             "files": states,
             "written": sorted(short(f) for f in found.written if short(f) in states),
+            "appended": sorted(short(f) for f, only in found.appended.items() if only),
             "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
             "trees": {short(f): tree_of(f) for f in trees},
             "globs": found.globs,
