@@ -84,6 +84,7 @@ def kept(session: Session, name: str) -> Any:
 def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what cannot change."""
     monkeypatch.setattr("nbckpt.capture.is_fixed", lambda _: True)
+    monkeypatch.setattr("nbckpt.capture.Capturer.let_go", lambda *_: None)
 
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +414,10 @@ def test_a_kernel_writes_what_it_found_to_the_log(
         kernel.run("%nbckpt auto on")
         kernel.run("import nbckpt.capture\nd = [1]")
         right = log.exists()
-        kernel.run("nbckpt.capture.is_fixed = lambda _: True")
+        kernel.run(
+            "nbckpt.capture.is_fixed = lambda _: True\n"
+            "nbckpt.capture.Capturer.let_go = lambda *_: None"
+        )
         ran = kernel.run("d.append(2)")
     found = [json.loads(line) for line in log.read_text().splitlines()]
 

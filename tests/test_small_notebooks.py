@@ -23,12 +23,9 @@ SAMPLE = 50
 
 KNOWN: frozenset[tuple[str, str]] = frozenset(
     {
-        ("aliasing/edited-widget-of-box", "restart"),
         ("dead ends/logging-stream-reader-edited", "restart"),
         ("dead ends/stdout-kept", "live"),
         ("dead ends/stdout-kept", "restart"),
-        ("history/out-quiet-underscore", "live"),
-        ("history/out-quiet-underscore", "restart"),
         ("process state/in-function-logging-root", "live"),
     }
 )

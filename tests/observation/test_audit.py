@@ -41,7 +41,11 @@ def test_a_window_collects_what_happens_while_it_is_open(
     assert any(isinstance(e, Replaced) for e in events)
 
 
-def test_nothing_is_collected_where_no_window_is_open(tmp_path: Path) -> None:
+def test_nothing_is_collected_where_no_window_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_windows", set())  # a step that another test left may have one
+    monkeypatch.setattr(audit, "_events", [])
     window = audit.opened({})
     audit.closed(window)
 

@@ -418,7 +418,7 @@ def test_after_trust_all_of_it_comes_back(
     assert space["Shape"].sides == 4
     assert space["twice"](2) == 4
     assert space["connection"].execute("select 1").fetchone() == (1,)
-    assert strange.ran == ["built", "called", "inside", "recipe"]
+    assert strange.ran == ["built", "called", "environ", "inside", "recipe"]
     opened.run_line_magic("rewind", "shown")
     steps = opened.run_cell(stranger.STEPS, store_history=True)
     assert steps.success
