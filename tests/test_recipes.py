@@ -169,7 +169,9 @@ def test_what_cannot_be_made_again_is_named_with_its_statement_or_its_reason(
     outcomes: dict[str, Ran], name: str, reason: str
 ) -> None:
     [notice] = outcomes["refused"].notices
-    told = dict(part.split(": ", 1) for part in notice.removeprefix("nbckpt: not kept: ").split("; "))
+    told = dict(
+        part.split(": ", 1) for part in notice.removeprefix("nbckpt: not kept: ").split("; ")
+    )
 
     assert reason in told[name]
 
