@@ -17,6 +17,7 @@ from nbckpt.session import Session
 from nbckpt.storage.store import Store
 
 THEIRS: dict[str, object] = {
+    "verify": "raise",
     "retention_count": 1, "retention_days": 1, "max_size": 1, "max_value_size": 1,
     "max_store_size": 1, "retention_recordings": 0, "auto": "on", "prices": "m=0/0",
     "record_hosts": "example.org", "telemetry": "on",
