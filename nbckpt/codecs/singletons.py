@@ -102,7 +102,8 @@ def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
     """What a package has a name for is that object, wherever a notebook holds it."""
     package = str(type(value).__module__).partition(".")[0]
     name = _names_in(package).get(id(value))
-    if name is None:
+    # The names are remembered by address alone: another object may lie there by now.
+    if name is None or vars(sys.modules[package]).get(name) is not value:
         return NotImplemented
     pickler.private.add(id(value))
     return named_in, (package, name)
