@@ -94,6 +94,8 @@ class Capturer:
     def __post_init__(self) -> None:
         self._limits = Limits()
         self._looked_at: dict[str, object] | None = None
+        self._all_names: list[str] = []
+        self._user_names: list[str] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
         self._generators = Generators(self.store)
@@ -107,12 +109,14 @@ class Capturer:
 
     def user_names(self) -> list[str]:
         """The user's variables, in the order in which they were made."""
+        now = self._now()
+        names = list(now)
+        if names != self._all_names:  # hundreds of IPython's own, and nearly always the same
+            self._all_names, self._user_names = names, list(filter(is_user_name, names))
         return [
             n
-            for n, value in list(self._now().items())
-            if is_user_name(n)
-            and n not in self.hidden
-            and not getattr(type(value), "is_nbckpts_own", False)
+            for n in self._user_names
+            if n not in self.hidden and not getattr(type(now.get(n)), "is_nbckpts_own", False)
         ]
 
     def touched(self, names: Iterable[str] | None) -> None:

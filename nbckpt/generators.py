@@ -17,6 +17,7 @@ class Generators:
 
     store: Store
     _latest: dict[str, tuple[object, Variable]] = field(default_factory=dict)
+    _memory: dict[str, bytes] = field(default_factory=dict)
 
     def look(self) -> dict[str, Variable]:
         """The state of each generator that is there now.
@@ -26,10 +27,13 @@ class Generators:
         StoreError
             If a new state cannot be written.
         """
-        for name, state in randomness.states().items():
+        memory = randomness.memory()
+        still = {n for n, m in memory.items() if n in self._latest and self._memory.get(n) == m}
+        for name, state in randomness.states(without=still).items():
             latest = self._latest.get(name)
             if latest is None or not randomness.is_same(state, latest[0]):
                 self._latest[name] = (state, self._kept(name, state))
+        self._memory = memory
         return {name: variable for name, (_, variable) in self._latest.items()}
 
     def forget_lost(self, is_lost: Callable[[Variable], bool]) -> None:

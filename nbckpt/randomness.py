@@ -7,8 +7,12 @@ checkpoint draws the same numbers.
 from __future__ import annotations
 
 import ast
+import ctypes
+import functools
+import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
+from random import Random
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -18,15 +22,27 @@ class _Generator(NamedTuple):
     module: str
     get: Callable[[Any], object]
     put: Callable[[Any, Any], object]
+    read: Callable[[Any], bytes | None] | None = None
 
+
+_HEAD = object.__basicsize__
+_TWISTER = 625 * 4
+"""Bytes of a Mersenne Twister's state: 624 words and a position, in CPython and in NumPy."""
 
 _GENERATORS = (
-    _Generator("random.state", "random", lambda m: m.getstate(), lambda m, s: m.setstate(s)),
+    _Generator(
+        "random.state",
+        "random",
+        lambda m: m.getstate(),
+        lambda m, s: m.setstate(s),
+        lambda m: _python_memory(m),
+    ),
     _Generator(
         "numpy.random.state",
         "numpy.random",
         lambda m: m.get_state(legacy=False),
         lambda m, s: m.set_state(s),
+        lambda m: _numpy_memory(m),
     ),
     _Generator(
         "torch.random.state",
@@ -49,9 +65,56 @@ _DEPTH = 4
 """Calls followed from a cell to find one of them."""
 
 
-def states() -> dict[str, object]:
+def states(without: Container[str] = ()) -> dict[str, object]:
     """The state of each generator whose module has been imported."""
-    return {g.name: g.get(module) for g in _GENERATORS if (module := _loaded(g.module))}
+    return {
+        g.name: g.get(module)
+        for g in _GENERATORS
+        if g.name not in without and (module := _loaded(g.module))
+    }
+
+
+def memory() -> dict[str, bytes]:
+    """The memory in which generators have their state, of those of which it is known.
+
+    Where it is the same as before no number was drawn, which is seen in a microsecond; where it
+    is not, the state itself tells.
+    """
+    return {
+        g.name: found
+        for g in _GENERATORS
+        if g.read is not None
+        and (module := _loaded(g.module))
+        and (found := g.read(module)) is not None
+    }
+
+
+def _python_memory(module: Any) -> bytes | None:
+    generator: Any = getattr(module.getstate, "__self__", None)
+    if type(generator) is not module.Random or not _has_words_after_head():
+        return None
+    return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(generator.gauss_next).encode()
+
+
+def _numpy_memory(module: Any) -> bytes | None:
+    generator: Any = getattr(module.get_state, "__self__", None)
+    bits: Any = getattr(generator, "_bit_generator", None)
+    if type(bits) is not module.MT19937 or type(generator) is not module.RandomState:
+        return None
+    # The object itself has a second number of each pair, and which object makes the bits.
+    own = ctypes.string_at(id(generator) + _HEAD, object.__sizeof__(generator) - _HEAD)
+    return own + ctypes.string_at(bits.ctypes.state_address, _TWISTER)
+
+
+@functools.cache
+def _has_words_after_head() -> bool:
+    """Whether CPython's generator is a position and 624 words behind the head of its object."""
+    if sys.implementation.name != "cpython" or Random.__basicsize__ < _HEAD + _TWISTER:
+        return False
+    generator = Random(5)  # nothing is kept secret with it
+    generator.random()
+    found = struct.unpack("625I", ctypes.string_at(id(generator) + _HEAD, _TWISTER))
+    return bool((*found[1:], found[0]) == generator.getstate()[1])
 
 
 def is_same(state: object, other: object) -> bool:

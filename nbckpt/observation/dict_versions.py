@@ -4,7 +4,7 @@ Notes
 -----
 Up to 3.13 CPython gives a dict another version tag at each change. The tags of all dicts are read
 in one go: by NumPy, if the user has imported it, from an array that lies over the whole address
-space; else by `bytes.join` of one view per tag. Where there is no tag (3.14, other Pythons) the
+space, in the order of the addresses; else by `bytes.join` of one view per tag. Where there is no tag (3.14, other Pythons) the
 number of entries is read instead, which does not tell that a key was bound again.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -41,7 +40,7 @@ class DictVersions:
         self._addresses: list[int] = []
         self._views: list[memoryview] = []
         self._last = b""
-        self._gather: Callable[[], bytes] | None = None
+        self._gathered: _Gathered | None = None
         self._n_gathered = -1
 
     def __len__(self) -> int:
@@ -61,36 +60,66 @@ class DictVersions:
         """Numbers of the dicts that were written to since the last call, and of new ones."""
         if self._offset is None:
             return list(range(len(self._dicts)))
-        now, last = self._read(), self._last
-        if now == last:
-            return []
-        self._last = now
-        found: list[int] = []
-        for start in range(0, len(now), _CHUNK):
-            chunk = now[start : start + _CHUNK]
-            if chunk != last[start : start + _CHUNK]:
-                words = range(start, start + len(chunk), _WORD)
-                found += [w // _WORD for w in words if now[w : w + _WORD] != last[w : w + _WORD]]
-        return found
-
-    def _read(self) -> bytes:
         np = sys.modules.get("numpy")
         if np is not None and hasattr(np, "uint64") and self._gathers(np):
-            assert self._gather is not None
-            return self._gather()
+            assert self._gathered is not None
+            return self._gathered.changed()
         for address in self._addresses[len(self._views) :]:
             self._views.append(_view(address))
-        return b"".join(self._views)
+        now, last = b"".join(self._views), self._last
+        self._last = now
+        return _differing(now, last)
 
     def _gathers(self, np: Any) -> bool:
         """Have NumPy read the words of all dicts, if these lie where they usually do."""
         if self._n_gathered != len(self._addresses):
-            self._n_gathered, self._gather = len(self._addresses), None
+            last = self._last if self._gathered is None else self._gathered.last()
+            self._n_gathered, self._gathered, self._last = len(self._addresses), None, last
             at = [(address - _FIRST) // _WORD for address in self._addresses]
             if at and min(at) >= 0 and max(at) < _WORDS:
-                space, places = np.asarray(_Space()), np.array(at, dtype=np.int64)
-                self._gather = lambda: space.take(places, mode="clip").tobytes()
-        return self._gather is not None
+                self._gathered = _Gathered(np, at, last)
+        return self._gathered is not None
+
+
+class _Gathered:
+    """Words of memory that NumPy reads, in the order in which they lie there."""
+
+    def __init__(self, np: Any, at: list[int], last: bytes) -> None:
+        self._np = np
+        self._space = np.asarray(_Space())
+        places = np.array(at, dtype=np.int64)
+        self._order = np.argsort(places, kind="stable")
+        self._places = places[self._order]
+        known = np.full(len(at), np.iinfo(np.uint64).max, dtype=np.uint64)  # no tag of a dict
+        known[: len(last) // _WORD] = np.frombuffer(last, dtype=np.uint64)
+        self._last = known[self._order]
+
+    def changed(self) -> list[int]:
+        """Numbers of the words that are others than before."""
+        now = self._space.take(self._places, mode="clip")
+        found = self._np.flatnonzero(now != self._last)
+        self._last = now
+        numbers: list[int] = self._order[found].tolist()
+        return sorted(numbers)
+
+    def last(self) -> bytes:
+        """What was read last, in the order of the numbers."""
+        words = self._np.empty_like(self._last)
+        words[self._order] = self._last
+        return bytes(words.tobytes())
+
+
+def _differing(now: bytes, last: bytes) -> list[int]:
+    """Numbers of the words that differ."""
+    if now == last:
+        return []
+    found: list[int] = []
+    for start in range(0, len(now), _CHUNK):
+        chunk = now[start : start + _CHUNK]
+        if chunk != last[start : start + _CHUNK]:
+            words = range(start, start + len(chunk), _WORD)
+            found += [w // _WORD for w in words if now[w : w + _WORD] != last[w : w + _WORD]]
+    return found
 
 
 class _Space:

@@ -1,0 +1,60 @@
+"""That generators which drew no number are told by their memory alone."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from nbckpt import randomness
+
+SEEDS = itertools.count(5)
+PYTHON, NUMPY = "random.state", "numpy.random.state"
+
+
+@pytest.fixture(autouse=True)
+def _generators_as_before() -> object:
+    states = randomness.states()
+    yield
+    np.random.set_bit_generator(np.random.MT19937(1))
+    randomness.put_states(states)
+
+
+@pytest.mark.parametrize(
+    ("draw", "name"),
+    [
+        (random.random, PYTHON),
+        (lambda: random.gauss(0, 1), PYTHON),
+        (lambda: random.getrandbits(1), PYTHON),
+        (lambda: random.seed(next(SEEDS)), PYTHON),
+        (lambda: random.shuffle([1, 2, 3]), PYTHON),
+        (np.random.rand, NUMPY),
+        (np.random.randn, NUMPY),
+        (lambda: np.random.binomial(10, 0.4), NUMPY),
+        (lambda: np.random.seed(next(SEEDS)), NUMPY),
+        (lambda: np.random.set_bit_generator(np.random.MT19937(next(SEEDS))), NUMPY),
+        (lambda: np.random.mtrand._rand.standard_gamma(2.0), NUMPY),  # type: ignore[attr-defined]
+    ],
+)
+def test_whatever_draws_changes_the_memory(draw: Callable[[], object], name: str) -> None:
+    for _ in range(4):  # `gauss` and `randn` make two numbers, and give one of them later
+        before, state = randomness.memory(), randomness.states()
+        assert randomness.memory() == before
+        draw()
+        after = randomness.memory()
+        assert {n for n in after if after[n] != before[n]} == {name}
+        assert not randomness.is_same(randomness.states()[name], state[name])
+
+
+def test_memory_of_another_kind_of_generator_is_not_read() -> None:
+    np.random.set_bit_generator(np.random.PCG64(3))
+
+    assert randomness.memory().keys() == {PYTHON}
+    assert NUMPY in randomness.states()
+
+
+def test_states_leave_out_what_is_known_to_stand_still() -> None:
+    assert PYTHON not in randomness.states(without={PYTHON})
