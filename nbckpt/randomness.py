@@ -29,20 +29,49 @@ _HEAD = object.__basicsize__
 _TWISTER = 625 * 4
 """Bytes of a Mersenne Twister's state: 624 words and a position, in CPython and in NumPy."""
 
+
+def _python_memory(module: Any) -> bytes | None:
+    generator: Any = getattr(module.getstate, "__self__", None)
+    if type(generator) is not module.Random or not _has_words_after_head():
+        return None
+    return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(generator.gauss_next).encode()
+
+
+def _numpy_memory(module: Any) -> bytes | None:
+    generator: Any = getattr(module.get_state, "__self__", None)
+    bits: Any = getattr(generator, "_bit_generator", None)
+    if type(bits) is not module.MT19937 or type(generator) is not module.RandomState:
+        return None
+    # The object itself has a second number of each pair, and which object makes the bits.
+    own = ctypes.string_at(id(generator) + _HEAD, object.__sizeof__(generator) - _HEAD)
+    return own + ctypes.string_at(bits.ctypes.state_address, _TWISTER)
+
+
+@functools.cache
+def _has_words_after_head() -> bool:
+    """Whether CPython's generator is a position and 624 words behind the head of its object."""
+    if sys.implementation.name != "cpython" or Random.__basicsize__ < _HEAD + _TWISTER:
+        return False
+    generator = Random(5)  # nothing is kept secret with it
+    generator.random()
+    found = struct.unpack("625I", ctypes.string_at(id(generator) + _HEAD, _TWISTER))
+    return bool((*found[1:], found[0]) == generator.getstate()[1])
+
+
 _GENERATORS = (
     _Generator(
         "random.state",
         "random",
         lambda m: m.getstate(),
         lambda m, s: m.setstate(s),
-        lambda m: _python_memory(m),
+        _python_memory,
     ),
     _Generator(
         "numpy.random.state",
         "numpy.random",
         lambda m: m.get_state(legacy=False),
         lambda m, s: m.set_state(s),
-        lambda m: _numpy_memory(m),
+        _numpy_memory,
     ),
     _Generator(
         "torch.random.state",
@@ -87,34 +116,6 @@ def memory() -> dict[str, bytes]:
         and (module := _loaded(g.module))
         and (found := g.read(module)) is not None
     }
-
-
-def _python_memory(module: Any) -> bytes | None:
-    generator: Any = getattr(module.getstate, "__self__", None)
-    if type(generator) is not module.Random or not _has_words_after_head():
-        return None
-    return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(generator.gauss_next).encode()
-
-
-def _numpy_memory(module: Any) -> bytes | None:
-    generator: Any = getattr(module.get_state, "__self__", None)
-    bits: Any = getattr(generator, "_bit_generator", None)
-    if type(bits) is not module.MT19937 or type(generator) is not module.RandomState:
-        return None
-    # The object itself has a second number of each pair, and which object makes the bits.
-    own = ctypes.string_at(id(generator) + _HEAD, object.__sizeof__(generator) - _HEAD)
-    return own + ctypes.string_at(bits.ctypes.state_address, _TWISTER)
-
-
-@functools.cache
-def _has_words_after_head() -> bool:
-    """Whether CPython's generator is a position and 624 words behind the head of its object."""
-    if sys.implementation.name != "cpython" or Random.__basicsize__ < _HEAD + _TWISTER:
-        return False
-    generator = Random(5)  # nothing is kept secret with it
-    generator.random()
-    found = struct.unpack("625I", ctypes.string_at(id(generator) + _HEAD, _TWISTER))
-    return bool((*found[1:], found[0]) == generator.getstate()[1])
 
 
 def is_same(state: object, other: object) -> bool:

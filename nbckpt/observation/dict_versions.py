@@ -4,8 +4,9 @@ Notes
 -----
 Up to 3.13 CPython gives a dict another version tag at each change. The tags of all dicts are read
 in one go: by NumPy, if the user has imported it, from an array that lies over the whole address
-space, in the order of the addresses; else by `bytes.join` of one view per tag. Where there is no tag (3.14, other Pythons) the
-number of entries is read instead, which does not tell that a key was bound again.
+space, in the order of the addresses; else by `bytes.join` of one view per tag. Where there is no
+tag (3.14, other Pythons) the number of entries is read instead, which does not tell that a key
+was bound again.
 """
 
 from __future__ import annotations
