@@ -31,8 +31,12 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
 
 def reason_against(kind: type) -> str | None:
     """Why nothing of type `kind` is ever kept; None of most."""
-    names = (f"{base.__module__}.{base.__qualname__}" for base in kind.__mro__)
-    return next((_REASONS[name] for name in names if name in _REASONS), None)
+    for base in kind.__mro__:
+        if base.__name__ in _CLASSES:  # quick, and a class of C may have no `__module__`
+            name = f"{getattr(base, '__module__', '')}.{base.__qualname__}"
+            if why := _REASONS.get(name):
+                return why
+    return None
 
 
 def _reduce_generator(_: object, generator: types.GeneratorType[Any, Any, Any]) -> Any:
@@ -75,6 +79,8 @@ _REASONS = {
     "duckdb._relation.DuckDBPyRelation": _OF_ROWS,
 }
 """What lives in this process only, by the name of its class, so that no package is imported."""
+
+_CLASSES = frozenset(name.rpartition(".")[2] for name in _REASONS)
 
 
 def _refuse(why: str) -> Callable[[object, Any], Any]:

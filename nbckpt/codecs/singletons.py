@@ -62,14 +62,18 @@ def _sentinels_of(kind: type) -> dict[int, str]:
     return {id(v): n for n, v in list(vars(module).items()) if type(v) is kind}
 
 
+_SAYS = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+
+
 def _is_without_state(kind: type) -> bool:
     """Whether instances can hold nothing, and say nothing of how they are pickled."""
-    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
-    says = {"__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"}
-    if says & own or kind.__itemsize__ or any(_slots(base) for base in kind.__mro__[:-1]):
-        return False
-    is_python = bool(kind.__flags__ & _HEAP_TYPE)
-    return is_python and all(base.__flags__ & _HEAP_TYPE for base in kind.__mro__[:-1])
+    bases = kind.__mro__[:-1]
+    return (
+        not kind.__itemsize__
+        and all(base.__flags__ & _HEAP_TYPE for base in bases)
+        and not any(name in vars(base) for base in bases for name in _SAYS)
+        and not any(_slots(base) for base in bases)
+    )
 
 
 def _slots(kind: type) -> bool:
