@@ -18,6 +18,7 @@ from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
+from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.randomness import NAMES
 from nbckpt.reachability import reaches
 from nbckpt.values import ValueDigester
@@ -34,7 +35,11 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
     observer, before = session.observer, session.observer.standing()
     if checkpoint.trusted:
-        observer.restored(checkpoint.observed)  # first: values may be loaded by what it sets
+        try:
+            observer.restored(checkpoint.observed)  # first: values may be loaded by what it sets
+        except UnrepeatableError as why:
+            observer.go_to(before)
+            return (str(why),)
     reasons = _reproduce(session, checkpoint)
     if reasons and observer.was_set:
         observer.go_to(before)

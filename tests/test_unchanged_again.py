@@ -35,6 +35,14 @@ NOTEBOOKS = {
         "ax.set_title('t');",
         "ax.legend(); len(fig.axes)",
     ],
+    "arrays that are shown": [
+        "import numpy as np\nnp.random.seed(1)",
+        "A = np.random.rand(3, 3); A",
+        "b = A[0]; b *= 10; A",
+        "A.T",
+        "v = A.T; v[0, 0] = -1; float(A[0, 0])",
+        "r = np.rec.array([(1, 'a')], dtype=[('n', 'i4'), ('s', 'U1')]); r.n",
+    ],
 }
 
 

@@ -14,6 +14,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from nbckpt.names import is_user_name
+
 FEW = 64
 """Elements of a container that is looked into."""
 
@@ -61,7 +63,7 @@ def also_on(
     if not own:
         return ""
     for other, value in list(namespace.items()):
-        if other in left_out or other.startswith("_"):
+        if other in left_out or not is_user_name(other):
             continue
         for there in regions_of(value):
             if any(_is_seen(here, there, are_tables_values) for here in own):

@@ -23,7 +23,7 @@ from nbckpt.observation.attached import (
 from nbckpt.observation.attribution import Attribution
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
 from nbckpt.observation.libraries import Libraries
-from nbckpt.observation.observer import Ran
+from nbckpt.observation.observer import Ran, UnrepeatableError
 from nbckpt.observation.registering import registering_calls
 from nbckpt.observation.stores import (
     defines,
@@ -33,7 +33,16 @@ from nbckpt.observation.stores import (
     words_of_all,
     words_of_tree,
 )
-from nbckpt.observation.user_modules import changes_in_modules, set_in_module
+from nbckpt.observation.user_modules import (
+    ModuleState,
+    changes_in_modules,
+    only_imports,
+    other_state,
+    state_of_modules,
+)
+
+_MODULES = "modules"
+"""Where what modules beside the notebook hold stands among what is attached."""
 
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
@@ -73,6 +82,7 @@ class Attachments:
         self.namespace = namespace
         self.touch = touch
         self.libraries = Libraries(namespace)
+        self.modules = ModuleState()
         self._attribution = Attribution(namespace, self.libraries)
         self.now: dict[str, Attached] = {}
         self.missing: dict[str, Mapping[str, Any]] = {}
@@ -80,6 +90,8 @@ class Attachments:
         self._held: dict[str, dict[str, Attached]] = {}
         self._n_seen = self._n_seen_before = 0
         self._looked_at = -1.0
+        self._n_user_modules = 0
+        self._new_modules: list[str] = []
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -104,6 +116,11 @@ class Attachments:
 
     def _look(self, tree: ast.Module | None) -> None:
         changes, fresh = self.libraries.look()
+        if len(self.libraries.user_modules) > self._n_user_modules:
+            self._n_user_modules = len(self.libraries.user_modules)
+            is_as_imported = tree is None or only_imports(tree)
+            new = self.modules.meet(self.libraries.user_modules, is_as_imported=is_as_imported)
+            self._new_modules = [] if is_as_imported else new
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
             changes += self._by_text(tree, set(fresh))
         counted = []
@@ -158,6 +175,7 @@ class Attachments:
     def open(self) -> object:
         """What is attached when a step begins."""
         self._look(None)
+        self._new_modules = []
         return _Window(
             tokens={where: attached.token for where, attached in self.now.items()},
             inputs=self._digests(self.now),
@@ -172,10 +190,13 @@ class Attachments:
         places = {**window.tokens, **tokens}
         did = [w for w in places if tokens.get(w) != window.tokens.get(w)]
         inside = self._reached(window.inputs, ran) if window.inputs else {}
+        changes = changes_in_modules(window.user_modules, ran)
+        self.modules.changed(changes)
+        new = [name for name in self._new_modules if name not in window.user_modules]
         found: dict[str, Json] = {
             "in": inside,
             "did": {where: self._done(where) for where in sorted(did)},
-            "modules": changes_in_modules(window.user_modules, ran),
+            "modules": {**changes, **state_of_modules(new)},
         }
         return {member: value for member, value in found.items() if value} or None
 
@@ -241,9 +262,11 @@ class Attachments:
         for where, done in recorded.get("did", {}).items():
             if "plain" in done and self._set_plain(where, done):
                 texts.append(done["what"])
-        for place, plain in recorded.get("modules", {}).items():
-            if plain is not None and set_in_module(place, plain[0]):
-                texts.append(place)
+        state = recorded.get("modules", {})
+        texts += self.modules.set_all({p: v[0] for p, v in state.items() if type(v) is list})
+        if place := other_state(state):
+            message = f"{place!r} is not as the step left it"
+            raise UnrepeatableError(message)
         return texts
 
     def _set_plain(self, where: str, done: Mapping[str, Any]) -> bool:
@@ -270,14 +293,17 @@ class Attachments:
     def standing(self) -> Json:
         """What is attached, and by which code."""
         known = {where: attached.as_json() for where, attached in self.now.items()}
-        return {**self.missing, **known} or None
+        found: dict[str, Any] = {**self.missing, **known}
+        if state := self.modules.standing():
+            found[_MODULES] = state
+        return found or None
 
     def go_to(self, standing: Json) -> Sequence[str]:
         """Put back what was attached then; what another process attached is `missing`."""
-        wanted = cast("Mapping[str, Mapping[str, Any]]", standing or {})
+        wanted = dict(cast("Mapping[str, Mapping[str, Any]]", standing or {}))
         self._look(None)
         self.missing = {}
-        texts = []
+        texts = self.modules.go_to(wanted.pop(_MODULES, {}))
         for where in sorted({*self.now, *wanted}):
             now, want = self.now.get(where), wanted.get(where)
             token = want and want.get("token")
@@ -316,10 +342,11 @@ class Attachments:
     @property
     def unset(self) -> tuple[str, ...]:
         """What a move could not set, and the code to run for it."""
-        return tuple(
+        lines = (
             f"{found['what']}: run the cell that sets it, `{_first_line(found.get('source', ''))}`"
             for found in self.missing.values()
         )
+        return (*lines, *self.modules.unset)
 
     def to_run(self) -> Iterator[str]:
         """The code of cells that attached what is missing, each once, in their order."""

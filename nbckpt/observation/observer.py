@@ -12,6 +12,10 @@ from nbckpt.interrupts import allowed
 from nbckpt.model import Key
 
 
+class UnrepeatableError(Exception):
+    """A restored step left something that is not so here, and cannot be set."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """A step whose body ran, or would run.
@@ -71,6 +75,11 @@ class Facet(Protocol):
         """Repeat the effects of a step that is restored; one short text for each that was set.
 
         Called before its values are loaded. Open windows take the inputs of the step for their own.
+
+        Raises
+        ------
+        UnrepeatableError
+            If the step has to run instead.
         """
 
     def standing(self) -> Json:

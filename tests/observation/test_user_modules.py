@@ -1,0 +1,86 @@
+"""What modules beside the notebook hold comes back with the cells and moves that made it so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.observation.notebooks import run
+
+TOOL = """
+K = []
+SIZE = 5
+table = {"a": (1, 2)}
+class Cache:
+    pass
+cache = Cache()
+def add(value):
+    K.append(value)
+    return len(K)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a module in it, in which a notebook runs."""
+    found = tmp_path / "notebook"
+    found.mkdir()
+    (found / "tool.py").write_text(TOOL)
+    return found
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["import tool\ny = tool.add(1)", "y = tool.add(2)", "y = list(tool.K)"],
+        ["from tool import add, K\nadd(1)", "add(5); y = add(6)", "import tool; y = list(tool.K)"],
+        ["import tool", "tool.add(1)", "tool.SIZE = 7", "y = (tool.K, tool.SIZE)"],
+        ["import tool; tool.SIZE += 1", "tool.SIZE += 1", "y = tool.SIZE"],
+        ["import tool; tool.table['b'] = (3,)", "y = sorted(tool.table)"],
+        ["import tool; tool.cache.x = 1", "tool.cache.x += 1", "y = tool.cache.x"],
+        ["import importlib; t = importlib.import_module('tool'); t.add(3)", "y = list(t.K)"],
+    ],
+)
+def test_a_second_run_ends_as_the_first(folder: Path, cells: list[str]) -> None:
+    first = run(folder, cells)
+    again = run(folder, cells)
+
+    assert [ran.value for ran in again] == [ran.value for ran in first]
+    edited = [*cells[:-1], f"{cells[-1]}; y = [y]"]
+    assert run(folder, edited)[-1].value == f"[{first[-1].value}]"
+
+
+def test_what_an_import_and_json_give_is_set_and_not_run(folder: Path) -> None:
+    cells = ["import tool\ny = tool.add(1)", "y = tool.add(2)", "y = list(tool.K)"]
+    run(folder, cells)
+
+    assert [ran.restored for ran in run(folder, cells)] == [True, True, True]
+
+
+def test_what_json_does_not_have_is_made_by_its_cell(folder: Path) -> None:
+    cells = ["import tool; tool.cache.x = 1", "y = tool.cache.x"]
+    run(folder, cells)
+    made, read = run(folder, cells)
+
+    assert not made.restored
+    assert made.why == "'tool.cache' is not as the step left it"
+    assert (read.restored, read.value) == (True, "1")
+
+
+def test_moves_set_what_modules_held(folder: Path) -> None:
+    ran = run(
+        folder,
+        [
+            "%%checkpoint one\nimport tool; tool.add(1); y = 0",
+            "%%checkpoint two\ntool.add(2); tool.SIZE = 9; y = 0",
+            "%rewind one",
+            "y = (tool.K, tool.SIZE)",
+            "%rewind main.1",
+            "y = (tool.K, tool.SIZE)",
+        ],
+    )
+
+    assert [ran[3].value, ran[5].value] == ["([1], 5)", "([1, 2], 9)"]
+    resumed = run(folder, ["%resume", "import tool; y = (tool.K, tool.SIZE)"])
+    assert resumed[1].value == "([1, 2], 9)"
