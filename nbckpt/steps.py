@@ -414,13 +414,12 @@ class Step(ThroughItems):
         return found
 
     @whole
-    def left(self, *, is_shown: bool = True) -> None:
+    def left(self) -> None:
         """Take note that the body has ended, however: model calls belong to it no more."""
         self.is_running = False
-        if self._windows:
-            self._observe(is_shown=is_shown)
-            self.session.observer.discard(self._windows)
-            self._windows = {}
+        windows, self._windows = self._windows, {}
+        if windows:
+            self.session.observer.discard(windows)
         self.at.end()
         place, self._calls = self._calls, None
         if place is None:
@@ -433,6 +432,8 @@ class Step(ThroughItems):
 
     def _observe(self, *, is_shown: bool) -> None:
         """Take note of what the body has read and done so far."""
+        if not self._windows:
+            return
         ran = self._as_it_ran(is_shown=is_shown)
         self._observed = self.session.observer.close(self._windows, ran)
 
@@ -447,8 +448,11 @@ class Step(ThroughItems):
             If the disk refuses: the values are there, the checkpoint is not.
         """
         duration = time.perf_counter() - self._began
-        self.left(is_shown=bool(outputs))
-        self._ran()
+        try:
+            self._observe(is_shown=bool(outputs))
+        finally:  # an interrupt may come meanwhile: the body has run, and is left
+            self.left()
+            self._ran()
         with self.session.holding(self.request.name):
             try:
                 draft = self._draft(self._spent_s + duration, "done")
@@ -467,8 +471,8 @@ class Step(ThroughItems):
     @unheard
     def fail(self, error: BaseException) -> Checkpoint:
         """Note that the body raised: how far its loops came is kept, the step is not."""
-        self.left()
         session = self.session
+        self.left()
         self._ran()
         changed = set(self.key.inputs) & self.names.loads
         after = {n: d for n, d in self._key_now().inputs.items() if n in changed}

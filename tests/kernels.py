@@ -123,7 +123,7 @@ class Kernel:
             match message["msg_type"]:
                 case "status" if content["execution_state"] == "idle":
                     if has_reply:
-                        self._reply(request)
+                        _ended(ran, self._reply(request))
                     return ran
                 case "stream":
                     setattr(ran, content["name"], getattr(ran, content["name"]) + content["text"])
@@ -136,14 +136,25 @@ class Kernel:
         message_text = f"no answer within {timeout_s} s"
         raise TimeoutError(message_text)
 
-    def _reply(self, request: str) -> None:
+    def _reply(self, request: str) -> dict[str, Any]:
         while True:
             reply = self.client.get_shell_msg(timeout=30)
             if reply["parent_header"].get("msg_id") == request:
-                return
+                content: dict[str, Any] = reply["content"]
+                return content
 
     def value(self, expression: str) -> str:
         """The repr of an expression in the kernel."""
         ran = self.run(f"print(repr({expression}))")
         assert ran.ok, ran.error
         return ran.stdout.strip()
+
+
+def _ended(ran: Ran, reply: dict[str, Any]) -> None:
+    """Have an error that IPython did not manage to show be one.
+
+    An interrupt often comes as a loop goes round, an instruction to which CPython 3.11 gives no
+    line, and IPython formats no traceback with such a frame: it prints its own error instead.
+    """
+    if reply["status"] == "error" and ran.ok:
+        ran.ok, ran.error = False, f"{reply.get('ename', '')}: {reply.get('evalue', '')}"

@@ -17,8 +17,9 @@ from nbckpt.config import Settings
 from nbckpt.current import session as current
 from nbckpt.errors import StaleCaptureError
 from nbckpt.looks import Look
-from nbckpt.pages import tracker
-from nbckpt.pages.tracker import tracker_of_process
+from nbckpt.pages import memory, tracker
+from nbckpt.pages.tracker import Tracker, tracker_of_process
+from nbckpt.sampling import BUDGET_S
 from nbckpt.session import Session
 from tests.kernels import Kernel
 
@@ -71,9 +72,22 @@ def thorough(session: Session) -> Session:
 
 @pytest.fixture
 def tracked() -> Iterator[None]:
-    """Pages are tracked again after the test, though it gives that up."""
+    """Pages are tracked anew: earlier tests' watches, which may rest at this address, are gone.
+
+    So they are after the test, which gives tracking up.
+    """
+    _track_anew(tracker_of_process())
+    made = tracker_of_process()
     yield
-    tracker._process.is_probed = False
+    _track_anew(made)
+
+
+def _track_anew(before: Tracker | None) -> None:
+    """As in the child of a fork; memory that `before` still protects no other tracker can have."""
+    if before is not None:
+        before.close()
+    tracker._process.tracker, tracker._process.is_probed = None, False
+    memory._begin_anew()
 
 
 def kept(session: Session, name: str) -> Any:
@@ -281,6 +295,30 @@ def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) ->
         cell("pass")
 
     assert session.audit.looked_at == 0
+
+
+def test_a_value_that_took_long_once_is_sampled_again_some_time(
+    session: Session, cell: Cell
+) -> None:
+    cell("only = [1]")
+    sampler = session.audit._sampler
+    for _ in range(2):
+        sampler.took(("only",), 0.01)
+    for _ in range(100):
+        cell("pass")
+
+    assert session.audit.looked_at > 0
+
+
+def test_a_value_that_takes_long_each_time_is_sampled_seldom(session: Session, cell: Cell) -> None:
+    cell("only = [1]")
+    sampler, took_s = session.audit._sampler, 0.0
+    for _ in range(1000):
+        if sampler.drawn(None) is not None:
+            sampler.took(("only",), 0.01)
+            took_s += 0.01
+
+    assert took_s < 1000 * BUDGET_S * 1.2
 
 
 class Unsteady:

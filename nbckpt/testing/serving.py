@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -45,6 +46,7 @@ class Server:
         self.port: int = listening.getsockname()[1]
         self._serve = serve
         self._connections: set[asyncio.Task[None]] = set()
+        self._transports: weakref.WeakSet[asyncio.WriteTransport] = weakref.WeakSet()
         self._loop = asyncio.new_event_loop()
         self._stopped = asyncio.Event()
         # The socket listens already: a client that comes now waits in the backlog.
@@ -68,12 +70,23 @@ class Server:
     async def _listen(self, listening: socket.socket) -> None:
         server = await asyncio.start_server(self._connected, sock=listening, limit=HEAD_BYTES)
         await self._stopped.wait()
+        # Those that were accepted at this very moment need a server (up to Python 3.12), or nobody
+        # closes them; and some still write, to nobody.
+        self._loop.remove_reader(listening)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for connection in self._connections:
+                connection.cancel()
+            await asyncio.wait(others)
         server.close()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections)
+        for transport in self._transports:
+            transport.abort()
+        await asyncio.sleep(0)  # what they still have to do: close their sockets
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._stopped.is_set():
+            writer.transport.abort()
+            return
+        self._transports.add(writer.transport)
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

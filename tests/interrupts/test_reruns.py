@@ -187,6 +187,38 @@ def wrong_in(folder: Path, name: str, count: int) -> list[tuple[str, list[str]]]
     return [(where, wrong) for wrong, where in found if wrong]
 
 
+def test_an_interrupt_while_it_is_found_out_what_a_body_did_leaves_its_step(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.namespace["rows"] = [1]
+    session.checkpoint("one")
+    source = "rows.append(2)"
+    step = Step.begin(session, Request("grow"), Cell(source, 1), ast.parse(source))
+    exec(source, session.namespace)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nbckpt.observation.observer.Observer.close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            step.finish()
+
+    assert problems(session) == []
+    assert disagreements(session) == []  # the next checkpoint has what the body changed
+
+
+def test_what_can_be_restored_is_restored_where_instants_are_counted(tmp_path: Path) -> None:
+    kind = KINDS["a change"]
+    plain, counted = world(tmp_path / "plain", kind), world(tmp_path / "counted", kind)
+    states = [cell.state for cell in run(plain, kind).cells]
+
+    assert [c.state for c in Instants().run(lambda: run(counted, kind)).cells] == states
+    assert "restored" in states
+    ended(plain)
+    ended(counted)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_an_interrupt_leaves_all_as_before_or_as_after_a_cell(tmp_path: Path, name: str) -> None:
     assert wrong_in(tmp_path, name, QUICK) == []

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import warnings
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -194,3 +198,18 @@ def test_a_process_of_its_own_prints_its_address_counts_and_ends() -> None:
 
     assert (counted["answered"], asked) == (1, [[CHAT, HELLO]])
     assert process.returncode == 0
+
+
+def test_stopping_closes_the_connections_that_come_at_that_moment() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(50):
+            with Provider() as provider:
+                port = urlsplit(provider.url).port
+                clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+            for client in clients:
+                client.close()
+            del provider
+        gc.collect()
+
+    assert [str(one.message) for one in told] == []
