@@ -239,6 +239,7 @@ class Step(ThroughItems):
             with held(firmly=True):  # its values are bound
                 if session.watch is None:
                     session.stand_on(checkpoint)
+                    session.live_objects.restored(checkpoint)
                     self.restored = checkpoint
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
