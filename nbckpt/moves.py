@@ -239,6 +239,7 @@ def bring_back(
             if n not in anew and not _remembers(session.namespace.get(n))
         },
         manifest=manifest,
+        silenced=session.observer.silenced,
     )
 
 
