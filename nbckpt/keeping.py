@@ -122,6 +122,8 @@ class Keeping(Standing):
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
+            if randomness.seeds_unreadable(tree, self.namespace):
+                self.seeded.add(randomness.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """What code that is about to run can touch; None if that may be anything.
