@@ -287,7 +287,8 @@ def _bind(
 ) -> None:
     manifest = session.timeline.manifest(checkpoint.id)
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
-    stays = session.still_refused(checkpoint) if _reads_only_fixed(session, checkpoint) else set()
+    is_as_then = _reads_only_fixed(session, checkpoint)
+    stays = session.live_objects.untouched(checkpoint) if is_as_then else set()
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
     parted_from = _left_behind(session, {*names, *aliases, *gone})
     for name in gone:

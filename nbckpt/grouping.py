@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbckpt.codecs import depth, refused
+from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.describe import type_name_of
@@ -166,7 +167,8 @@ class Encoder:
             recipe, because = self._recipe_on(path)
             if recipe is not None:
                 return None
-            if substitute := refused.dilled(culprit):
+            is_final = isinstance(error.__cause__, RefusedError)
+            if substitute := None if is_final else refused.dilled(culprit):
                 self._replace(culprit, substitute)
                 return None
         reason = refused.reason_of(error.__cause__ or error)

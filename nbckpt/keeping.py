@@ -19,7 +19,8 @@ from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
-from nbckpt.model import Cell, Checkpoint, Key, Record, Refusal, State, Variable, checkpoint_record
+from nbckpt.live_objects import LiveObjects
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
 from nbckpt.observation import Observer, early_facets, later_facets
 from nbckpt.records import event_record
 from nbckpt.references import require_name
@@ -50,6 +51,8 @@ class Keeping(Standing):
         Compares what is kept with what is there.
     unkept
         What is absent because it could not be kept.
+    live_objects
+        What could not be kept, and is there.
     """
 
     joining: Joining
@@ -72,7 +75,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
-        self._refused_at: dict[str, tuple[Refusal, ...]] = {}
+        self.live_objects = LiveObjects(self.capturer)
         touch, folder = self.capturer.touched, str(store.path)
         self.observer = Observer(
             early_facets(namespace), lambda: later_facets(namespace, touch, folder)
@@ -119,6 +122,8 @@ class Keeping(Standing):
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)
+            if randomness.seeds_unreadable(tree, self.namespace):
+                self.seeded.add(randomness.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """What code that is about to run can touch; None if that may be anything.
@@ -171,14 +176,6 @@ class Keeping(Standing):
         self.capturer.capture_random_states()
         kept = self.capturer.manifest()
         return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
-
-    def still_refused(self, checkpoint: Checkpoint) -> set[str]:
-        """Names that a checkpoint of this session could not keep, and that are as they were then.
-
-        No code has touched what they hold since.
-        """
-        refused = self._refused_at.get(checkpoint.id, ())
-        return {r.variable for r in refused if self.capturer.still_refuses(r)}
 
     # -- checkpoint -------------------------------------------------------------------------
 
@@ -282,8 +279,7 @@ class Keeping(Standing):
             written.add_done_callback(partial(_told, event, telemetry.context()))
         for record in records:
             self.timeline.apply(record)
-        if checkpoint.refused:
-            self._refused_at[checkpoint.id] = checkpoint.refused
+        self.live_objects.captured(checkpoint)
         if checkpoint.state == "done":
             self.position = checkpoint.id
             self.joining.kept(checkpoint, written)

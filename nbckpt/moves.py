@@ -48,6 +48,8 @@ class Moved(NamedTuple):
         Process state that was set, a short text each.
     unset
         What could not be set, and what to run for it, a short text each.
+    moved_on
+        Names of `left` that hold the object of then, which may have changed since.
     """
 
     checkpoint: Checkpoint
@@ -60,6 +62,7 @@ class Moved(NamedTuple):
     untrusted: tuple[Refusal, ...] = ()
     was_set: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
+    moved_on: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         at = self.checkpoint
@@ -236,6 +239,7 @@ def bring_back(
             if n not in anew and not _remembers(session.namespace.get(n))
         },
         manifest=manifest,
+        silenced=session.observer.silenced,
     )
 
 
@@ -274,6 +278,7 @@ def take(
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
     session.unkept = Unkept(checkpoint.id)
+    session.live_objects.restored(checkpoint)
     note_seeds(session, checkpoint, loaded)
 
 
@@ -328,7 +333,9 @@ def restore_all(
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
     present = set(session.capturer.user_names())
-    still = refused if is_undone else session.still_refused(target)
+    untouched = session.live_objects.untouched(target)
+    lasting = session.live_objects.lasting(target) - untouched
+    still = refused if is_undone else untouched | lasting
     stays = still | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
     if (
@@ -337,6 +344,7 @@ def restore_all(
         gone |= (refused & present) - stays
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
+    session.capturer.touched(lasting)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES
     return Moved(
@@ -350,6 +358,7 @@ def restore_all(
         untrusted=loaded.untrusted,
         was_set=session.observer.was_set,
         unset=session.observer.unset,
+        moved_on=() if is_undone else tuple(sorted(lasting)),
     )
 
 

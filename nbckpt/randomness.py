@@ -90,6 +90,12 @@ _SEEDING = frozenset(
 )  # fmt: skip
 """Names of functions after which a generator's numbers are the user's choice, not chance."""
 
+UNREADABLE = "polars.random"
+"""Stands for a generator whose state nothing tells, among those that were seeded."""
+
+_SEEDS_UNREADABLE = frozenset({"set_random_seed"})
+_DRAWS_UNREADABLE = frozenset({"sample", "shuffle"})
+
 _DEPTH = 4
 """Calls followed from a cell to find one of them."""
 
@@ -147,12 +153,27 @@ def _loaded(name: str) -> Any:
 
 def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
     """Whether a cell may seed a generator, itself or through the functions that it names."""
+    return _calls(tree, namespace, _SEEDING)
+
+
+def seeds_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell may seed the generator of polars, which tells no state."""
+    return "polars" in sys.modules and _calls(tree, namespace, _SEEDS_UNREADABLE)
+
+
+def draws_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell may draw from the generator of polars."""
+    return "polars" in sys.modules and _calls(tree, namespace, _DRAWS_UNREADABLE)
+
+
+def _calls(tree: ast.Module, namespace: Mapping[str, object], names: frozenset[str]) -> bool:
+    """Whether a cell names one of some functions, itself or through the functions that it names."""
     from nbckpt.analysis import nodes_of
 
     named = [n for n in nodes_of(tree) if isinstance(n, ast.Attribute | ast.Name)]
-    if any((n.attr if isinstance(n, ast.Attribute) else n.id) in _SEEDING for n in named):
+    if any((n.attr if isinstance(n, ast.Attribute) else n.id) in names for n in named):
         return True
-    return any(_leads_to_seed(_resolve(node, namespace), _DEPTH) for node in named)
+    return any(_leads_to(_resolve(node, namespace), names, _DEPTH) for node in named)
 
 
 def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
@@ -164,11 +185,11 @@ def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
     return None
 
 
-def _leads_to_seed(function: object, depth: int) -> bool:
+def _leads_to(function: object, wanted: frozenset[str], depth: int) -> bool:
     if type(function) is not FunctionType or depth == 0:  # isinstance asks dead proxies too
         return False
     names = function.__code__.co_names
-    if not _SEEDING.isdisjoint(names):
+    if not wanted.isdisjoint(names):
         return True
     called = (function.__globals__.get(name) for name in names)
-    return any(_leads_to_seed(other, depth - 1) for other in called)
+    return any(_leads_to(other, wanted, depth - 1) for other in called)

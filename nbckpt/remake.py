@@ -30,9 +30,9 @@ from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
 from nbckpt.makers import RESULT, lacking, lost_results
-from nbckpt.model import Manifest
-from nbckpt.recorded import Recorded, parsed
-from nbckpt.unkept import Maker
+from nbckpt.model import Checkpoint, Manifest
+from nbckpt.recorded import Recorded, parsed, recorded
+from nbckpt.unkept import Maker, refused_by
 
 if TYPE_CHECKING:
     from nbckpt.digests import Json
@@ -133,6 +133,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             after = dict(session.namespace)
             made = set() if error else {n for n in wanted - lost.keys() if n in after}
             _put_back(session, before, after, made, ran if not error else [])
+            _note_made(session, made)
             if not error:
                 _bind_results(session, values)
     _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), ran, error)
@@ -262,6 +263,26 @@ def _put_back(
     namespace.update(taken)
     session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
     session.unkept.forget(made)
+
+
+def _note_made(session: Session, made: set[str]) -> None:
+    """Take note that what was made is what the checkpoints since its cell could not keep."""
+    if session.position is None:
+        return
+    line = [c for c in session.timeline.ancestry(session.position) if c.state == "done"]
+    for name in made:
+        for checkpoint in line:
+            if name not in refused_by(checkpoint):
+                break
+            session.live_objects.made_again(checkpoint, name)
+            if name in _bound_by(checkpoint):
+                break
+
+
+def _bound_by(checkpoint: Checkpoint) -> set[str]:
+    """What a checkpoint's own cell, or one that was joined to it, binds."""
+    trees = (parsed(piece.cell.source) for piece in recorded([checkpoint]))
+    return {name for tree in trees for name in analysis.names_of_tree(tree).binds}
 
 
 def _bind_results(session: Session, values: Mapping[str, object]) -> None:

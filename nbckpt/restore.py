@@ -7,10 +7,11 @@ as it was. A value that cannot be built costs nothing but itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import mates_of, own_values
@@ -56,6 +57,7 @@ def load(
     namespace: dict[str, object],
     live: Manifest,
     manifest: Manifest,
+    silenced: Iterable[object] = (),
 ) -> Loaded:
     """The values of `wanted`, of which those that `live` holds already are not built again.
 
@@ -67,20 +69,52 @@ def load(
         What `namespace` is known to hold.
     manifest
         The whole checkpoint, for functions and classes that wanted values refer to.
+    silenced
+        Filters of warnings that hold while values are built, besides those that are in force.
     """
     wanted = {n: v for n, v in wanted.items() if v.trusted or n not in randomness.NAMES}
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
-    with Bar("restoring", size) as bar:
+    with Bar("restoring", size) as bar, _warnings_shown(silenced):
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
-    builder.build_those_that_lacked_a_name()
-    _warn_of(builder.notes)
+        builder.build_those_that_lacked_a_name()
+        _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
     failed, untrusted = builder.failed.values(), builder.untrusted.values()
     return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(failed), tuple(untrusted))
+
+
+@contextmanager
+def _warnings_shown(silenced: Iterable[object]) -> Iterator[None]:
+    """Have a warning never be an error: who made filters of that kind meant code of the notebook.
+
+    What imports add to the filters meanwhile stays.
+    """
+    filters: list[Any] = warnings.filters  # type: ignore[assignment]
+    added = [entry for entry in silenced if entry not in filters]
+    pairs = [(("always", *e[1:]) if e[0] == "error" else e, e) for e in filters]
+    filters[:] = [*added, *(now for now, _ in pairs)]
+    _filters_changed()
+    try:
+        yield
+    finally:
+        before = {id(now): entry for now, entry in pairs}  # which `pairs` holds
+        filters = warnings.filters  # type: ignore[assignment]
+        filters[:] = [before.get(id(e), e) for e in filters if not any(e is a for a in added)]
+        _filters_changed()
+
+
+def _filters_changed() -> None:
+    """Have the interpreter forget which warnings it showed by the filters of before."""
+    module: Any = warnings
+    if hasattr(module, "_filters_mutated_lock_held"):  # from Python 3.14 on
+        with module._lock:  # noqa: SLF001
+            module._filters_mutated_lock_held()  # noqa: SLF001
+    else:
+        module._filters_mutated()  # noqa: SLF001
 
 
 def _warn_of(notes: Mapping[str, list[str]]) -> None:

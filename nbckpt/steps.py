@@ -239,6 +239,7 @@ class Step(ThroughItems):
             with held(firmly=True):  # its values are bound
                 if session.watch is None:
                     session.stand_on(checkpoint)
+                    session.live_objects.restored(checkpoint)
                     self.restored = checkpoint
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
@@ -289,7 +290,7 @@ class Step(ThroughItems):
             return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
-        if why := makers.why_not(self.session, checkpoint):
+        if why := makers.why_not(self.session, checkpoint) or self._draws_unreadable():
             return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):
             return why
@@ -301,6 +302,16 @@ class Step(ThroughItems):
         for name, state in checkpoint.random_in.items():
             if now.get(name, "") != state:
                 return f"it draws random numbers, and {name} is not where it was"
+        return None
+
+    def _draws_unreadable(self) -> str | None:
+        """Why a step that uses a generator whose state nothing tells cannot be restored."""
+        namespace = self.session.namespace
+        if randomness.seeds_unreadable(self.tree, namespace):
+            return "it seeds the random numbers of polars, which no checkpoint holds"
+        is_seeded = randomness.UNREADABLE in self.session.seeded
+        if is_seeded and randomness.draws_unreadable(self.tree, namespace):
+            return "it may draw seeded random numbers of polars, which no checkpoint holds"
         return None
 
     def _changes_outside(self) -> tuple[str, ...]:

@@ -99,6 +99,20 @@ def test_a_widget_that_calls_a_function_is_made_by_its_cell(tmp_path: Path) -> N
     assert [cell.way for cell in again.cells] == ["restored", "ran", "ran", "ran"]
 
 
+def test_a_restored_link_still_links(tmp_path: Path) -> None:
+    cells = [
+        "import ipywidgets as w\na = w.IntSlider(); b = w.IntSlider()\n"
+        "l = w.link((a, 'value'), (b, 'value'))",
+        "a.value = 4",
+        "b.value",
+    ]
+    run_cells(tmp_path, cells)
+
+    again = run_cells(tmp_path, [*cells[:2], "b.value + 0", "a.value = 7; b.value"])
+
+    assert [shown[0][2] for shown in outputs(again)[2:]] == ["4", "7"]
+
+
 def test_a_widget_comes_back_as_it_was_left(tmp_path: Path) -> None:
     cells = ["import ipywidgets as w\ns = w.IntSlider(value=3)", "s.value = 7; s.max = 50"]
     run_cells(tmp_path, cells)

@@ -15,6 +15,10 @@ from concurrent.futures import Future
 from typing import Any
 
 
+class RefusedError(TypeError):
+    """A value is not kept on purpose: no other way to write it is looked for."""
+
+
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     """How processes, threads and futures of type `kind` are written; None for anything else."""
     if issubclass(kind, subprocess.Popen):
@@ -43,7 +47,7 @@ def _reduce_generator(_: object, generator: types.GeneratorType[Any, Any, Any]) 
     if generator.gi_frame is None:
         return ended_generator, (generator.__name__, generator.__qualname__)
     message = "it is a generator that may have begun: keep what it gives, in a list"
-    raise TypeError(message)
+    raise RefusedError(message)
 
 
 def ended_generator(name: str, qualified_name: str) -> types.GeneratorType[Any, Any, Any]:
@@ -85,7 +89,7 @@ _CLASSES = frozenset(name.rpartition(".")[2] for name in _REASONS)
 
 def _refuse(why: str) -> Callable[[object, Any], Any]:
     def refuse(_: object, __: object) -> Any:
-        raise TypeError(why)
+        raise RefusedError(why)
 
     return refuse
 
@@ -93,14 +97,14 @@ def _refuse(why: str) -> Callable[[object, Any], Any]:
 def _reduce_process(_: object, process: subprocess.Popen[Any]) -> Any:
     if process.returncode is None:
         message = "it is a running process"
-        raise TypeError(message)
+        raise RefusedError(message)
     return NotImplemented
 
 
 def _reduce_thread(_: object, thread: threading.Thread) -> Any:
     if thread.is_alive():
         message = "it is a running thread"
-        raise TypeError(message)
+        raise RefusedError(message)
     members = {k: v for k, v in vars(thread).items() if k not in _OF_SYSTEM}
     has_begun = thread.ident is not None
     return make_thread, (type(thread),), (has_begun, members), None, None, set_thread
@@ -141,5 +145,5 @@ def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
 def _reduce_future(_: object, future: Future[Any]) -> Any:
     if not future.done():
         message = "its result is still to come"
-        raise TypeError(message)
+        raise RefusedError(message)
     return NotImplemented

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
+from nbckpt.codecs.alive import RefusedError
+
 _HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
 
 Reducer = Callable[[object, Any], Any]
@@ -38,7 +40,7 @@ def set_iterator(iterator: Any, state: object) -> None:
 
 def _refuse_hash(_: object, __: object) -> Any:
     message = "what it was fed cannot be read back: keep its digest() instead"
-    raise TypeError(message)
+    raise RefusedError(message)
 
 
 def _reduce_struct(_: object, packer: struct.Struct) -> Any:
@@ -56,7 +58,7 @@ def _reduce_match(_: object, match: re.Match[Any]) -> Any:
         if again is not None and again.regs == match.regs:
             return make_match, (*what, how, match.start())
     message = "it cannot be found again in its text"
-    raise TypeError(message)
+    raise RefusedError(message)
 
 
 def make_match(

@@ -5,11 +5,11 @@ What calls functions of the notebook is refused: its cell runs again.
 
 from __future__ import annotations
 
-import pickle
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.codecs.alive import RefusedError
 from nbckpt.values import widgets
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 def _reduce_widget(_: object, widget: Any) -> Any:
     if widgets.callbacks_of(widget):
         message = "it calls functions when it is changed"
-        raise pickle.PicklingError(message)
+        raise RefusedError(message)
     model_id = None if widget.comm is None else widget.model_id
     return make_widget, (type(widget), model_id, widgets.state_of(widget))
 

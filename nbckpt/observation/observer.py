@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -107,6 +108,8 @@ class Observer:
     ----------
     was_set
         What the last restore or move has set, a short text each.
+    silenced
+        Filters of warnings before that, of those that hide some: they hold while values are loaded.
     """
 
     is_nbckpts_own = True
@@ -114,6 +117,7 @@ class Observer:
     early: tuple[Facet, ...] = ()
     later: Callable[[], tuple[Facet, ...]] = tuple
     was_set: tuple[str, ...] = ()
+    silenced: tuple[object, ...] = ()
     _made: tuple[Facet, ...] | None = None
 
     @property
@@ -178,6 +182,7 @@ class Observer:
 
     def restored(self, observed: Mapping[str, Json]) -> None:
         """Repeat the effects of a step that is restored."""
+        self._note_filters()
         facets = self.facets if observed else self._known
         texts = (text for f in facets for text in f.restored(observed.get(f.name)))
         self.was_set = tuple(texts)
@@ -189,7 +194,11 @@ class Observer:
 
     def go_to(self, standing: Mapping[str, Json]) -> None:
         """Set what belongs to another moment."""
+        self._note_filters()
         known = {facet.name for facet in self._known}
         facets = self._known if standing.keys() <= known else self.facets
         texts = (text for f in facets for text in f.go_to(standing.get(f.name)))
         self.was_set = tuple(texts)
+
+    def _note_filters(self) -> None:
+        self.silenced = tuple(entry for entry in warnings.filters if entry[0] == "ignore")

@@ -45,14 +45,17 @@ def _left_lines(moved: Moved) -> list[str]:
     refused = {r.variable: str(r) for r in moved.checkpoint.refused}
     asked = [name for name in moved.left if name not in refused]
     texts = {name: refused[name] for name in moved.left if name in refused}
-    lines = [
-        f"not kept there, and {'gone' if name in moved.removed else 'left as it is'}: {text}"
-        for name, text in texts.items()
-    ]
+    lines = [f"not kept there, and {_became(name, moved)}: {text}" for name, text in texts.items()]
     if asked:
         how = "(left out by --vars, --exclude or an export)"
         lines.append(f"not kept there, and left as it is: {', '.join(asked)} {how}")
     return lines
+
+
+def _became(name: str, moved: Moved) -> str:
+    if name in moved.removed:
+        return "gone"
+    return "left as it is now" if name in moved.moved_on else "left as it is"
 
 
 def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:

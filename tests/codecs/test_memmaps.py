@@ -11,9 +11,6 @@ import pytest
 
 from nbckpt.session import Session
 
-# A rewind sets the filters of its moment: those of `pytest.warns` are of a later one.
-pytestmark = pytest.mark.filterwarnings("default::RuntimeWarning")
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

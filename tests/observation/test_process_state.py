@@ -76,6 +76,37 @@ def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
     assert answer.restored == [0, 1, 2]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_what_a_library_puts_into_the_environment_as_it_is_called_is_no_import_s(
+    tmp_path: Path, together: bool
+) -> None:
+    """The first look at a setting of polars imports more of it."""
+    load, setting = "import polars as pl", "pl.Config.set_fmt_str_lengths({})"
+    first = [f"{load}; {setting}"] if together else [load, setting]
+    cells = [*first, "y = str(pl.Series(['abcdefghijkl']))"]
+    run(tmp_path, [c.format(5) for c in cells], "y", mode="skip")
+
+    edited = [c.format(9) for c in cells]
+    answer = run(tmp_path, edited, "y", mode="skip")
+
+    assert "abcdefghi…" in answer.value
+
+
+def test_a_seed_that_no_checkpoint_holds_has_the_cells_run_that_draw(tmp_path: Path) -> None:
+    cells = [
+        "import polars as pl",
+        "pl.set_random_seed({})",
+        "y = pl.Series(range(99)).sample(3).to_list()",
+    ]
+    run(tmp_path, [c.format(1) for c in cells], "y", mode="skip")
+    edited = [c.format(2) for c in cells]
+
+    answer = run(tmp_path, edited, "y", mode="skip")
+
+    assert answer.value == run(tmp_path / "plain", edited, "y", mode="plain").value
+    assert answer.restored == [0]
+
+
 def test_a_sum_is_restored_where_only_tables_are_shown_otherwise(tmp_path: Path) -> None:
     options = "pd.set_option('display.precision', {})"
     cells = [NUMBERS, options.format(3), f"{MARK}s = pd.Series([1, 2]).sum()", f"{MARK}print(s)"]

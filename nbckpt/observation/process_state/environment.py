@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ _OF_OTHERS = re.compile(
     re.VERBOSE,
 )
 """Variables that kernels, pagers, debuggers and libraries set for themselves."""
+
+_SETTER = re.compile(r"set_|[Cc]onfig|[Oo]ption")
 
 _FORMATTING = re.compile(r"POLARS_(FMT|TABLE)_\w+")
 
@@ -65,7 +68,11 @@ class Environment(Kind):
 
     def is_of_import(self, item: str, imported: Imported) -> bool:
         told = (*imported.names, *imported.strings)
-        return item not in told and not any("env" in word.lower() for word in told)
+        if item in told or any("env" in word.lower() for word in told):
+            return False
+        if item.partition("_")[0].lower() not in sys.modules:
+            return True
+        return not any(map(_SETTER.match, imported.names))  # else a call of that library has set it
 
     def reach_of(self, item: str) -> str:
         return "text" if _FORMATTING.fullmatch(item) else self.reach

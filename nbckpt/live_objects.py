@@ -1,0 +1,68 @@
+"""What checkpoints of this session could not keep, and whether it is there still.
+
+An object that nobody touched is as it was. One that was touched may have moved on; it stays where
+its cell would make another one, and not the same again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nbckpt.interrupts import allowed
+from nbckpt.model import Checkpoint, Refusal
+from nbckpt.unkept import refused_by
+
+if TYPE_CHECKING:
+    from nbckpt.capture import Capturer
+
+
+class LiveObjects:
+    """Which objects names held at checkpoints that could not keep them.
+
+    An object is referred to weakly; one that cannot be is not remembered.
+    """
+
+    def __init__(self, capturer: Capturer) -> None:
+        self._capturer = capturer
+        self._refusals: dict[str, tuple[Refusal, ...]] = {}
+        self._objects: dict[str, dict[str, weakref.ref[object]]] = {}
+
+    def captured(self, checkpoint: Checkpoint) -> None:
+        """Take note of a new checkpoint of what is there now."""
+        if checkpoint.refused:
+            self._refusals[checkpoint.id] = checkpoint.refused
+            self.restored(checkpoint)
+
+    def restored(self, checkpoint: Checkpoint) -> None:
+        """Take note that the namespace is that of a checkpoint; what is known of it stays known."""
+        known = self._objects.get(checkpoint.id, {})
+        for name in refused_by(checkpoint):
+            if name not in known or known[name]() is None:
+                self.made_again(checkpoint, name)
+
+    def made_again(self, checkpoint: Checkpoint, name: str) -> None:
+        """Take note that a name holds what a checkpoint could not keep."""
+        namespace = self._capturer.namespace
+        if name in namespace:
+            with suppress(TypeError):
+                found = weakref.ref(namespace[name])
+                self._objects.setdefault(checkpoint.id, {})[name] = found
+
+    def untouched(self, checkpoint: Checkpoint) -> set[str]:
+        """Names that a checkpoint could not keep, and that no code has touched since."""
+        refused = self._refusals.get(checkpoint.id, ())
+        return {r.variable for r in refused if self._capturer.still_refuses(r)}
+
+    def lasting(self, checkpoint: Checkpoint) -> set[str]:
+        """Names that hold what a checkpoint could not keep, and no cell makes the same again.
+
+        It may have moved on since: a server, a thread, a connection.
+        """
+        from nbckpt.codecs.outside import lives_outside
+
+        namespace, known = self._capturer.namespace, self._objects.get(checkpoint.id, {})
+        same = {n for n, of in known.items() if n in namespace and of() is namespace[n]}
+        with allowed():  # what is found inside may be the user's own mapping
+            return {n for n in same if lives_outside(namespace[n])}
