@@ -64,6 +64,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted(session, checkpoint, in_place),
         *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
+        *_referring(session, loaded, manifest, bound | replaced),
     ]
     if reasons:
         return tuple(reasons)
@@ -139,8 +140,15 @@ def _aliases(
         same = (m for m in group if m in present and _is_same(loaded, name, m))
         if mate := next(same, None):
             aliases[name] = mate
-    # Only where a whole group is: else the rest of it must be replaced together.
-    whole = {n for n in aliases if bound.intersection(manifest[n].group) <= aliases.keys()}
+    # Only where a whole group is: else the rest of it must be replaced together. So it must be
+    # with a class that is replaced, which the live variable is not of.
+    built = bound & set(loaded.values)
+    whole = {
+        n
+        for n in aliases
+        if bound.intersection(manifest[n].group) <= aliases.keys()
+        and built.isdisjoint(manifest[n].needs)
+    }
     return {n: m for n, m in aliases.items() if n in whole}
 
 
@@ -236,6 +244,28 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
+
+
+def _referring(
+    session: Session, loaded: restore.Loaded, manifest: Manifest, together: set[str]
+) -> list[str]:
+    """Reasons: variables that referred to a definition by its new name, and hold another now.
+
+    ``B = type(o)`` gives a name to a class that `o` alone held.
+    """
+    live = session.capturer.settled()
+    built = {
+        n for n in together & set(loaded.values)
+        if issubclass(type(loaded.values[n]), FunctionType | type)
+    }  # fmt: skip
+    return [
+        f"it gives the name {needed[0]!r} to what {n!r} holds"
+        for n, v in sorted(manifest.items())
+        if (needed := sorted(built.intersection(v.needs)))
+        and n not in together
+        and n in session.namespace
+        and (n not in live or live[n].value != v.value)
+    ]
 
 
 def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manifest) -> list[str]:
