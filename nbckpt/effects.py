@@ -58,7 +58,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
         *_held_unkept(session, loaded, bound - in_place),
-        *_held_anew(session, checkpoint, bound - in_place),
+        *_held_anew(session, checkpoint, loaded, bound - in_place),
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
@@ -108,18 +108,30 @@ def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> l
     return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
 
 
-def _held_anew(session: Session, checkpoint: Checkpoint, bound: set[str]) -> list[str]:
+def _held_anew(
+    session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, bound: set[str]
+) -> list[str]:
     """Reasons: variables that the step reads and then binds, and whose objects others hold by now.
 
     Before it binds them it may change what they held, of which nobody was a witness then.
     """
-    inputs = checkpoint.key.inputs if checkpoint.key else {}
+    inputs: set[str] = set()
+    if checkpoint.key is not None:
+        inputs.update(checkpoint.key.inputs, checkpoint.key.functions)
     namespace, live = session.namespace, session.capturer.settled()
     reasons = []
-    for name in sorted(bound & inputs.keys() & namespace.keys()):
-        if is_fixed(namespace[name]) or isinstance(namespace[name], FunctionType | type):
-            continue
+    for name in sorted(bound & inputs & namespace.keys()):
         known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
+        if issubclass(type(namespace[name]), FunctionType | type):
+            if name in loaded.values and (
+                holders := [m for m, v in live.items() if name in v.needs and m not in known]
+            ):  # ``f = f`` makes no other
+                reasons.append(
+                    f"it reads and binds {name!r}, and {holders[0]!r} holds that too now"
+                )
+            continue
+        if is_fixed(namespace[name]):
+            continue
         holders = [m for m in live[name].group if m not in known] if name in live else []
         holders += _unkeepable_holders(session, namespace[name])
         if holders:
@@ -249,22 +261,19 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
 def _referring(
     session: Session, loaded: restore.Loaded, manifest: Manifest, together: set[str]
 ) -> list[str]:
-    """Reasons: variables that referred to a definition by its new name, and hold another now.
+    """Reasons: variables that referred to a definition by its name, and would hold another.
 
     ``B = type(o)`` gives a name to a class that `o` alone held.
     """
-    live = session.capturer.settled()
     built = {
         n for n in together & set(loaded.values)
         if issubclass(type(loaded.values[n]), FunctionType | type)
     }  # fmt: skip
     return [
-        f"it gives the name {needed[0]!r} to what {n!r} holds"
-        for n, v in sorted(manifest.items())
-        if (needed := sorted(built.intersection(v.needs)))
-        and n not in together
-        and n in session.namespace
-        and (n not in live or live[n].value != v.value)
+        f"it gives the name {needed[0]!r} to what {name!r} holds"
+        for name, variable in sorted(manifest.items())
+        if name not in together and name in session.namespace
+        if (needed := sorted(built.intersection(variable.needs)))
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import itertools
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import (
@@ -227,6 +228,8 @@ class _Teller:
             yield reduced
             return
         state = reduced[2] if len(reduced) > 2 else None
+        if kind is itertools.chain and state is not None and not _is_left(state):
+            state = None  # one that has ended says nothing of what it went through
         arguments = tuple(a for a in reduced[1] if a is not kind)
         yield self.told(arguments, f"{path}.args")
         if isinstance(state, dict) and state is getattr(value, "__dict__", None):
@@ -310,6 +313,11 @@ class _Teller:
                     found.append((path, other, low - start))
                     break
         return tuple(found)
+
+
+def _is_left(state: tuple[Any, ...]) -> bool:
+    """Whether a chain that is in this state goes on: its iterables are not behind it."""
+    return any(it.__length_hint__() for it in state if type(it) is type(iter(()))) or len(state) > 1
 
 
 def _name_of(kind: type) -> Told:
