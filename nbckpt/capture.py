@@ -355,13 +355,13 @@ class Capturer:
             variable = self._kept.get(queue.pop())
             if variable is None:
                 continue
-            for mate in (*variable.group, *self._changeable(variable.needs)):
+            for mate in (*variable.group, *self.changeable(variable.needs)):
                 if mate in present and mate not in found:
                     found.add(mate)
                     queue.append(mate)
         return found
 
-    def _changeable(self, needs: Iterable[str]) -> list[str]:
+    def changeable(self, needs: Iterable[str]) -> list[str]:
         """Of definitions that a value refers to by name, those that can change through it."""
         from nbckpt.values.definitions import holds_state
 

@@ -77,15 +77,17 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     """Definitions that the step makes anew, and that other variables hold by now.
 
     They are built though they are equal already: the step makes others. What shares with anything
-    else that is kept has other bytes; a definition is told by its name. Of one without state
-    nobody can tell whether it is another.
+    else that is kept has other bytes; a definition is told by its name. Of a function without
+    state nobody can tell whether it is another; of a class its instances tell.
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
     named = {need for n, v in others.items() if not _is_as_kept(v, manifest) for need in v.needs}
     definitions = {n: namespace[n] for n in bound & named if n in namespace}
     return {
-        n for n, v in definitions.items() if isinstance(v, FunctionType | type) and holds_state(v)
+        n
+        for n, v in definitions.items()
+        if issubclass(type(v), type) or (issubclass(type(v), FunctionType) and holds_state(v))
     }
 
 
@@ -132,6 +134,8 @@ def _held_anew(
             continue
         if is_fixed(namespace[name]):
             continue
+        if isinstance(namespace[name], bytearray) and name in live:
+            known -= bound  # what is seen through another variable cannot grow
         holders = [m for m in live[name].group if m not in known] if name in live else []
         holders += _unkeepable_holders(session, namespace[name])
         if holders:
@@ -233,9 +237,16 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
     reasons = []
     for name in sorted(in_place & checkpoint.passive.keys()):
         is_as_then = _is_as_then(session, live, name, *checkpoint.passive[name])
-        if not is_as_then or active.isdisjoint(live[name].group):
+        if not is_as_then or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons
+
+
+def _is_tied(live: Manifest, name: str, active: set[str]) -> bool:
+    """Whether a variable shares an object with some of `active`, or is the class of one."""
+    return not active.isdisjoint(live[name].group) or any(
+        name in live[n].needs for n in active if n in live
+    )
 
 
 def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, digest: Digest) -> bool:
@@ -265,9 +276,16 @@ def _referring(
 
     ``B = type(o)`` gives a name to a class that `o` alone held.
     """
+    live = session.capturer.settled()
     built = {
         n for n in together & set(loaded.values)
         if issubclass(type(loaded.values[n]), FunctionType | type)
+    }  # fmt: skip
+    # What was found by a name that means something else now is built for those that are restored.
+    needed_there = {m for n in together & set(loaded.values) for m in manifest[n].needs} - together
+    built |= {
+        n for n in needed_there
+        if n in manifest and (n not in live or live[n].value != manifest[n].value)
     }  # fmt: skip
     return [
         f"it gives the name {needed[0]!r} to what {name!r} holds"

@@ -210,7 +210,7 @@ def view_of(
     elif isinstance(memory, bytes) and writeable:
         memory = bytearray(memory)
     if isinstance(memory, bytearray | standard.array):
-        # `buffer=` holds the object alone, whose memory is another when it grows: this forbids that.
+        # `buffer=` would let the object grow, and have other memory: this forbids that.
         memory = np.frombuffer(memory, "u1")
     return _guarded(
         np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides), writeable

@@ -119,7 +119,7 @@ class _Teller:
 
     def told(self, value: Any, path: str) -> Told:
         kind = type(value)
-        if kind in _ATOMS:
+        if kind in _ATOMS or issubclass(kind, np.generic):  # of a number no change tells which
             return (kind, repr(value))
         if kind in _SENTINELS:  # each of them is one object in a process
             known = vars(dataclasses).values()
@@ -157,8 +157,6 @@ class _Teller:
             yield value.__name__
         elif issubclass(kind, np.ndarray):
             yield from self._array(value, path)
-        elif issubclass(kind, np.generic):
-            yield repr(value)
         elif kind.__module__.partition(".")[0] == "pandas":
             yield from self._table(value, path)
         else:
