@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 QUICK_BYTES = 2_000_000
 """So much is pickled in some 20 milliseconds."""
 
+_NAMED = (FunctionType, type)
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 
 
@@ -286,7 +287,7 @@ class Capturer:
         present = set(names)
         removed = {*self._kept, *self._refusals} - present - randomness.NAMES
         affected = {g for n in removed if n in self._kept for g in self._kept[n].group}
-        looked_at = self._to_look_at(names, affected)
+        looked_at = self._to_look_at(names, affected, removed)
         if only is not None:
             self.touched(looked_at)
             looked_at = self._closed({n for n in looked_at if n in only}, set(names))
@@ -317,16 +318,17 @@ class Capturer:
         needed = {need for variable in self._kept.values() for need in variable.needs}
         return (needed & candidates) - self._kept.keys()
 
-    def _to_look_at(self, names: list[str], affected: set[str]) -> set[str]:
+    def _to_look_at(self, names: list[str], affected: set[str], removed: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
         rebound = {n for n in names if not self._holds_same(n, self._now()[n])}
         found = present if self._pending is None else present & (self._pending | affected)
         found = {n for n in found if n not in self._kept or not is_fixed(self._now()[n])}
         found |= rebound
-        # A blob that refers to a function by name is stale when the name means another one now.
-        if rebound:
-            found |= {n for n, v in self._kept.items() if v.needs and rebound.intersection(v.needs)}
+        # A blob that refers to a function by name is stale when the name means another one now,
+        # or none: what is deleted may be held by another name still.
+        if gone := rebound | removed:
+            found |= {n for n, v in self._kept.items() if v.needs and gone.intersection(v.needs)}
         found |= self._behind_refused(found & present, present)
         return self._closed(found & present, present)
 
@@ -357,13 +359,13 @@ class Capturer:
             variable = self._kept.get(queue.pop())
             if variable is None:
                 continue
-            for mate in (*variable.group, *self._changeable(variable.needs)):
+            for mate in (*variable.group, *self.changeable(variable.needs)):
                 if mate in present and mate not in found:
                     found.add(mate)
                     queue.append(mate)
         return found
 
-    def _changeable(self, needs: Iterable[str]) -> list[str]:
+    def changeable(self, needs: Iterable[str]) -> list[str]:
         """Of definitions that a value refers to by name, those that can change through it."""
         from nbckpt.values.definitions import holds_state
 
@@ -403,8 +405,24 @@ class Capturer:
         from nbckpt.codecs.pickler import homes_of
         from nbckpt.grouping import Encoder
 
-        homes = homes_of(self._now(), definitions)
+        homes = homes_of(self._now(), self._homes_first(definitions))
         return Encoder(self.namespace, self.bindings, homes, self._limits.value_bytes, self._now())
+
+    def _homes_first(self, definitions: list[str]) -> list[str]:
+        """Names of definitions; first those under which one was kept, not as another's name.
+
+        What is written under a name stays there: an older name that is bound to it refers to it.
+        """
+        now, kept = self._now(), self._kept
+        held = {
+            n: now[n]
+            for n in definitions
+            if n in kept and issubclass(type(now[n]), _NAMED) and self._holds_same(n, now[n])
+        }
+        homes = {
+            n for n, v in held.items() if not any(held.get(m) is v for m in kept[n].needs if m != n)
+        }
+        return sorted(definitions, key=lambda n: n not in homes)
 
     def value_of(self, name: str) -> object:
         """What a name holds; while the variables are looked at, as it was when that began."""

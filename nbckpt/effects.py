@@ -63,12 +63,13 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
         *_held_unkept(session, loaded, bound - in_place),
-        *_held_anew(session, checkpoint, bound - in_place),
+        *_held_anew(session, checkpoint, loaded, bound - in_place),
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
         *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
+        *_referring(session, loaded, manifest, bound | replaced),
     ]
     if reasons:
         return tuple(reasons)
@@ -81,15 +82,17 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     """Definitions that the step makes anew, and that other variables hold by now.
 
     They are built though they are equal already: the step makes others. What shares with anything
-    else that is kept has other bytes; a definition is told by its name. Of one without state
-    nobody can tell whether it is another.
+    else that is kept has other bytes; a definition is told by its name. Of a function without
+    state nobody can tell whether it is another; of a class its instances tell.
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
     named = {need for n, v in others.items() if not _is_as_kept(v, manifest) for need in v.needs}
     definitions = {n: namespace[n] for n in bound & named if n in namespace}
     return {
-        n for n, v in definitions.items() if isinstance(v, FunctionType | type) and holds_state(v)
+        n
+        for n, v in definitions.items()
+        if issubclass(type(v), type) or (issubclass(type(v), FunctionType) and holds_state(v))
     }
 
 
@@ -112,18 +115,32 @@ def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> l
     return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
 
 
-def _held_anew(session: Session, checkpoint: Checkpoint, bound: set[str]) -> list[str]:
+def _held_anew(
+    session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, bound: set[str]
+) -> list[str]:
     """Reasons: variables that the step reads and then binds, and whose objects others hold by now.
 
     Before it binds them it may change what they held, of which nobody was a witness then.
     """
-    inputs = checkpoint.key.inputs if checkpoint.key else {}
+    inputs: set[str] = set()
+    if checkpoint.key is not None:
+        inputs.update(checkpoint.key.inputs, checkpoint.key.functions)
     namespace, live = session.namespace, session.capturer.settled()
     reasons = []
-    for name in sorted(bound & inputs.keys() & namespace.keys()):
-        if is_fixed(namespace[name]) or isinstance(namespace[name], FunctionType | type):
-            continue
+    for name in sorted(bound & inputs & namespace.keys()):
         known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
+        if issubclass(type(namespace[name]), FunctionType | type):
+            if name in loaded.values and (
+                holders := [m for m, v in live.items() if name in v.needs and m not in known]
+            ):  # ``f = f`` makes no other
+                reasons.append(
+                    f"it reads and binds {name!r}, and {holders[0]!r} holds that too now"
+                )
+            continue
+        if is_fixed(namespace[name]):
+            continue
+        if isinstance(namespace[name], bytearray) and name in live:
+            known -= bound  # what is seen through another variable cannot grow
         holders = [m for m in live[name].group if m not in known] if name in live else []
         holders += _unkeepable_holders(session, namespace[name])
         if holders:
@@ -144,8 +161,15 @@ def _aliases(
         same = (m for m in group if m in present and _is_same(loaded, name, m))
         if mate := next(same, None):
             aliases[name] = mate
-    # Only where a whole group is: else the rest of it must be replaced together.
-    whole = {n for n in aliases if bound.intersection(manifest[n].group) <= aliases.keys()}
+    # Only where a whole group is: else the rest of it must be replaced together. So it must be
+    # with a class that is replaced, which the live variable is not of.
+    built = bound & set(loaded.values)
+    whole = {
+        n
+        for n in aliases
+        if bound.intersection(manifest[n].group) <= aliases.keys()
+        and built.isdisjoint(manifest[n].needs)
+    }
     return {n: m for n, m in aliases.items() if n in whole}
 
 
@@ -218,9 +242,16 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
     reasons = []
     for name in sorted(in_place & checkpoint.passive.keys()):
         is_as_then = _is_as_then(session, live, name, *checkpoint.passive[name])
-        if not is_as_then or active.isdisjoint(live[name].group):
+        if not is_as_then or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons
+
+
+def _is_tied(live: Manifest, name: str, active: set[str]) -> bool:
+    """Whether a variable shares an object with some of `active`, or is the class of one."""
+    return not active.isdisjoint(live[name].group) or any(
+        name in live[n].needs for n in active if n in live
+    )
 
 
 def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, digest: Digest) -> bool:
@@ -241,6 +272,32 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
+
+
+def _referring(
+    session: Session, loaded: restore.Loaded, manifest: Manifest, together: set[str]
+) -> list[str]:
+    """Reasons: variables that referred to a definition by its name, and would hold another.
+
+    ``B = type(o)`` gives a name to a class that `o` alone held.
+    """
+    live = session.capturer.settled()
+    built = {
+        n for n in together & set(loaded.values)
+        if issubclass(type(loaded.values[n]), FunctionType | type)
+    }  # fmt: skip
+    # What was found by a name that means something else now is built for those that are restored.
+    needed_there = {m for n in together & set(loaded.values) for m in manifest[n].needs} - together
+    built |= {
+        n for n in needed_there
+        if n in manifest and (n not in live or live[n].value != manifest[n].value)
+    }  # fmt: skip
+    return [
+        f"it gives the name {needed[0]!r} to what {name!r} holds"
+        for name, variable in sorted(manifest.items())
+        if name not in together and name in session.namespace
+        if (needed := sorted(built.intersection(variable.needs)))
+    ]
 
 
 def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manifest) -> list[str]:

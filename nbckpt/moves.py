@@ -13,7 +13,7 @@ from nbckpt import randomness, references, restore
 from nbckpt.digests import digest_of_json
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
 from nbckpt.interrupts import breathe
-from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal
+from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
@@ -213,6 +213,7 @@ def bring_back(
     names: Iterable[str],
     *,
     anew: Container[str] = frozenset(),
+    gone: Container[str] = frozenset(),
 ) -> restore.Loaded:
     """Build the values of `names` as of `checkpoint`, with all they share objects with.
 
@@ -220,6 +221,8 @@ def bring_back(
     ----------
     anew
         Names that are built even if they have the same value already.
+    gone
+        Names that are about to be taken away: what shares with none but these can stay.
     """
     manifest = session.timeline.manifest(checkpoint.id)
     wanted = {n: manifest[n] for n in names if n in manifest}
@@ -229,17 +232,32 @@ def bring_back(
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
             session.capturer.capture(only=_with_definitions(wanted, manifest))
+    live = {
+        n: v
+        for n, v in session.capturer.settled().items()
+        if n not in anew and not _remembers(session.namespace.get(n))
+    }
+    live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
         wanted,
         store=session.store,
         namespace=session.namespace,
-        live={
-            n: v
-            for n, v in session.capturer.settled().items()
-            if n not in anew and not _remembers(session.namespace.get(n))
-        },
+        live=live,
         manifest=manifest,
         silenced=session.observer.silenced,
+    )
+
+
+def _is_alone(wanted: Variable, live: Variable, gone: Container[str]) -> bool:
+    """Whether a live variable is as wanted, as soon as those that it shares with are gone.
+
+    What cannot be kept may hold it, and stays as it is.
+    """
+    others = [mate for mate in live.group if mate != live.name]
+    return (
+        wanted.group == (wanted.name,)
+        and (wanted.value, wanted.needs) == (live.value, live.needs)
+        and all(mate in gone for mate in others)
     )
 
 
@@ -329,7 +347,8 @@ def restore_all(
     manifest = session.timeline.manifest(target.id)
     if loaded is None:
         set_state(session, target)
-        loaded = bring_back(session, target, manifest)
+        goes = _not_in(session, target) if delete else frozenset()
+        loaded = bring_back(session, target, manifest, gone=goes)
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
     present = set(session.capturer.user_names())
@@ -360,6 +379,12 @@ def restore_all(
         unset=session.observer.unset,
         moved_on=() if is_undone else tuple(sorted(lasting)),
     )
+
+
+def _not_in(session: Session, target: Checkpoint) -> frozenset[str]:
+    """Names of variables that are kept now, and that a checkpoint says nothing of."""
+    then = {*session.timeline.manifest(target.id), *target.omitted, *own_names(session)}
+    return frozenset(session.capturer.kept_names()) - then
 
 
 def set_state(session: Session, target: Checkpoint) -> None:

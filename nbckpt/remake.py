@@ -296,7 +296,7 @@ def _bind_results(session: Session, values: Mapping[str, object]) -> None:
 
 def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:
     """What the cells bound besides, is as they left it, and nothing else holds."""
-    found: set[str] = set()
+    is_as_left: dict[str, bool] = {}  # by the last of them that bound or changed it
     live = before.manifest
     for maker in ran:
         if maker.is_joined:
@@ -304,12 +304,13 @@ def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[
         then = session.timeline.manifest(maker.checkpoint.id)
         own = set(maker.checkpoint.bound)
         needed = {n for v in live.values() if v.name not in own for n in v.needs}
-        found |= {
-            n
-            for n in own & then.keys() & live.keys() - needed - randomness.NAMES
-            if live[n].value == then[n].value and own.issuperset(live[n].group)
-        }
-    return found
+        for name in own & then.keys() & live.keys() - randomness.NAMES:
+            is_as_left[name] = (
+                name not in needed
+                and live[name].value == then[name].value
+                and own.issuperset(live[name].group)
+            )
+    return {name for name, is_left in is_as_left.items() if is_left}
 
 
 def _tell(

@@ -387,10 +387,16 @@ class Step(ThroughItems):
         self._began, self._since = time.perf_counter(), time.time()
 
     def _mates(self) -> set[str]:
-        """Variables that share objects with those that the code names, and are not among them."""
-        kept = self.session.capturer.manifest()
+        """Variables that share objects with those that the code names, and are not among them.
+
+        A class is shared with its instances, and with its other names.
+        """
+        capturer = self.session.capturer
+        kept = capturer.manifest()
         named = {*self.key.inputs, *self.names.binds}
-        return {mate for n in named if n in kept for mate in kept[n].group} - named
+        shared = {mate for n in named if n in kept for mate in kept[n].group} - named
+        needed = {need for n in named if n in kept for need in kept[n].needs}
+        return shared | (set(capturer.changeable(needed)) - named - self.names.loads)
 
     def _users(self) -> dict[str, object]:
         """Digests of variables that are kept by the names of definitions that the code makes anew.

@@ -209,6 +209,9 @@ def view_of(
         memory = _in_order(memory) if has_objects else span_of(memory)
     elif isinstance(memory, bytes) and writeable:
         memory = bytearray(memory)
+    if isinstance(memory, bytearray | standard.array):
+        # `buffer=` would let the object grow, and have other memory: this forbids that.
+        memory = np.frombuffer(memory, "u1")
     return _guarded(
         np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides), writeable
     )

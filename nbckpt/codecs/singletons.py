@@ -47,6 +47,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     figures = sys.modules.get("matplotlib.figure")
     if figures is not None and issubclass(kind, getattr(figures, "FigureBase", ())):
         return _reduce_figure
+    if kind is getattr(sys.modules.get("dataclasses"), "_FIELD_BASE", None):
+        return _reduce_kind_of_field
     return _reduce_sentinel if _sentinels_of(kind) else None
 
 
@@ -81,10 +83,17 @@ def _slots(kind: type) -> bool:
     return bool([slots] if isinstance(slots, str) else list(slots))
 
 
-def _reduce_sentinel(_: NamespacePickler, value: Any) -> Any:
+def _reduce_kind_of_field(pickler: NamespacePickler, kind: Any) -> Any:
+    """All fields of data classes refer to one of three, which are written by name."""
+    pickler.private.add(id(kind))
+    return NotImplemented
+
+
+def _reduce_sentinel(pickler: NamespacePickler, value: Any) -> Any:
     name = _sentinels_of(type(value)).get(id(value))
     if name is None or getattr(value, "__dict__", None):
         return NotImplemented
+    pickler.private.add(id(value))  # who holds one shares nothing that can change
     return getattr, (sys.modules[type(value).__module__], name)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import gc
 import math
 import struct
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler
     from nbckpt.values.views import Layout
 
 _EMPTY: tuple[dict[str, int], ...] = ({}, OrderedDict())
@@ -24,7 +26,7 @@ _DICT_VIEWS: dict[type, str] = {
 }
 
 
-def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
+def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     """How views of type `kind` are written; None for anything else."""
     if kind is memoryview:
         return _reduce_memoryview
@@ -87,8 +89,10 @@ def make_dict_view(what: str, mapping: dict[Any, Any]) -> Any:
     return getattr(base, what)(mapping)
 
 
-def _reduce_proxy(_: object, proxy: MappingProxyType[Any, Any]) -> Any:
+def _reduce_proxy(pickler: NamespacePickler, proxy: MappingProxyType[Any, Any]) -> Any:
     behind = gc.get_referents(proxy)
+    if proxy is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
+        pickler.private.update(map(id, behind))  # all fields that have none refer to it
     if len(behind) != 1 or not isinstance(behind[0], Mapping) or "__module__" in behind[0]:
         return NotImplemented  # of a class's members, a copy
     return MappingProxyType, (behind[0],)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from nbckpt.observation.registries import shell_of
 from nbckpt.values.homes import home_of
 from nbckpt.values.plain import ATOMS
 from nbckpt.values.sources import is_user_file
@@ -33,6 +34,8 @@ def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH)
         return False
     if is_users_module(kind.__module__):
         return True
+    if value is shell_of(namespace):  # it holds the notebook: that makes no holder of it the user's
+        return False
     return any(is_users(part, namespace, depth - 1) for part in _parts(value))
 
 

@@ -165,3 +165,32 @@ def test_a_rewind_back_says_what_could_not_be_kept(
     run(shell, "%rewind -")
 
     assert "found: " in capsys.readouterr().out
+
+
+def test_a_function_whose_first_name_is_deleted_stays_under_the_other(shell: Any) -> None:
+    run_all(
+        shell,
+        "held = [0]\nfirst = lambda: held\nother = first",
+        "%%checkpoint gone\ndel first",
+    )
+    restart(shell)
+
+    run(shell, "%resume")
+
+    assert shell.user_ns["other"]() is shell.user_ns["held"]
+    assert "first" not in shell.user_ns
+
+
+def test_an_older_name_that_is_bound_to_a_function_is_restored_as_that_function(
+    shell: Any,
+) -> None:
+    cells = (
+        "%%checkpoint a\nolder = [1]\ntimes = lambda x: x * 2",
+        "%%checkpoint b\nolder = times",
+    )
+    run_all(shell, *cells)
+
+    run_all(shell, *cells)
+
+    assert was_restored("b")
+    assert shell.user_ns["older"] is shell.user_ns["times"]

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from nbckpt.observation.ownership import is_users
+
 ENCODED = json.JSONEncoder().encode
 """Held before a notebook puts another function in the place of `json.dumps`."""
 
@@ -330,3 +332,22 @@ def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
     )
 
     assert run(tmp_path, WORK, probe=attached).value == "[{}]"
+
+
+def test_a_stream_that_the_shell_tees_is_not_the_notebooks() -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell: Any = InteractiveShell.instance()
+    namespace: dict[str, Any] = {"get_ipython": shell.get_ipython, "__name__": "__main__"}
+    exec("def shown(*_): pass", namespace)
+    shell.showtraceback = namespace["shown"]  # an instance of a library's class holds user's code
+    of_library: dict[str, Any] = {"__name__": "IPython.core.interactiveshell"}
+    exec("def tee(shell):\n    def write(text): shell.write(text)\n    return write", of_library)
+    stream, users = io.StringIO(), io.StringIO()
+    stream.write = of_library["tee"](shell)
+    users.write = namespace["shown"]
+    try:
+        assert is_users(users, namespace)
+        assert not is_users(stream, namespace)
+    finally:
+        InteractiveShell.clear_instance()

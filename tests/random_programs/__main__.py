@@ -77,6 +77,7 @@ class Report:
 def main() -> int:
     """Run programs until they are enough; 1 if one of them failed."""
     options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it says how many there were
     scratch = Path(tempfile.mkdtemp(prefix="random-", dir=_fast_folder()))
     os.environ["NBCKPT_HOME"] = str(scratch / "home")
     os.environ["IPYTHONDIR"] = str(scratch / "ipython")

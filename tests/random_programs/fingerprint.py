@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import itertools
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import (
@@ -118,7 +119,7 @@ class _Teller:
 
     def told(self, value: Any, path: str) -> Told:
         kind = type(value)
-        if kind in _ATOMS:
+        if kind in _ATOMS or issubclass(kind, np.generic):  # of a number no change tells which
             return (kind, repr(value))
         if kind in _SENTINELS:  # each of them is one object in a process
             known = vars(dataclasses).values()
@@ -156,8 +157,6 @@ class _Teller:
             yield value.__name__
         elif issubclass(kind, np.ndarray):
             yield from self._array(value, path)
-        elif issubclass(kind, np.generic):
-            yield repr(value)
         elif kind.__module__.partition(".")[0] == "pandas":
             yield from self._table(value, path)
         else:
@@ -227,6 +226,8 @@ class _Teller:
             yield reduced
             return
         state = reduced[2] if len(reduced) > 2 else None
+        if kind is itertools.chain and state is not None and not _is_left(state):
+            state = None  # one that has ended says nothing of what it went through
         arguments = tuple(a for a in reduced[1] if a is not kind)
         yield self.told(arguments, f"{path}.args")
         if isinstance(state, dict) and state is getattr(value, "__dict__", None):
@@ -310,6 +311,11 @@ class _Teller:
                     found.append((path, other, low - start))
                     break
         return tuple(found)
+
+
+def _is_left(state: tuple[Any, ...]) -> bool:
+    """Whether a chain that is in this state goes on: its iterables are not behind it."""
+    return any(it.__length_hint__() for it in state if type(it) is type(iter(()))) or len(state) > 1
 
 
 def _name_of(kind: type) -> Told:

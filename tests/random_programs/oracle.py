@@ -18,7 +18,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 _PROMPT = re.compile(r"^Out\[\d+\]:", re.MULTILINE)
-_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_INPUT = re.compile(r"<ipython-input-[^>]*>")
 _WARNED = re.compile(r"^nbckpt: .*\n?", re.MULTILINE)
 
 
@@ -121,7 +122,8 @@ class Kernel:
         printed = _ADDRESS.sub("0x…", _WARNED.sub("", _PROMPT.sub("Out:", text)))
         said = text + "".join(self._notices.said)
         self._notices.said.clear()
-        return Ran(printed, "" if error is None else f"{type(error).__name__}: {error}", said)
+        told = "" if error is None else f"{type(error).__name__}: {error}"
+        return Ran(printed, _INPUT.sub("<input>", told), said)
 
     def replay(self, history: tuple[str, ...]) -> None:
         """Run plain cells one after another, without their outputs."""

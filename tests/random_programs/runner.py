@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from nbckpt import current
 from nbckpt.jupyter import shell as extension
+from nbckpt.observation import attachments
 from tests.random_programs.fingerprint import differences, fingerprint
+from tests.random_programs.one_process import SharedLibraries
 from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, told_lost, words_of
 from tests.random_programs.programs import Action, Program, Source
 
@@ -69,6 +72,7 @@ class World:
     kept: Kernel = field(init=False)
     plain: Kernel = field(init=False)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _libraries: SharedLibraries = field(default_factory=SharedLibraries)
 
     def __post_init__(self) -> None:
         self.kept = Kernel(make_shell(is_first=True))
@@ -80,7 +84,10 @@ class World:
         os.environ["NBCKPT_STORE"] = str(store)
         run = _Run(self, program)
         try:
-            with warnings.catch_warnings():
+            with (
+                warnings.catch_warnings(),
+                mock.patch.object(attachments, "Libraries", self._libraries.begin),
+            ):
                 warnings.simplefilter("ignore")
                 run.all_actions()
         except Refused:

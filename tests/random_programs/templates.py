@@ -45,7 +45,8 @@ for item in <list>:
     <int> += item
 for i, item in enumerate(<list>):
     <int> += i * item
-while 1000 < <int> < 9999:
+left = list('abc')
+| while left and 1000 < <int> and left.pop():
     <int> -= 777
 if <int> > <n>:
     <=int> = <n>
