@@ -1,4 +1,4 @@
-"""What decides what a generator does next: its code, its variables, and the place it has come to."""
+"""What a generator does next: its code, its variables, and the place it has come to."""
 
 from __future__ import annotations
 

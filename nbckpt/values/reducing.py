@@ -55,7 +55,7 @@ def _put_back(now: dict[Any, Any], before: dict[Any, Any]) -> None:
 
 
 def _without_live_state(made: Any, before: dict[str, Any], inside: dict[str, Any]) -> Any:
-    """The reduction with copies of what is about to be put back, and the code that was taken out."""
+    """The reduction with copies of what is put back afterwards, and the code that was taken out."""
     if not isinstance(made, tuple) or len(made) < 3 or type(made[2]) is not dict:
         return made
     state = _with_code(made[2], before)
