@@ -30,7 +30,7 @@ def refuses_without_need(kind: type) -> bool:
     """
     if str(kind.__module__).partition(".")[0] != "patsy":
         return False
-    return getattr(getattr(kind, "__getstate__", None), "__name__", "") == "no_pickling"
+    return has_state_of_its_own(kind) or kind.__reduce__.__name__ == "no_pickling"
 
 
 def reduction_of(value: Any, protocol: int) -> Any:
