@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +31,7 @@ def showing_in(model_id: str) -> Iterator[bool]:
         found.__exit__(None, None, None)
 
 
-_known: tuple[str, list[Any]] = ("", [])
+_known: tuple[str, list[weakref.ref[Any]]] = ("", [])
 """The newest widget's id, and the output widgets among all: each print asks for them."""
 
 
@@ -42,5 +43,6 @@ def _output_widgets() -> list[Any]:
         return []
     newest = next(reversed(instances))
     if _known[0] != newest:
-        _known = newest, [w for w in list(instances.values()) if isinstance(w, module.Output)]
-    return _known[1]
+        found = [w for w in list(instances.values()) if isinstance(w, module.Output)]
+        _known = newest, [weakref.ref(widget) for widget in found]
+    return [widget for reference in _known[1] if (widget := reference()) is not None]
