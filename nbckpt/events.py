@@ -17,12 +17,22 @@ from nbckpt.legible import on_a_line
 Outcome: TypeAlias = Literal["done", "partial", "failed"]
 ROOT = "nbckpt"
 logging.getLogger(ROOT).addHandler(logging.NullHandler())
-if logging.getLogger(ROOT).level == logging.NOTSET:
-    # A notebook that says `basicConfig(level=INFO)` means its own messages: what nbckpt does around
-    # each cell would be printed into them. Who wants that sets a level for `nbckpt`.
+# A notebook that says `basicConfig(level=INFO)` means its own messages: what nbckpt does around
+# each cell would be printed into them. Who wants that sets a level for `nbckpt`.
+_IS_LEVEL_OURS = logging.getLogger(ROOT).level == logging.NOTSET
+if _IS_LEVEL_OURS:
     logging.getLogger(ROOT).setLevel(logging.WARNING)
 _AREAS = ("checkpoint", "cell", "restore", "calls", "store", "session")
 _LOGGERS = {area: logging.getLogger(f"{ROOT}.{area}") for area in _AREAS}
+
+
+def let_shell_warn(*, does: bool) -> None:
+    """Log no warnings where a shell tells of them in a line of its own, or log them again."""
+    level, other = logging.WARNING, logging.ERROR
+    if not does:
+        level, other = other, level
+    if _IS_LEVEL_OURS and logging.getLogger(ROOT).level == level:
+        logging.getLogger(ROOT).setLevel(other)
 
 
 class Kind(NamedTuple):

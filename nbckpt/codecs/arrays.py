@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
+from nbckpt.values.reducing import refuses_without_need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +60,8 @@ def _is_taken_apart(kind: type) -> bool:
     """Whether all that a subclass of arrays holds is an array and the instance's attributes."""
     import numpy as np
 
+    if refuses_without_need(kind):
+        return True
     known: tuple[Any, ...] = (np.ndarray, np.ma.MaskedArray)
     names = ("__reduce__", "__reduce_ex__", "__setstate__")
     return any(all(getattr(kind, n) is getattr(base, n) for n in names) for base in known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
@@ -90,8 +91,64 @@ def _reduce_enum(cls: Any, arguments: tuple[Any, ...], rest: list[Any]) -> Any:
     (own, slots), *_ = rest
     own = {k: v for k, v in own.items() if k not in values and k not in _COUNTED_BY_ENUM}
     state = ((own, slots), members)
-    made = (bases, name, qualname, values, module, None, None)
-    return cloudpickle._make_skeleton_enum, made, state, None, None, set_enum  # noqa: SLF001
+    doc = vars(cls).get("__doc__")
+    methods = [n for n, v in vars(cls).items() if n in own and _is_plain_method(cls, n, v)]
+    made = (bases, name, qualname, values, module, doc, methods)
+    return make_enum, made, state, None, None, set_enum
+
+
+def _is_plain_method(cls: type, name: str, value: object) -> bool:
+    """Whether enum takes no note of a member of a class's body, but for its place."""
+    if not isinstance(value, FunctionType | property | classmethod | staticmethod):
+        return False
+    if not name.startswith("_"):
+        return True
+    return (
+        name in _NEVER_ASKED and getattr(value, "__qualname__", "") == f"{cls.__qualname__}.{name}"
+    )
+
+
+_NEVER_ASKED = frozenset(
+    {
+        "__init__",
+        "__str__",
+        "__repr__",
+        "__format__",
+        "__call__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+    }
+)
+"""Special methods that may stand for nothing while an enum is made."""
+
+
+def make_enum(
+    bases: tuple[Any, ...],
+    name: str,
+    qualname: str,
+    values: dict[str, object],
+    module: str,
+    doc: object,
+    methods: list[str],
+) -> Any:
+    """An enum of these members, with room for its methods, in the order of a class's body."""
+    kind: Any = type(bases[-1])
+    body = kind.__prepare__(name, bases)
+    body["__module__"] = module
+    body["__qualname__"] = qualname
+    if isinstance(doc, str):
+        body["__doc__"] = doc
+    for member, value in values.items():
+        body[member] = value
+    for method in methods:
+        body[method] = _to_come
+    return kind.__new__(kind, name, bases, body)
+
+
+def _to_come(*_: object, **__: object) -> None:
+    """Stands for a method until all that it refers to is there."""
 
 
 def set_enum(cls: Any, state: tuple[Any, dict[str, dict[str, object]]]) -> None:

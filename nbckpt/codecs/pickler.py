@@ -6,6 +6,7 @@ container, which costs 3 % on a list of small dicts; `persistent_id` would cost 
 
 from __future__ import annotations
 
+import copyreg
 import gc
 import pickle
 from collections.abc import Callable, Mapping
@@ -39,6 +40,7 @@ from nbckpt.codecs import (
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
+from nbckpt.values.reducing import has_state_of_its_own, reduction_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -280,7 +282,17 @@ def _reducer_for(kind: type) -> Reducer | None:
         or named.reducer_for(kind)
         or weak.reducer_for(kind)
         or exceptions.reducer_for(kind)
+        or _own_state(kind)
     )
+
+
+def _own_state(kind: type) -> Reducer | None:
+    is_told = kind in copyreg.dispatch_table or not has_state_of_its_own(kind)
+    return None if is_told else _reduce_unchanged
+
+
+def _reduce_unchanged(_: object, value: object) -> Reduced:
+    return reduction_of(value, 5)
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:

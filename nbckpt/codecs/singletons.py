@@ -41,6 +41,9 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_generator
     if str(kind.__module__).partition(".")[0] in _NAMED_IN:
         return _reduce_named
+    matplotlib = sys.modules.get("matplotlib")
+    if matplotlib is not None and kind is type(getattr(matplotlib, "rcParams", None)):
+        return _reduce_settings
     paths = sys.modules.get("matplotlib.path")
     if paths is not None and kind is getattr(paths, "Path", None):
         return _reduce_path
@@ -120,6 +123,14 @@ def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
         return NotImplemented
     pickler.private.add(id(value))
     return named_in, (package, name)
+
+
+def _reduce_settings(pickler: NamespacePickler, settings: Any) -> Any:
+    """The settings that all drawings follow: what they are is state of the process."""
+    if settings is not sys.modules["matplotlib"].rcParams:
+        return NotImplemented
+    pickler.private.add(id(settings))
+    return named_in, ("matplotlib", "rcParams")
 
 
 def _names_in(package: str) -> dict[int, str]:

@@ -26,7 +26,16 @@ def _reduce_widget(_: object, widget: Any) -> Any:
         message = "it calls functions when it is changed"
         raise RefusedError(message)
     model_id = None if widget.comm is None else widget.model_id
-    return make_widget, (type(widget), model_id, widgets.state_of(widget))
+    made = type(widget), model_id, widgets.state_of(widget)
+    attributes = widgets.attributes_of(widget)
+    return (make_widget, made, attributes, None, None, set_attributes) if attributes else (
+        make_widget, made
+    )  # fmt: skip
+
+
+def set_attributes(widget: Any, attributes: dict[str, object]) -> None:
+    """Give a widget what was set on it beside its members."""
+    vars(widget).update(attributes)
 
 
 def make_widget(kind: Any, model_id: str | None, state: dict[str, object]) -> object:

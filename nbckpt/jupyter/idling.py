@@ -60,10 +60,12 @@ class Idling:
         self._begun = 0
         self._one_at_a_time = threading.RLock()
         self._told: set[str] = set()
+        self._is_attached = False
         self._retaining = Retaining(session)
 
     def attach(self) -> None:
         """Follow the shell's cells and callbacks, if the settings want it."""
+        self._is_attached = True
         self._retaining.look()
         if self._session.settings.idle_s:
             for event, called in self._callbacks():
@@ -71,6 +73,7 @@ class Idling:
 
     def detach(self) -> None:
         """Let go."""
+        self._is_attached = False
         if self._session.settings.idle_s:
             for event, called in self._callbacks():
                 self._shell.events.unregister(event, called)
@@ -116,7 +119,21 @@ class Idling:
             return
         if self._loop is None:
             self._loop = self._kernels_loop()
+            if self._loop is not None:
+                self._loop.call_soon(self._get_ready)
         self._clock.end()
+
+    def _get_ready(self) -> None:
+        """Load what the first cell needs, and look at the libraries, so that it need not wait."""
+        with self._one_at_a_time:
+            if self._running or not self._is_attached:
+                return
+            import nbckpt.grouping
+            import nbckpt.jupyter.outputs
+            import nbckpt.jupyter.telling  # noqa: F401
+
+            observer = self._session.observer
+            observer.discard(observer.open())
 
     @callback
     def _glance(self, _: object = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.digests import Json
-from nbckpt.jupyter import descriptors, widget_states
+from nbckpt.jupyter import descriptors, output_widgets, widget_states
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
@@ -146,10 +146,11 @@ class Recorder:
         last = self._outputs[-1] if self._outputs else None
         if not self._has_room(len(text)):
             return
-        if last is not None and last.get("stream") == name:
+        into = _into()
+        if last is not None and last.get("stream") == name and last.get("into") == into.get("into"):
             last["text"].append(text)  # joined in the end: to join each time would be quadratic
         else:
-            self._outputs.append({"stream": name, "text": [text]})
+            self._outputs.append({"stream": name, "text": [text], **into})
 
     def _note_display(
         self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
@@ -188,11 +189,13 @@ class Recorder:
 
     def _clear_if_due(self) -> None:
         if self._clear_next:
-            self._outputs, self._size, self._clear_next = [], 0, False
+            into = _into().get("into")
+            self._outputs = [o for o in self._outputs if o.get("into") != into]
+            self._size, self._clear_next = 0, False
 
     def _add(self, output: Output) -> None:
         if self._has_room(sum(len(str(v)) for v in output.values())):
-            self._outputs.append(output)
+            self._outputs.append({**output, **_into()})
 
     def _has_room(self, size: int) -> bool:
         if self._size > MAX_CHARACTERS:
@@ -203,6 +206,12 @@ class Recorder:
             self._outputs.append({"stream": "stderr", "text": [text]})
             return False
         return True
+
+
+def _into() -> dict[str, str]:
+    """The widget that takes what is shown now, if there is one, as a member of an output."""
+    model_id = output_widgets.capturing()
+    return {"into": model_id} if model_id else {}
 
 
 def _joined(output: Output) -> Json:
@@ -220,23 +229,32 @@ def show(
         Gives the result of the cell from what was kept of it.
     """
     for output in outputs:
-        if "widgets" in output:
-            widget_states.show(output["widgets"])
-        if "stream" in output:
-            getattr(sys, output["stream"]).write(output["text"])
-        elif "display" in output or "update" in output:
-            _publish(shell, output)
-        elif "error" in output:
-            kind = type(str(output["error"]), (Exception,), {})
-            shell._showtraceback(kind, kind(output["text"]), output["traceback"])  # noqa: SLF001
-        else:
-            hook = shell.displayhook
-            if "result" in output:
-                hook.start_displayhook()
-                hook.write_output_prompt()
-                hook.write_format_data(output["result"], output["metadata"])
-                hook.finish_displayhook()
-            hook.update_user_ns(value_of(output.get("value") or {}))
+        if "into" not in output:
+            _show_one(shell, output, value_of)
+            continue
+        with output_widgets.showing_in(output["into"]) as is_there:
+            if is_there:
+                _show_one(shell, output, value_of)
+
+
+def _show_one(shell: InteractiveShell, output: Any, value_of: Callable[[Any], object]) -> None:
+    if "widgets" in output:
+        widget_states.show(output["widgets"])
+    if "stream" in output:
+        getattr(sys, output["stream"]).write(output["text"])
+    elif "display" in output or "update" in output:
+        _publish(shell, output)
+    elif "error" in output:
+        kind = type(str(output["error"]), (Exception,), {})
+        shell._showtraceback(kind, kind(output["text"]), output["traceback"])  # noqa: SLF001
+    else:
+        hook = shell.displayhook
+        if "result" in output:
+            hook.start_displayhook()
+            hook.write_output_prompt()
+            hook.write_format_data(output["result"], output["metadata"])
+            hook.finish_displayhook()
+        hook.update_user_ns(value_of(output.get("value") or {}))
 
 
 def _publish(shell: InteractiveShell, output: Output) -> None:

@@ -12,6 +12,7 @@ from nbckpt import current, report
 from nbckpt.config import settings_from, settings_of
 from nbckpt.endings import end
 from nbckpt.errors import NbckptError, UsageError
+from nbckpt.events import let_shell_warn
 from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cells import Cells
@@ -71,6 +72,7 @@ class Extension:
         shell.events.register("post_run_cell", self._blocks.after)
         self.idling.attach()
         current.begin(self.session)
+        let_shell_warn(does=True)
         if auto := self.session.settings.auto:
             autos.obey(self.cells, auto)
 
@@ -93,6 +95,7 @@ class Extension:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         self._forget_magics()
         self._completion.detach()
+        let_shell_warn(does=False)
         current.end()
         try:
             end(self.session)

@@ -18,9 +18,9 @@ from weakref import ProxyTypes, ReferenceType
 
 from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
 from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
+from nbckpt.values.generators import code_of
 from nbckpt.values.homes import home_of
 from nbckpt.values.lookups import reaches_all
-from nbckpt.values.opaque import code_of
 from nbckpt.values.plain import ATOMS, levels_of
 
 LIMIT = 2_000

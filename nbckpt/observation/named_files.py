@@ -224,6 +224,14 @@ def _text_of(word: object) -> str:
     return str(word) if isinstance(word, str | PurePath) else ""
 
 
+def _files_of_database(value: Any) -> list[str]:
+    """The files of a connection, or of a cursor's, which goes on to give the rows it has."""
+    sqlite3: Any = sys.modules["sqlite3"]
+    cursor = sqlite3.Cursor(value.connection if isinstance(value, sqlite3.Cursor) else value)
+    cursor.row_factory = None
+    return [str(row[2]) for row in cursor.execute("PRAGMA database_list") if row[2]]
+
+
 def _texts_of(value: Any) -> list[str]:
     """What a library's object tells of the files that it reads, later or again."""
     kind = type(value)
@@ -236,7 +244,7 @@ def _texts_of(value: Any) -> list[str]:
         if package == "pyarrow" and hasattr(kind, "files"):
             return [str(path) for path in value.files[:MAX_ITEMS]]
         if package == "sqlite3":
-            return [str(row[2]) for row in value.execute("PRAGMA database_list") if row[2]]
+            return _files_of_database(value)
         if package in ("numpy", "h5py", "netCDF4", "tables") and hasattr(kind, "filename"):
             return [str(value.filename)]
         np: Any = sys.modules.get("numpy")

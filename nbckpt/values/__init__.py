@@ -46,9 +46,9 @@ class ValueDigester:
     on hash seeds, addresses, file names, or on which equal immutable objects are the same.
 
     What cannot be taken apart counts by what can be told of it: an open file by its place and
-    content, a generator that has not begun by its code and arguments, a lock by its type; and an
-    object of a known client's package by its type and its public settings. Anything else of that
-    kind (a cursor with rows to give, a generator that has begun) has a digest that nothing equals.
+    content, a generator by its code, its variables and the place it has come to, a lock by its
+    type; and an object of a known client's package by its type and its public settings. Anything
+    else of that kind (a cursor with rows to give, a task) has a digest that nothing equals.
     The values of the globals that a function reads do not count; the function is in `reached`.
 
     Parameters

@@ -21,6 +21,7 @@ from nbckpt.digests import Digest
 from nbckpt.values import drawings, plain
 from nbckpt.values.frames import Alone, Parts, memory_of
 from nbckpt.values.opaque import Told, is_bare, is_client
+from nbckpt.values.reducing import reduction_of
 from nbckpt.values.walking import END, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
@@ -106,7 +107,7 @@ def _reduced(value: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return value.__reduce_ex__(4)
-    return drawings.without_passing(kind, value.__reduce_ex__(5))
+    return drawings.without_passing(kind, reduction_of(value, 5))
 
 
 def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:

@@ -31,6 +31,7 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.values import databases, widgets
+from nbckpt.values.generators import parts_of_generator
 from nbckpt.values.numbers import teller_of
 from nbckpt.values.raised import parts_of_exception
 
@@ -157,29 +158,6 @@ def content_of(path: Path) -> Digest | str:
     if about.st_size > WHOLE_BYTES:
         return f"{about.st_size} {about.st_mtime_ns}"
     return blake3(path.read_bytes()).hexdigest()
-
-
-def _of_generator(generator: Any) -> Told:
-    """Of one that has not begun, its code and arguments; of one that has ended, nothing more."""
-    prefix = {"generator": "gi", "coroutine": "cr", "async_generator": "ag"}[
-        type(generator).__name__
-    ]
-    frame: Any = getattr(generator, f"{prefix}_frame")
-    if frame is None:
-        return ["ended"]
-    if getattr(generator, f"{prefix}_running") or getattr(generator, f"{prefix}_suspended", True):
-        return None
-    return ["new", generator.__qualname__, code_of(frame), dict(frame.f_locals)]
-
-
-def code_of(frame: types.FrameType) -> types.FunctionType:
-    """A function with the code of a frame that has not begun, and what it closes over."""
-    code = frame.f_code
-    values = frame.f_locals
-    cells = tuple(
-        types.CellType(values[n]) if n in values else types.CellType() for n in code.co_freevars
-    )
-    return types.FunctionType(code, frame.f_globals, code.co_name, None, cells)
 
 
 def _of_view(view: Any) -> Told:
@@ -320,7 +298,7 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
         (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.FileIO),
         _of_file,
     ),
-    ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _of_generator),
+    ((types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), parts_of_generator),
     (tuple(_kinds_of_views()), _of_view),
     (sqlite3.Connection, _of_connection),
     (sqlite3.Cursor, _of_cursor),

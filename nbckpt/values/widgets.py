@@ -13,6 +13,16 @@ _DERIVED = {"index": ("label", "value")}
 """Of a selection, what follows from which of its options is chosen."""
 
 
+_OF_EVERY_WIDGET = frozenset(
+    {
+        "_cross_validation_lock", "_initializing_traits_", "_model_id", "_options_full",
+        "_options_values", "_property_rewrite", "_step_metadata", "_trait_notifiers",
+        "_trait_validators", "_trait_values", "equals",
+    }
+)  # fmt: skip
+"""Attributes that are no members, and that a widget sets itself of what it is given."""
+
+
 def is_widget(kind: type) -> bool:
     """Whether a class is one of ipywidgets' own widgets."""
     module = sys.modules.get("ipywidgets")
@@ -30,6 +40,15 @@ def state_of(widget: Any) -> dict[str, object]:
         if chosen in names:
             names = [n for n in names if n not in derived]
     return {name: getattr(widget, name) for name in names}
+
+
+def attributes_of(widget: Any) -> dict[str, object]:
+    """What a widget or a user has set on it beside its members: the places in a grid, say."""
+    return {
+        name: value
+        for name, value in vars(widget).items()
+        if name not in _OF_EVERY_WIDGET and type(value).__name__ != "CallbackDispatcher"
+    }
 
 
 def callbacks_of(widget: Any) -> list[object]:
@@ -50,4 +69,5 @@ def _callbacks(widget: Any) -> Iterator[object]:
 def told(widget: Any) -> list[object]:
     """What decides how a widget looks and what it does."""
     is_closed = widget.comm is None
-    return [type(widget).__qualname__, is_closed, state_of(widget), callbacks_of(widget)]
+    shown = [type(widget).__qualname__, is_closed, state_of(widget), callbacks_of(widget)]
+    return [*shown, attributes_of(widget)]

@@ -19,7 +19,7 @@ from nbckpt import runner
 from nbckpt.errors import NotebookError
 from nbckpt.execution import Execution
 from nbckpt.outcomes import Ending
-from tests.bench.notebooks.plain_runs import ASK
+from tests.bench.notebooks.plain_runs import ASK, CPU
 
 WHY = (
     "(lambda found: found[0].latest.why if found and found[0].latest else ())("
@@ -36,9 +36,11 @@ class InspectedExecution(Execution):
     why: dict[int, list[str]]
     variables: dict[str, str]
     death: tuple[int, float, str] | None = None
+    cpu_s: float = 0.0
 
     async def _run_cells(self) -> tuple[Ending, str]:
         self.why, self.variables = {}, {}
+        self.cpu_s = -float(await self.kernel.ask("", CPU))  # type: ignore[arg-type]
         self._kernel_pid = await self.kernel.ask("", PID)
         return await super()._run_cells()
 
@@ -62,6 +64,7 @@ class InspectedExecution(Execution):
     async def _wait_for_store(self) -> str:
         problem = await super()._wait_for_store()
         try:
+            self.cpu_s += float(await self.kernel.ask("", CPU))  # type: ignore[arg-type]
             self.variables = await self.kernel.ask("", ASK)  # type: ignore[assignment]
         except NotebookError as error:
             self.variables = {"?": f"?no answer: {error}"}
@@ -103,6 +106,7 @@ def main() -> None:
         "problem": run.problem,
         "cells": cells,
         "variables": getattr(execution, "variables", {}),
+        "cpu_s": getattr(execution, "cpu_s", 0.0),
         "whole_s": time.perf_counter() - began,
     }
     arguments.answer.write_text(json.dumps(answer))

@@ -21,6 +21,7 @@ from tests.bench.notebooks.documents import Shown, shown
 DIGESTS = Path(__file__).with_name("variable_digests.py")
 ASK = f"__import__('runpy').run_path({str(DIGESTS)!r})['answer']()"
 """An expression whose value in a kernel is the digests of its variables."""
+CPU = "__import__('time').process_time()"
 
 _QUIET = logging.getLogger("tests.bench.notebooks.quiet")
 _QUIET.disabled = True
@@ -40,6 +41,8 @@ class PlainRun:
         Digests after the cells that were asked for.
     took_s
         Seconds of each cell.
+    cpu_s
+        Seconds of the processor that the kernel took for all cells.
     error
         What ended the run early.
     """
@@ -48,6 +51,7 @@ class PlainRun:
     variables: dict[str, str] = field(default_factory=dict)
     middle: dict[int, dict[str, str]] = field(default_factory=dict)
     took_s: list[float] = field(default_factory=list)
+    cpu_s: float = 0.0
     error: str = ""
 
 
@@ -77,6 +81,7 @@ async def _run(
     await client.async_start_new_kernel(cwd=str(folder), env=environment)
     await client.async_start_new_kernel_client()
     try:
+        begun_at = float(await ask(client, CPU))
         for number, cell in enumerate(notebook.cells):
             began = time.perf_counter()
             try:
@@ -92,6 +97,7 @@ async def _run(
                 break
             if number in stops:
                 run.middle[number] = await ask(client)
+        run.cpu_s = float(await ask(client, CPU)) - begun_at
         # A later cell may have updated what an earlier one displays.
         run.shown = [shown(cell) for cell in notebook.cells[: len(run.shown)]]
         run.variables = await ask(client)
@@ -101,10 +107,10 @@ async def _run(
     return run
 
 
-async def ask(client: Any) -> dict[str, str]:
-    """The digests of a kernel's variables."""
+async def ask(client: Any, expression: str = ASK) -> Any:
+    """The value of an expression in a kernel; by default the digests of its variables."""
     request = client.kc.execute(
-        "", silent=True, store_history=False, user_expressions={"answer": ASK}
+        "", silent=True, store_history=False, user_expressions={"answer": expression}
     )
     reply = (await client.async_wait_for_reply(request))["content"]
     answer = reply["user_expressions"]["answer"]

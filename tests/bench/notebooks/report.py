@@ -28,16 +28,17 @@ def document(trials: Sequence[Trial]) -> str:
 def _table(trials: Sequence[Trial]) -> list[str]:
     head = (
         "| notebook | cells | restored | needless | wrong outputs | wrong variables | endings "
-        "| absent | not compared | plain s | first s | second s |"
+        "| absent | not compared | plain s | first s | second s | plain CPU s | second CPU s |"
     )
-    rows = [head, "|" + " --- |" * 12]
+    rows = [head, "|" + " --- |" * 14]
     for t in trials:
         counts = [
             len(t.of_kind(kind)) for kind in ("needless", "output", "variable", "ending", "absent")
         ]
         rows.append(
             f"| {t.name} | {t.cells} | {t.restored} | {' | '.join(map(str, counts))} "
-            f"| {t.not_compared} | {t.plain_s:.2f} | {t.first_s:.2f} | {t.second_s:.2f} |"
+            f"| {t.not_compared} | {t.plain_s:.2f} | {t.first_s:.2f} | {t.second_s:.2f} "
+            f"| {t.plain_cpu_s:.2f} | {t.second_cpu_s:.2f} |"
         )
     return rows
 
@@ -46,6 +47,7 @@ def _sums(trials: Sequence[Trial]) -> list[str]:
     cells = sum(t.cells for t in trials)
     needless = [f for t in trials for f in t.of_kind("needless") if f.phase == "again"]
     slow = [t.name for t in trials if t.second_s > t.plain_s + PER_CELL_S * t.cells]
+    busy = [t.name for t in trials if t.second_cpu_s > t.plain_cpu_s + PER_CELL_S * t.cells]
     reasons = Counter(_kind_of(f.what) for f in needless)
     share = 100 * len(needless) / cells if cells else 0.0
     clean = sum(not t.of_kind(*WRONG) for t in trials)
@@ -54,6 +56,7 @@ def _sums(trials: Sequence[Trial]) -> list[str]:
         f"Ran again though unchanged: {len(needless)} cells, {share:.1f} %.",
         *(f"- {count} x {reason}" for reason, count in reasons.most_common()),
         f"Restored slower than run plus 10 ms a cell: {', '.join(slow) or 'none'}.",
+        f"The same by the processor's time: {', '.join(busy) or 'none'}.",
     ]
 
 

@@ -50,6 +50,8 @@ class Trial:
         Variables that the digests cannot compare.
     plain_s, first_s, second_s
         Seconds of all cells: plainly, with nbckpt, with nbckpt again.
+    plain_cpu_s, second_cpu_s
+        Seconds of the processor, which tell more where a machine does other work, too.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Trial:
     plain_s: float = 0.0
     first_s: float = 0.0
     second_s: float = 0.0
+    plain_cpu_s: float = 0.0
+    second_cpu_s: float = 0.0
     unusable: str = ""
     findings: list[Finding] = field(default_factory=list)
 
@@ -93,6 +97,7 @@ class Trying:
         self.notebook = notebook_of(path)
         self.beside = _files_beside(path)
         self.plain: tuple[PlainRun, PlainRun] = (PlainRun(), PlainRun())
+        self.in_place = PlainRun()
         self.middle = 0
         os.environ["NBCKPT_HOME"] = str(scratch / "home")
 
@@ -106,6 +111,7 @@ class Trying:
         if "again" in phases:
             again = self.kept_run("again")
             self.trial.second_s = _seconds(again)
+            self.trial.second_cpu_s = again.get("cpu_s", 0.0)
             self.note_needless("again", again, range(len(self.notebook.cells)))
             self.trial.restored = sum(c["way"] == "restored" for c in again["cells"])
         if "rewind" in phases:
@@ -135,8 +141,10 @@ class Trying:
         if first.error or second.error:
             self.trial.unusable = f"plain run: {first.error or second.error}"
         self.plain = (first, second)
+        self.in_place = run_plainly(self.notebook, self.work, seed=2, limit_s=self.limit_s)
         self.trial.cells = usable
         self.trial.plain_s = sum(second.took_s)
+        self.trial.plain_cpu_s = second.cpu_s
         self.trial.variables = len(second.variables)
         self.trial.not_compared = sum(v.startswith("?") for v in second.variables.values())
 
@@ -166,7 +174,7 @@ class Trying:
         phase: str,
         *,
         notebook: Any = None,
-        truth: tuple[PlainRun, PlainRun] | None = None,
+        truth: tuple[tuple[PlainRun, PlainRun], PlainRun | None] | None = None,
         death: tuple[int, float, str] | None = None,
     ) -> dict[str, Any]:
         """Run with nbckpt, and hold it against the plain runs unless it is to be killed."""
@@ -194,20 +202,35 @@ class Trying:
             return {"ending": "killed", "cells": [], "variables": {}, "problem": ""}
         found: dict[str, Any] = json.loads(answer.read_text())
         if death is None:
-            self.compare(phase, found, truth or self.plain)
+            in_place = None if phase == "first" else self.in_place
+            self.compare(phase, found, *(truth or (self.plain, in_place)))
         return found
 
-    def compare(self, phase: str, found: dict[str, Any], truth: tuple[PlainRun, PlainRun]) -> None:
-        """Note what differs from two plain runs."""
+    def compare(
+        self,
+        phase: str,
+        found: dict[str, Any],
+        truth: tuple[PlainRun, PlainRun],
+        in_place: PlainRun | None,
+    ) -> None:
+        """Note what differs from two plain runs, and from one on the files that these left."""
         if found["ending"] != "done":
             self.note(phase, "ending", found["ending"], found["problem"][:400])
             return
         out = ipynb.read(self.work / "notebook.out.ipynb")
         got = [shown(cell) for cell in out.cells]
         for number, parts in enumerate(zip(got, truth[0].shown, truth[1].shown, strict=True)):
-            if text := difference(*parts):
+            other = in_place.shown[number : number + 1] if in_place else []
+            if parts[0] not in other and (text := difference(*parts)):
                 self.note(phase, "output", f"cell {number}", text)
-        self.compare_variables(phase, found["variables"], truth[0].variables, truth[1].variables)
+        variables = found["variables"]
+        if in_place:
+            one = truth[0].variables
+            variables = {
+                n: one.get(n, d) if d == in_place.variables.get(n) else d
+                for n, d in variables.items()
+            }
+        self.compare_variables(phase, variables, truth[0].variables, truth[1].variables)
 
     def compare_variables(
         self, phase: str, got: dict[str, str], one: dict[str, str], other: dict[str, str]
@@ -228,10 +251,22 @@ class Trying:
     def note_needless(self, phase: str, found: dict[str, Any], unchanged: range) -> None:
         """Note cells that ran though nothing had changed."""
         for number in unchanged:
+            if self.is_other_in_place(number):
+                continue
             if number < len(found["cells"]) and found["cells"][number]["way"] == "ran":
                 why = "; ".join(found["cells"][number]["why"])
                 source = self.notebook.cells[number].source.strip().splitlines()[0][:60]
                 self.note(phase, "needless", f"cell {number} `{source}`", why[:300])
+
+    def is_other_in_place(self, number: int) -> bool:
+        """Whether a cell is empty, or does something else on the files that a run has left."""
+        lines = map(str.strip, self.notebook.cells[number].source.splitlines())
+        if all(not line or line.startswith("#") for line in lines):
+            return True
+        shown_then = self.plain[0].shown[number : number + 1]
+        return shown_then != self.in_place.shown[number : number + 1] and (
+            shown_then == self.plain[1].shown[number : number + 1]
+        )
 
     def kills(self) -> None:
         """Kill a kernel, the run and its kernel, and a kernel again; then let it end."""
@@ -254,11 +289,13 @@ class Trying:
             runs = [
                 run_plainly(notebook, self.work, seed=seed, limit_s=self.limit_s) for seed in (1, 2)
             ]
+            in_place = run_plainly(notebook, self.work, seed=2, limit_s=self.limit_s)
             shutil.rmtree(self.work)
             shutil.move(self.scratch / "kept", self.work)
             if runs[0].error or runs[1].error:
                 continue
-            found = self.kept_run("edit", notebook=notebook, truth=(runs[0], runs[1]))
+            truth = (runs[0], runs[1]), in_place
+            found = self.kept_run("edit", notebook=notebook, truth=truth)
             self.note_needless("edit", found, range(number))
             return
 

@@ -311,6 +311,8 @@ class Walk:
                 raise NotCompared("made in C")
             return
         reduced = value.__reduce_ex__(2)
+        if reduced == (iter, ([], 0)):
+            reduced = (iter, ([],))  # one that has ended comes back as one of nothing
         self.value(reduced if isinstance(reduced, str) else tuple(reduced[:3]))
 
     def state(self, value: Any, kind: type) -> bool:

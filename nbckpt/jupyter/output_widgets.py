@@ -1,0 +1,48 @@
+"""Output widgets: what is shown while one of them captures belongs to it, and not to the cell."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def capturing() -> str:
+    """The model id of the widget that takes what is shown now; empty if there is none."""
+    for widget in reversed(_output_widgets()):
+        if widget.msg_id:
+            return str(widget.model_id)
+    return ""
+
+
+@contextmanager
+def showing_in(model_id: str) -> Iterator[bool]:
+    """Have a widget take what is shown; False if it is not there, or has its outputs already."""
+    found = next((w for w in _output_widgets() if w.model_id == model_id), None)
+    if found is None or found.outputs:
+        yield False
+        return
+    found.__enter__()
+    try:
+        yield True
+    finally:
+        found.__exit__(None, None, None)
+
+
+_known: tuple[str, list[weakref.ref[Any]]] = ("", [])
+"""The newest widget's id, and the output widgets among all: each print asks for them."""
+
+
+def _output_widgets() -> list[Any]:
+    global _known  # noqa: PLW0603  # replaced as a whole
+    module: Any = sys.modules.get("ipywidgets.widgets.widget_output")
+    instances = getattr(sys.modules.get("ipywidgets.widgets.widget"), "_instances", {})
+    if module is None or not instances:
+        return []
+    newest = next(reversed(instances))
+    if _known[0] != newest:
+        found = [w for w in list(instances.values()) if isinstance(w, module.Output)]
+        _known = newest, [weakref.ref(widget) for widget in found]
+    return [widget for reference in _known[1] if (widget := reference()) is not None]
