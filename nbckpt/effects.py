@@ -92,7 +92,7 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     return {
         n
         for n, v in definitions.items()
-        if issubclass(type(v), type) or (issubclass(type(v), FunctionType) and holds_state(v))
+        if isinstance(v, type) or (isinstance(v, FunctionType) and holds_state(v))
     }
 
 
