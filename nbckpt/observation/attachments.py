@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import importlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Digest, Json
 from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import (
@@ -92,6 +93,7 @@ class Attachments:
         self._looked_at = -1.0
         self._n_user_modules = 0
         self._new_modules: list[str] = []
+        self._is_closed = False
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -107,6 +109,9 @@ class Attachments:
         if not is_harmless_cell:
             self._look(tree)
         self._looked_at = time.monotonic()
+        if not (is_harmless_cell or self._is_closed):
+            self.modules.reached(None)
+        self._is_closed = False
         if not is_harmless_cell and self._n_seen == self._n_seen_before:
             for call in registering_calls(tree, self.namespace):
                 self._add(call)
@@ -192,6 +197,8 @@ class Attachments:
         inside = self._reached(window.inputs, ran) if window.inputs else {}
         changes = changes_in_modules(window.user_modules, ran)
         self.modules.changed(changes)
+        self.modules.reached(self._modules_reached(ran))
+        self._is_closed = True
         new = [name for name in self._new_modules if name not in window.user_modules]
         found: dict[str, Json] = {
             "in": inside,
@@ -199,6 +206,12 @@ class Attachments:
             "modules": {**changes, **state_of_modules(new)},
         }
         return {member: value for member, value in found.items() if value} or None
+
+    def _modules_reached(self, ran: Ran) -> Iterable[str] | None:
+        """The modules beside the notebook whose code a step can have run; None: any."""
+        if self.now or names_of_tree(ran.tree, ran.namespace).everything:
+            return None
+        return [f.removeprefix(MODULE) for f in ran.key.functions if f.startswith(MODULE)]
 
     def _done(self, where: str) -> Json:
         attached = self.now.get(where)

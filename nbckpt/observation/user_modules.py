@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from json import dumps, loads
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbckpt.digests import Json
 from nbckpt.keys.inputs import MODULE
-from nbckpt.observation.attached import is_plain
+from nbckpt.observation.attached import is_atom, is_plain
 from nbckpt.observation.changes import ABSENT
 from nbckpt.observation.observer import Ran
 from nbckpt.values.modules import loaded
@@ -53,14 +53,13 @@ def state_of_modules(names: Iterable[str]) -> dict[str, Json]:
     """
     found: dict[str, Json] = {}
     for name in sorted(names):
-        written = _written(name)
+        written, plain = _written(name), _plain(name)
         for place, digest in loaded(name).values.items():
             member = place.rpartition(".")[2]
-            value = getattr(sys.modules.get(name), member, ABSENT)
-            if not is_plain(value):
+            if member not in plain:
                 found[place] = digest
-            elif (text := dumps(value)) != written.get(member):
-                found[place] = [loads(text)]
+            elif not _is_same(plain[member], written.get(member, ABSENT)):
+                found[place] = [_value(plain[member])]
     return found
 
 
@@ -107,8 +106,10 @@ class ModuleState:
     """
 
     unset: tuple[str, ...] = ()
-    _imported: dict[str, dict[str, str]] = field(default_factory=dict)
+    _imported: dict[str, dict[str, object]] = field(default_factory=dict)
+    _changed: dict[str, dict[str, Json]] = field(default_factory=dict)
     _tokens: dict[str, str] = field(default_factory=dict)
+    _to_read: set[str] = field(default_factory=set)
 
     def meet(self, names: Iterable[str], *, is_as_imported: bool) -> list[str]:
         """Follow some modules from now on; those that are new.
@@ -120,8 +121,14 @@ class ModuleState:
         """
         new = [name for name in names if name not in self._imported]
         for name in new:
-            self._imported[name] = _texts(name) if is_as_imported else _written(name)
+            self._imported[name] = _plain(name) if is_as_imported else _written(name)
+        if not is_as_imported:
+            self._to_read.update(new)
         return new
+
+    def reached(self, names: Iterable[str] | None) -> None:
+        """Read some modules again, for code that reaches them ran; None: all."""
+        self._to_read |= self._imported.keys() if names is None else {*names}
 
     def changed(self, changes: Mapping[str, Json]) -> None:
         """Take note of what a step changed and JSON does not have."""
@@ -131,22 +138,30 @@ class ModuleState:
 
     def standing(self) -> dict[str, Json]:
         """What a move to this moment has to set: place → value in a list, or a token."""
+        for name in self._to_read & self._imported.keys():
+            imported = self._imported[name]
+            self._changed[name] = {
+                f"{name}.{member}": [_value(value)]
+                for member, value in _plain(name).items()
+                if not _is_same(imported.get(member, ABSENT), value)
+            }
+        self._to_read.clear()
         found: dict[str, Json] = dict(self._tokens)
-        for name, imported in self._imported.items():
-            for member, text in _texts(name).items():
-                if imported.get(member) != text:
-                    found[f"{name}.{member}"] = [loads(text)]  # as it is now
+        for changed in self._changed.values():
+            found.update(changed)
         return found
 
     def go_to(self, standing: Mapping[str, Json]) -> list[str]:
         """Set what `standing` says, and the rest as their import left it."""
+        self.reached(None)
         texts, unset = [], []
         for place in sorted({*standing, *self.standing()}):
             name, _, member = place.rpartition(".")
             want: Any = standing.get(place)
             if want is None and place not in self._tokens:
-                text = self._imported.get(name, {}).get(member)
-                want = None if text is None else [loads(text)]
+                value = self._imported.get(name, {}).get(member, ABSENT)
+                if value is not ABSENT:
+                    want = [_value(value)]
             if type(want) is list:
                 if self._put(name, member, want[0]):
                     texts.append(place)
@@ -154,6 +169,7 @@ class ModuleState:
                     unset.append(place)
             elif want != self._tokens.get(place):
                 unset.append(place)
+        self.reached(None)
         self.unset = tuple(f"{place!r}: run the cell that sets it" for place in unset)
         return texts
 
@@ -167,7 +183,39 @@ class ModuleState:
             self.meet([name], is_as_imported=True)
         if name not in sys.modules or _holds(name, member, value):
             return False
+        self.reached([name])
         return set_in_module(f"{name}.{member}", value)
+
+
+class _Text(NamedTuple):
+    """A list or dict, as text: it may change."""
+
+    text: str
+
+
+def _plain(name: str) -> dict[str, object]:
+    """The members of a module that JSON has."""
+    module = sys.modules.get(name)
+    members = {} if module is None else dict(vars(module))
+    found: dict[str, object] = {}
+    for member, value in members.items():
+        if member[:2] == "__":
+            continue
+        if type(value) in (list, dict):
+            if is_plain(value):
+                found[member] = _Text(dumps(value))
+        elif is_atom(value):
+            found[member] = value
+    return found
+
+
+def _value(found: Any) -> Json:
+    value: Json = loads(found.text) if type(found) is _Text else found
+    return value
+
+
+def _is_same(one: object, other: object) -> bool:
+    return type(one) is type(other) and one == other
 
 
 def only_imports(tree: ast.Module) -> bool:
@@ -198,13 +246,13 @@ def _magic(call: Any) -> str:
     return str(name.value) if isinstance(name, ast.Constant) else ""
 
 
-def _written(name: str) -> dict[str, str]:
+def _written(name: str) -> dict[str, object]:
     """The members of a module that its text sets once, at its top, to what JSON has."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[name]))
     except Exception:  # no text, or one that changed since
         return {}
-    found: dict[str, str] = {}
+    found: dict[str, object] = {}
     times = Counter(
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
@@ -214,7 +262,8 @@ def _written(name: str) -> dict[str, str]:
             with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 value = ast.literal_eval(node.value)
                 if is_plain(value):
-                    found[target.id] = dumps(value)
+                    is_held = type(value) in (list, dict)
+                    found[target.id] = _Text(dumps(value)) if is_held else value
     return found
 
 
@@ -225,13 +274,6 @@ def _imported(name: str) -> bool:
     except Exception:  # whatever its own code raises
         return False
     return name in sys.modules
-
-
-def _texts(name: str) -> dict[str, str]:
-    """The members of a module that JSON has, as texts."""
-    module = sys.modules.get(name)
-    members = {} if module is None else dict(vars(module))
-    return {m: dumps(v) for m, v in members.items() if m[:2] != "__" and is_plain(v)}
 
 
 def _holds(name: str, member: str, value: object) -> bool:
