@@ -10,9 +10,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
+
+from nbckpt.observation.libraries import Libraries
 
 ENCODED = json.JSONEncoder().encode
 """Held before a notebook puts another function in the place of `json.dumps`."""
@@ -330,3 +333,29 @@ def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
     )
 
     assert run(tmp_path, WORK, probe=attached).value == "[{}]"
+
+
+class Deprecated(dict[str, object]):
+    """A table of plugins that lets nobody look into it."""
+
+    def _refuse(self, *_: object) -> Any:
+        raise DeprecationWarning
+
+    __iter__ = __len__ = keys = items = values = get = copy = _refuse
+
+
+def test_a_registry_whose_own_code_raises_is_followed_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = ModuleType("library_of_plugins")
+    library.plugins = plugins = Deprecated(one=len)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "library_of_plugins", library)
+    libraries = Libraries({})
+    libraries.look()
+
+    dict.__setitem__(plugins, "two", print)
+    changes, _ = libraries.look()
+
+    assert [(c.owner, c.key, c.new) for c in changes] == [
+        ("library_of_plugins.plugins", "two", print)
+    ]
