@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -112,6 +113,8 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     shell.run_line_magic("load_ext", "nbckpt")
     yield shell
     unload(shell)
+    # It would look for garbage among all that the tests have imported: a second for each shell.
+    monkeypatch.setattr(gc, "collect", lambda *_: 0)
     shell.atexit_operations()
     atexit.unregister(shell.atexit_operations)
     InteractiveShell.clear_instance()

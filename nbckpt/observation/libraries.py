@@ -69,11 +69,10 @@ class _Table:
             self.table.pop(key, None) if value is ABSENT else self.table.__setitem__(key, value)
             if clear := getattr(self.holder, "_clear_cache", None):
                 clear()
-        elif value is ABSENT:
-            if key in self.table:
-                delattr(self.holder, key)
-        else:
+        elif value is not ABSENT:
             setattr(self.holder, key, value)
+        elif key in self.table:
+            delattr(self.holder, key)
 
 
 @dataclass
@@ -106,12 +105,10 @@ class Libraries:
         if not self._tables:
             self._follow(_Table("registry", "sys.modules", None, sys.modules, {}))
             for owner, table in shell_tables(self.namespace).items():
-                self._follow(_Table("registry", owner, None, table, table.copy()))
+                self._follow(_Table("registry", owner, None, table, _entries(table)))
         first = len(self._tables)
         numbers = self._versions.changed()
-        with (
-            uncollected() if 0 in numbers else nullcontext()
-        ):  # many small objects, none of them waste
+        with uncollected() if 0 in numbers else nullcontext():  # many small objects, no waste
             changes = [c for n in numbers for c in self._changes_of(self._tables[n])]
         if len(self._tables) > first:
             self._versions.changed()  # from now on
@@ -145,13 +142,13 @@ class Libraries:
     def entry(self, kind: Kind, owner: str, name: str) -> Change:
         """What a place holds that is followed, as a change from what is not known."""
         table = self._tables[self._numbers[kind, owner]]
-        return self._change(table, name, UNKNOWN, table.table.get(name, ABSENT))
+        return self._change(table, name, UNKNOWN, dict.get(table.table, name, ABSENT))
 
     def users_entries(self, owners: Container[str]) -> Iterator[Change]:
         """What some owners hold of the user's, as changes from what is not known."""
         for table in self._tables:
             if table.owner in owners:
-                for key, value in list(table.table.items()):
+                for key, value in _entries(table.table).items():
                     if _may_be_users(value, self.namespace) and is_users(value, self.namespace):
                         yield self._change(table, key, UNKNOWN, value)
 
@@ -165,7 +162,7 @@ class Libraries:
         if self._versions.tells_rebinding:
             return
         for table in self._tables:
-            old, new = table.before.get(name, ABSENT), table.table.get(name, ABSENT)
+            old, new = table.before.get(name, ABSENT), dict.get(table.table, name, ABSENT)
             if old is not new:
                 table.before[name] = new
                 yield self._change(table, name, old, new)
@@ -173,7 +170,7 @@ class Libraries:
     # -- what changed -----------------------------------------------------------------------
 
     def _changes_of(self, table: _Table) -> Iterator[Change]:
-        before, now = table.before, table.table.copy()
+        before, now = table.before, _entries(table.table)
         table.before = now
         if before.keys() == now.keys():
             different = [k for k, old in before.items() if now[k] is not old]
@@ -262,7 +259,7 @@ class Libraries:
         self._meet_members(name, table)
         for owner, registry in TABLES.get(name, {}).items():
             if isinstance(found := found_at(registry), dict):
-                self._follow(_Table("registry", owner, None, found, found.copy()))
+                self._follow(_Table("registry", owner, None, found, _entries(found)))
 
     def _meet_members(self, module: str, holder: _Table) -> None:
         for name, value in holder.before.items():
@@ -284,7 +281,7 @@ class Libraries:
                 self._meet_class(value)
         elif issubclass(kind, dict) and is_registry(module, str(name), value):
             owner = f"{holder.owner}.{name}"
-            self._follow(_Table("registry", owner, None, value, dict.copy(value)))
+            self._follow(_Table("registry", owner, None, value, _entries(value)))
         elif kind is functools.singledispatchmethod:
             self._meet_dispatcher(f"{holder.owner}.{name}", value.dispatcher)
 
@@ -305,6 +302,11 @@ class Libraries:
         table = _Table("class", _owner(cls), cls, members, members.copy())
         self._follow(table)
         self._meet_members(home, table)
+
+
+def _entries(table: dict[Any, Any]) -> dict[Any, Any]:
+    """A copy of a dict. No code of a class of dicts runs: it may do anything, and raise."""
+    return table.copy() if type(table) is dict else dict(dict.items(table))
 
 
 def _owner(holder: Any) -> str:

@@ -51,7 +51,7 @@ def is_registry(module: str, name: str, table: Any) -> bool:
         return name in _OF_PYTHON
     if top in _FRONT_ENDS or (name.startswith("__") and name.endswith("__")):
         return False
-    return len(table) <= _MANY and not _is_bookkeeping(name)
+    return dict.__len__(table) <= _MANY and not _is_bookkeeping(name)
 
 
 @lru_cache(maxsize=4096)

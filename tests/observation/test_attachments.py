@@ -10,10 +10,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
+from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_users
 
 ENCODED = json.JSONEncoder().encode
@@ -351,3 +353,29 @@ def test_a_stream_that_the_shell_tees_is_not_the_notebooks() -> None:
         assert not is_users(stream, namespace)
     finally:
         InteractiveShell.clear_instance()
+
+
+class Deprecated(dict[str, object]):
+    """A table of plugins that lets nobody look into it."""
+
+    def _refuse(self, *_: object) -> Any:
+        raise DeprecationWarning
+
+    __iter__ = __len__ = keys = items = values = get = copy = _refuse
+
+
+def test_a_registry_whose_own_code_raises_is_followed_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = ModuleType("library_of_plugins")
+    library.plugins = plugins = Deprecated(one=len)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "library_of_plugins", library)
+    libraries = Libraries({})
+    libraries.look()
+
+    dict.__setitem__(plugins, "two", print)
+    changes, _ = libraries.look()
+
+    assert [(c.owner, c.key, c.new) for c in changes] == [
+        ("library_of_plugins.plugins", "two", print)
+    ]
