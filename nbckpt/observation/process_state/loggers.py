@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -112,11 +114,42 @@ def _described(handler: Any) -> Any:
         return handler
     if formatter is not None and type(formatter) is not logging.Formatter:
         return handler
+    if _is_of_notebook(handler.stream):
+        return handler
     is_out = handler.stream is sys.stdout and sys.stdout is not sys.stderr
     stream = "stdout" if is_out else "stderr"
     style = type(getattr(formatter, "_style", None)).__name__
     texts = (None, None, "") if formatter is None else (formatter._fmt, formatter.datefmt, style)  # noqa: SLF001
     return (stream, handler.level, *texts)
+
+
+def _is_of_notebook(stream: Any) -> bool:
+    """Whether a stream is a file or an object of the notebook, and none of the process."""
+    if any(stream is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)):
+        return False
+    if type(stream) is io.TextIOWrapper:
+        return stream.name not in ("<stdout>", "<stderr>", 1, 2)
+    return isinstance(stream, io.StringIO) or type(stream).__module__ == "__main__"
+
+
+def written_to(namespace: Mapping[str, object]) -> set[str]:
+    """Variables that a handler writes to."""
+    handlers: list[Any] = [refer() for refer in list(logging._handlerList)]  # noqa: SLF001
+    streams = [getattr(handler, "stream", None) for handler in handlers]
+    held = {id(s) for s in streams if s is not None and _is_of_notebook(s)}
+    return {n for n, value in list(namespace.items()) if id(value) in held} if held else set()
+
+
+def follow(replaced: Iterable[tuple[object, object]]) -> None:
+    """Have handlers that write to an object write to the one that takes its place."""
+    streams = {id(old): (old, new) for old, new in replaced if hasattr(new, "write")}
+    if not streams:
+        return
+    for refer in list(logging._handlerList):  # noqa: SLF001  # all that there are
+        handler: Any = refer()
+        old, new = streams.get(id(getattr(handler, "stream", None)), (None, None))
+        if old is not None:
+            handler.stream = new  # `setStream` would flush the old one, which may be closed
 
 
 _STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}
