@@ -125,6 +125,22 @@ def test_a_logger_writes_to_the_stream_that_the_notebook_holds(tmp_path: Path, m
     assert answer.value == "a\nb\n"
 
 
+def test_what_a_logger_writes_to_a_file_is_an_effect_of_its_cell(tmp_path: Path) -> None:
+    cells = [
+        "import logging\nlg = logging.getLogger('sd'); lg.propagate = False\n"
+        "hd = logging.FileHandler('lg.txt', mode='w'); lg.addHandler(hd)",
+        "lg.warning('a')",
+        "k = 1",
+        "hd.close(); y = open('lg.txt').read()",
+    ]
+    run(tmp_path, cells, "y", mode="skip")
+
+    answer = run(tmp_path, cells, "y", mode="skip")
+
+    assert answer.value == "a\n"
+    assert 2 in answer.restored
+
+
 def test_a_logger_writes_to_the_stream_that_a_rewind_brought_back(tmp_path: Path) -> None:
     cells = [f"%%checkpoint one\n{LOGGED[0]}", "lg.warning('a')", "%rewind one", "lg.warning('b')"]
 

@@ -6,11 +6,13 @@ import io
 import logging
 import re
 import sys
+import weakref
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import Change, Imported, Kind
+from nbckpt.digests import Json
+from nbckpt.observation.process_state.kinds import MARK, Change, Imported, Kind
 
 _FIELDS = attrgetter("level", "disabled", "propagate")
 _SETTERS = re.compile(r"setLevel|disable|propagate|[hH]andler|Config|verbos|logg", re.IGNORECASE)
@@ -100,6 +102,31 @@ class Loggers(Kind):
         return type(handler).__module__ in ("logging", "logging.handlers", "__main__")
 
 
+class LogFiles(Kind):
+    """How far the files are written that handlers of the notebook have open: nothing sets that."""
+
+    name = "log file"
+    module = "logging"
+    reach = "logging"
+
+    def __init__(self) -> None:
+        self._of_others = [weakref.ref(handler) for handler in _handlers() if handler is not None]
+
+    def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
+        others = [refer() for refer in self._of_others]
+        found: dict[str, Any] = {}
+        for handler in _handlers():
+            stream = getattr(handler, "stream", None)
+            if type(stream) is not io.TextIOWrapper or any(handler is one for one in others):
+                continue
+            if not stream.closed and stream.seekable() and _is_of_notebook(stream):
+                found[str(stream.name)] = stream.tell()
+        return found
+
+    def encoded(self, item: str, value: Any) -> Json:  # noqa: ARG002
+        return {MARK: "other", "v": str(value)}
+
+
 _NEW = (logging.NOTSET, False, True, ())
 
 
@@ -134,8 +161,7 @@ def _is_of_notebook(stream: Any) -> bool:
 
 def written_to(namespace: Mapping[str, object]) -> set[str]:
     """Variables that a handler writes to."""
-    handlers: list[Any] = [refer() for refer in list(logging._handlerList)]  # noqa: SLF001
-    streams = [getattr(handler, "stream", None) for handler in handlers]
+    streams = [getattr(handler, "stream", None) for handler in _handlers()]
     held = {id(s) for s in streams if s is not None and _is_of_notebook(s)}
     return {n for n, value in list(namespace.items()) if id(value) in held} if held else set()
 
@@ -145,11 +171,16 @@ def follow(replaced: Iterable[tuple[object, object]]) -> None:
     streams = {id(old): (old, new) for old, new in replaced if hasattr(new, "write")}
     if not streams:
         return
-    for refer in list(logging._handlerList):  # noqa: SLF001  # all that there are
-        handler: Any = refer()
+    for handler in _handlers():
         old, new = streams.get(id(getattr(handler, "stream", None)), (None, None))
         if old is not None:
             handler.stream = new  # `setStream` would flush the old one, which may be closed
+
+
+def _handlers() -> list[Any]:
+    """All handlers that there are."""
+    references: Any = getattr(logging, "_handlerList")  # noqa: B009  # nothing public has them
+    return [refer() for refer in list(references)]
 
 
 _STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}
