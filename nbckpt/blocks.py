@@ -84,6 +84,7 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
             note,
             rerun=rerun,
             sync=sync,
+            is_block=True,
         )
         self._step: Step | None = None
 

@@ -351,7 +351,9 @@ def _bind(
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
-    loaded._replace(values=values).bind(session.namespace, manifest)
+    bound = loaded._replace(values=values)
+    session.observer.replaced(bound.replaced(session.namespace))
+    bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}

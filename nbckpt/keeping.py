@@ -119,6 +119,7 @@ class Keeping(Standing):
             names = analysis.names_of_tree(tree)
             touched = keys.touched(names, self.namespace)
         self.capturer.touched(touched)
+        self.capturer.touched(self.observer.written_to(self.namespace))
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace):
             self.seeded.update(randomness.NAMES)

@@ -288,6 +288,7 @@ def take(
     manifest = session.timeline.manifest(checkpoint.id)
     for name in removed:
         session.namespace.pop(name, None)
+    session.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
     kept, replaced = session.capturer.manifest(), {*loaded.values, *removed}
     session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)

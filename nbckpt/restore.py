@@ -43,6 +43,12 @@ class Loaded(NamedTuple):
     failed: tuple[Refusal, ...]
     untrusted: tuple[Refusal, ...] = ()
 
+    def replaced(self, namespace: Mapping[str, object]) -> list[tuple[object, object]]:
+        """Objects that are about to lose their names, each with the one that takes its place."""
+        values = self.values.items()
+        pairs = [(namespace[n], value) for n, value in values if n in namespace]
+        return [(old, new) for old, new in pairs if old is not new]
+
     def bind(self, namespace: dict[str, object], order: Iterable[str]) -> None:
         """Bind the values in `namespace`; `order` is that of the manifest."""
         names = [n for n in order if n in self.values]

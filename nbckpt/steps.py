@@ -67,6 +67,8 @@ class Request:
         Run from the beginning even if it could be restored.
     is_skippable
         False for a block whose body runs in any case; its loops still go on where they were.
+    is_block
+        Whether it is a part of a cell: no recorded cell makes again what it could not keep.
     sync
         Wait for the disk however long it takes.
     """
@@ -79,6 +81,7 @@ class Request:
     rerun: bool = False
     sync: bool = False
     is_skippable: bool = True
+    is_block: bool = False
 
 
 class Begun(NamedTuple):
@@ -290,6 +293,9 @@ class Step(ThroughItems):
             return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
+        lost = {refusal.variable for refusal in checkpoint.refused}.intersection(checkpoint.bound)
+        if lost and self.request.is_block:
+            return f"it makes {min(lost)!r}, which could not be kept"
         if why := makers.why_not(self.session, checkpoint) or self._draws_unreadable():
             return why
         if why := self.session.observer.difference(checkpoint.observed, self._as_it_would_run()):

@@ -376,3 +376,21 @@ def test_a_function_of_the_notebook_may_not_hold_a_block(shell: Any) -> None:
     assert "inside a function" in str(result.error_in_exec)
     assert shell.user_ns["g"] == []
     assert current.session().history() == []
+
+
+def test_a_block_runs_again_for_what_it_could_not_keep(shell: Any) -> None:
+    cells = (
+        "class No:\n    def __reduce__(self): raise TypeError('no')",
+        "with nbckpt.checkpoint('block') as step:\n    no = No(); no.x = 3",
+        "y = no.x",
+    )
+    run(shell, "import nbckpt")
+    for cell in cells:
+        run(shell, cell).raise_error()
+    restart(shell)
+    run(shell, "import nbckpt")
+
+    for cell in cells:
+        run(shell, cell).raise_error()
+
+    assert shell.user_ns["y"] == 3

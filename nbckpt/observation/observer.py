@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,6 +187,21 @@ class Observer:
         facets = self.facets if observed else self._known
         texts = (text for f in facets for text in f.restored(observed.get(f.name)))
         self.was_set = tuple(texts)
+
+    def written_to(self, namespace: Mapping[str, object]) -> set[str]:
+        """Variables that code may change without naming them, for the process holds them."""
+        if "logging" not in sys.modules:
+            return set()
+        from nbckpt.observation.process_state.loggers import written_to
+
+        return written_to(namespace)
+
+    def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
+        """Have the process hold an object of the notebook where it held another one till now."""
+        if pairs and "logging" in sys.modules:
+            from nbckpt.observation.process_state.loggers import follow
+
+            follow(pairs)
 
     def standing(self) -> dict[str, Json]:
         """What a rewind to this moment has to set."""

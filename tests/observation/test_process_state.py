@@ -107,6 +107,48 @@ def test_a_seed_that_no_checkpoint_holds_has_the_cells_run_that_draw(tmp_path: P
     assert answer.restored == [0]
 
 
+LOGGED = (
+    "import logging, io\nbuf = io.StringIO(); lg = logging.getLogger('se')\n"
+    "lg.propagate = False; lg.addHandler(logging.StreamHandler(buf))",
+    "lg.warning('a')",
+)
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_a_logger_writes_to_the_stream_that_the_notebook_holds(tmp_path: Path, mode: str) -> None:
+    cells = [MARK + cell for cell in (*LOGGED, "y = buf.getvalue()")]
+    run(tmp_path, cells, "y", mode=mode)
+
+    edited = [*cells[:2], f"{MARK}lg.warning('b'); y = buf.getvalue()"]
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == "a\nb\n"
+
+
+def test_what_a_logger_writes_to_a_file_is_an_effect_of_its_cell(tmp_path: Path) -> None:
+    cells = [
+        "import logging\nlg = logging.getLogger('sd'); lg.propagate = False\n"
+        "hd = logging.FileHandler('lg.txt', mode='w'); lg.addHandler(hd)",
+        "lg.warning('a')",
+        "k = 1",
+        "hd.close(); y = open('lg.txt').read()",
+    ]
+    run(tmp_path, cells, "y", mode="skip")
+
+    answer = run(tmp_path, cells, "y", mode="skip")
+
+    assert answer.value == "a\n"
+    assert 2 in answer.restored
+
+
+def test_a_logger_writes_to_the_stream_that_a_rewind_brought_back(tmp_path: Path) -> None:
+    cells = [f"%%checkpoint one\n{LOGGED[0]}", "lg.warning('a')", "%rewind one", "lg.warning('b')"]
+
+    answer = run(tmp_path, cells, "buf.getvalue()")
+
+    assert answer.value == "b\n"
+
+
 def test_a_sum_is_restored_where_only_tables_are_shown_otherwise(tmp_path: Path) -> None:
     options = "pd.set_option('display.precision', {})"
     cells = [NUMBERS, options.format(3), f"{MARK}s = pd.Series([1, 2]).sum()", f"{MARK}print(s)"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
+import weakref
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import Change, Imported, Kind
+from nbckpt.digests import Json
+from nbckpt.observation.process_state.kinds import MARK, Change, Imported, Kind
 
 _FIELDS = attrgetter("level", "disabled", "propagate")
 _SETTERS = re.compile(r"setLevel|disable|propagate|[hH]andler|Config|verbos|logg", re.IGNORECASE)
@@ -98,6 +102,31 @@ class Loggers(Kind):
         return type(handler).__module__ in ("logging", "logging.handlers", "__main__")
 
 
+class LogFiles(Kind):
+    """How far the files are written that handlers of the notebook have open: nothing sets that."""
+
+    name = "log file"
+    module = "logging"
+    reach = "logging"
+
+    def __init__(self) -> None:
+        self._of_others = [weakref.ref(handler) for handler in _handlers() if handler is not None]
+
+    def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
+        others = [refer() for refer in self._of_others]
+        found: dict[str, Any] = {}
+        for handler in _handlers():
+            stream = getattr(handler, "stream", None)
+            if type(stream) is not io.TextIOWrapper or any(handler is one for one in others):
+                continue
+            if not stream.closed and stream.seekable() and _is_of_notebook(stream):
+                found[str(stream.name)] = stream.tell()
+        return found
+
+    def encoded(self, item: str, value: Any) -> Json:  # noqa: ARG002
+        return {MARK: "other", "v": str(value)}
+
+
 _NEW = (logging.NOTSET, False, True, ())
 
 
@@ -112,11 +141,46 @@ def _described(handler: Any) -> Any:
         return handler
     if formatter is not None and type(formatter) is not logging.Formatter:
         return handler
+    if _is_of_notebook(handler.stream):
+        return handler
     is_out = handler.stream is sys.stdout and sys.stdout is not sys.stderr
     stream = "stdout" if is_out else "stderr"
     style = type(getattr(formatter, "_style", None)).__name__
     texts = (None, None, "") if formatter is None else (formatter._fmt, formatter.datefmt, style)  # noqa: SLF001
     return (stream, handler.level, *texts)
+
+
+def _is_of_notebook(stream: Any) -> bool:
+    """Whether a stream is a file or an object of the notebook, and none of the process."""
+    if any(stream is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)):
+        return False
+    if type(stream) is io.TextIOWrapper:
+        return stream.name not in ("<stdout>", "<stderr>", 1, 2)
+    return isinstance(stream, io.StringIO) or type(stream).__module__ == "__main__"
+
+
+def written_to(namespace: Mapping[str, object]) -> set[str]:
+    """Variables that a handler writes to."""
+    streams = [getattr(handler, "stream", None) for handler in _handlers()]
+    held = {id(s) for s in streams if s is not None and _is_of_notebook(s)}
+    return {n for n, value in list(namespace.items()) if id(value) in held} if held else set()
+
+
+def follow(replaced: Iterable[tuple[object, object]]) -> None:
+    """Have handlers that write to an object write to the one that takes its place."""
+    streams = {id(old): (old, new) for old, new in replaced if hasattr(new, "write")}
+    if not streams:
+        return
+    for handler in _handlers():
+        old, new = streams.get(id(getattr(handler, "stream", None)), (None, None))
+        if old is not None:
+            handler.stream = new  # `setStream` would flush the old one, which may be closed
+
+
+def _handlers() -> list[Any]:
+    """All handlers that there are."""
+    references: Any = getattr(logging, "_handlerList")  # noqa: B009  # nothing public has them
+    return [refer() for refer in list(references)]
 
 
 _STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}

@@ -27,6 +27,7 @@ _KINDS: list[MadeFor] = [
     interpreter.Signals,
     interpreter.WarningFilters,
     loggers.Loggers,
+    loggers.LogFiles,
     interpreter.DecimalContext,
     libraries.MpmathPrecision,
     libraries.NumpyErrors,
