@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt import moves, restore
 from nbckpt.building import Values
@@ -82,8 +82,13 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
-    named = {need for n, v in others.items() if not _is_as_kept(v, manifest) for need in v.needs}
-    definitions = {n: namespace[n] for n in bound & named if n in namespace}
+    named: set[str] = set()
+    waiting = [need for v in others.values() if not _is_as_kept(v, manifest) for need in v.needs]
+    while waiting:
+        if (name := waiting.pop()) not in named:
+            named.add(name)
+            waiting += live[name].needs if name in live else ()
+    definitions: dict[str, Any] = {n: namespace[n] for n in bound & named if n in namespace}
     return {
         n
         for n, v in definitions.items()
