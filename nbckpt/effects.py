@@ -345,6 +345,7 @@ def _bind(
     manifest = session.timeline.manifest(checkpoint.id)
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
     stays = session.still_refused(checkpoint) if _reads_only_fixed(session, checkpoint) else set()
+    stays -= _left_behind(session, {*names, *aliases})  # they hold what the names lose
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
     parted_from = _left_behind(session, {*names, *aliases, *gone})
     for name in gone:

@@ -15,6 +15,7 @@ from nbckpt import events, randomness, telemetry
 from nbckpt.audit import Audit
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
+from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.interrupts import allowed, wait_for, whole
@@ -175,10 +176,22 @@ class Keeping(Standing):
     def still_refused(self, checkpoint: Checkpoint) -> set[str]:
         """Names that a checkpoint of this session could not keep, and that are as they were then.
 
-        No code has touched what they hold since.
+        No code has touched what they hold since. What holds an object of the kind that another
+        name lost, or lost what others hold, may have shared it: made again, it would not.
         """
         refused = self._refused_at.get(checkpoint.id, ())
-        return {r.variable for r in refused if self.capturer.still_refuses(r)}
+        stays = {r.variable for r in refused if self.capturer.still_refuses(r)}
+        lost = [r for r in refused if r.variable not in stays]
+        kinds = {r.type_name for r in lost}
+        inside = {r.type_name for r in lost if r.path != r.variable}
+        namespace = self.namespace
+        return {
+            r.variable
+            for r in refused
+            if r.variable in stays
+            and r.type_name not in inside
+            and (r.type_name not in kinds or type_name_of(namespace[r.variable]) == r.type_name)
+        }
 
     # -- checkpoint -------------------------------------------------------------------------
 

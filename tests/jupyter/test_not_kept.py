@@ -354,3 +354,59 @@ def test_a_closure_that_another_variable_holds_through_a_third_is_made_anew(shel
 
     assert shell.user_ns["p"].func.__defaults__[0] is before
     assert shell.user_ns["inc"] is not before
+
+
+def test_what_shared_what_cannot_be_kept_goes_where_one_of_them_goes(shell: Any) -> None:
+    run_all(
+        shell,
+        "import re",
+        "%%checkpoint one\nodd = re.finditer('a', 'banana')\nq = (odd, odd)",
+        "%%checkpoint two\np = (odd, odd)\nodd = [1]",
+    )
+
+    run(shell, "%rewind one")
+    run(shell, "%%checkpoint two\np = (odd, odd)").raise_error()
+
+    assert shell.user_ns.get("q", (shell.user_ns["odd"],))[0] is shell.user_ns["p"][0]
+
+
+def test_what_cannot_be_kept_is_made_again_with_what_its_cell_makes_anew(shell: Any) -> None:
+    cells = ("%%checkpoint a\nb = [1, 7]\nodd = (i for i in iter(b))", "%%checkpoint b\nj = [b]")
+    run_all(shell, *cells)
+    before = shell.user_ns["odd"]
+
+    run(shell, cells[0], cell_id="cell-0").raise_error()
+
+    assert shell.user_ns["j"][0] is not shell.user_ns["b"]
+    assert shell.user_ns.get("odd") is not before
+
+
+def test_a_class_of_restored_instances_is_lent_with_them(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\nclass B:\n    pass\nr = B()",
+        "%%checkpoint b\nk = int(isinstance(r, B))\ngen = (i for i in range(9))",
+        "%%checkpoint c\nimport itertools\nm = sum(itertools.islice(gen, 5))",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["k"] == 1
+    assert type(shell.user_ns["r"]) is shell.user_ns["B"]
+
+
+def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
+    define = "%%checkpoint a\nclass Kind:\n    def __init__(self, v=0):\n        self.v = v"
+    run(shell, define, cell_id="cell-0").raise_error()
+    before = current.session().capturer.kept_as("Kind")
+    restart(shell)
+    run(shell, define, cell_id="cell-0").raise_error()
+    assert was_restored("a")
+
+    session = current.session()
+    session.capturer.touched(["Kind"])
+    session.capturer.capture()
+
+    assert before is not None
+    assert session.capturer.kept_as("Kind") == before
