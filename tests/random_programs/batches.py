@@ -16,7 +16,6 @@ from tests.random_programs.programs import as_data
 from tests.random_programs.runner import World
 from tests.random_programs.shrinking import signature_of, smallest
 
-
 _COLLECTED = 4
 """In one of so many programs Python looks for garbage as it usually does."""
 
