@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt import moves, restore
 from nbckpt.building import Values
@@ -87,8 +87,13 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
-    named = {need for n, v in others.items() if not _is_as_kept(v, manifest) for need in v.needs}
-    definitions = {n: namespace[n] for n in bound & named if n in namespace}
+    named: set[str] = set()
+    waiting = [need for v in others.values() if not _is_as_kept(v, manifest) for need in v.needs]
+    while waiting:
+        if (name := waiting.pop()) not in named:
+            named.add(name)
+            waiting += live[name].needs if name in live else ()
+    definitions: dict[str, Any] = {n: namespace[n] for n in bound & named if n in namespace}
     return {
         n
         for n, v in definitions.items()
@@ -346,6 +351,7 @@ def _bind(
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
     is_as_then = _reads_only_fixed(session, checkpoint)
     stays = session.live_objects.untouched(checkpoint) if is_as_then else set()
+    stays -= _left_behind(session, {*names, *aliases})  # they hold what the names lose
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
     parted_from = _left_behind(session, {*names, *aliases, *gone})
     for name in gone:

@@ -10,6 +10,7 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nbckpt.describe import type_name_of
 from nbckpt.interrupts import allowed
 from nbckpt.model import Checkpoint, Refusal
 from nbckpt.unkept import refused_by
@@ -51,9 +52,24 @@ class LiveObjects:
                 self._objects.setdefault(checkpoint.id, {})[name] = found
 
     def untouched(self, checkpoint: Checkpoint) -> set[str]:
-        """Names that a checkpoint could not keep, and that no code has touched since."""
+        """Names that a checkpoint could not keep, and that no code has touched since.
+
+        What holds an object of the kind that another name lost, or lost what others hold, may
+        have shared it: made again, it would not.
+        """
         refused = self._refusals.get(checkpoint.id, ())
-        return {r.variable for r in refused if self._capturer.still_refuses(r)}
+        stays = {r.variable for r in refused if self._capturer.still_refuses(r)}
+        lost = [r for r in refused if r.variable not in stays]
+        kinds = {r.type_name for r in lost}
+        inside = {r.type_name for r in lost if r.path != r.variable}
+        namespace = self._capturer.namespace
+        return {
+            r.variable
+            for r in refused
+            if r.variable in stays
+            and r.type_name not in inside
+            and (r.type_name not in kinds or type_name_of(namespace[r.variable]) == r.type_name)
+        }
 
     def lasting(self, checkpoint: Checkpoint) -> set[str]:
         """Names that hold what a checkpoint could not keep, and no cell makes the same again.

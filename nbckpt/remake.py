@@ -232,6 +232,9 @@ def _lend(session: Session, maker: Maker, live: Manifest) -> None:
         other |= randomness.NAMES & then.keys()
     if not other:
         return
+    # What refers to a class that is lent would be no instance of it.
+    while more := {n for n in then.keys() - other if not other.isdisjoint(then[n].needs)}:
+        other |= more
     wanted = {n: then[n] for name in other for n in then[name].group if n in then}
     same = {
         n: v for n, v in live.items()
@@ -252,7 +255,11 @@ def _put_back(
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    companions = _companions(session, before, ran)
+    companions = {  # not of a class that was lent
+        n
+        for n in _companions(session, before, ran)
+        if all(after.get(m) is before.bindings.get(m) for m in before.manifest[n].needs)
+    }
     taken = {n: after[n] for n in made | companions if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)

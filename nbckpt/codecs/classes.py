@@ -34,7 +34,9 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if make is not cloudpickle._make_skeleton_class:  # noqa: SLF001
         return reduced
     kind, name, bases, members, *_ = arguments
-    members = {**members, "__qualname__": cls.__qualname__}  # the skeleton's would be the name
+    name = sys.intern(name)  # as a cell that is run has it
+    # The skeleton's would be the name.
+    members = {**members, "__qualname__": sys.intern(cls.__qualname__)}
     # Put there by the first instance that is pickled; no part of the definition.
     rest[0][0].pop("__slotnames__", None)
     _add_repeated(rest[0][0], cls)
@@ -78,6 +80,8 @@ def _order(members: dict[str, object], cls: type) -> None:
     """Put members into the order of the class, which cloudpickle sorts by name."""
     found = {name: members.pop(name) for name in vars(cls) if name in members}
     members.update(found)
+    if "__doc__" in members:  # it stands first in a class that was restored
+        members["__doc__"] = members.pop("__doc__")
 
 
 def _reduce_enum(cls: Any, arguments: tuple[Any, ...], rest: list[Any]) -> Any:

@@ -79,8 +79,8 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     closure = function.__closure__ or ()
     cells = tuple(_cell_ref(pickler, cell) for cell in closure)
     state = {
-        "name": function.__name__,
-        "qualname": function.__qualname__,
+        "name": sys.intern(function.__name__),  # as a cell that is run has them
+        "qualname": _as_in_code(function),
         "module": function.__module__,
         "doc": function.__doc__,
         "defaults": function.__defaults__,
@@ -97,6 +97,12 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
         state["type_params"] = parameters
     arguments = (function.__code__, cells, source.filename, source.text)
     return make_function, arguments, state, None, None, set_function
+
+
+def _as_in_code(function: FunctionType) -> str:
+    """The qualified name: the very text that the code has, as in a function that a cell made."""
+    name: str = getattr(function.__code__, "co_qualname", "")  # from Python 3.11 on
+    return name if name == function.__qualname__ else sys.intern(function.__qualname__)
 
 
 def make_function(

@@ -194,3 +194,219 @@ def test_an_older_name_that_is_bound_to_a_function_is_restored_as_that_function(
 
     assert was_restored("b")
     assert shell.user_ns["older"] is shell.user_ns["times"]
+
+
+def test_what_lies_on_a_bytearray_keeps_it_from_growing_after_a_restore(shell: Any) -> None:
+    pytest.importorskip("numpy")
+    cells = (
+        "import numpy as np",
+        "%%checkpoint made\nba = bytearray(b'abcd')\nseen = np.frombuffer(ba, dtype=np.uint8)",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert was_restored("made")
+    shell.user_ns["ba"][0] = 66
+    assert shell.user_ns["seen"][0] == 66
+    with pytest.raises(BufferError):
+        shell.user_ns["ba"].append(1)
+
+
+def test_a_bytearray_that_is_seen_by_now_is_grown_by_running(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\nba = bytearray(b'abcd')",
+        "%%checkpoint b\nba += b'x'\nba = bytearray(b'abcd')\nseen = memoryview(ba)",
+    )
+    run_all(shell, *cells)
+
+    assert isinstance(run(shell, cells[1], cell_id="cell-1").error_in_exec, BufferError)
+
+
+def test_data_classes_of_one_name_are_kept_apart(shell: Any) -> None:
+    fields = "@dataclass\nclass A:\n    items: list = field(default_factory=list)"
+    cells = (
+        "from dataclasses import dataclass, field",
+        f"%%checkpoint one\n{fields}",
+        "%%checkpoint two\nr = A()\nB = A",
+        f"%%checkpoint three\n{fields}",
+    )
+    run_all(shell, *cells)
+
+    run_all(shell, *cells)
+
+    assert type(shell.user_ns["r"]) is shell.user_ns["B"]
+    assert shell.user_ns["B"] is not shell.user_ns["A"]
+
+
+def test_a_class_that_others_hold_is_made_anew_by_its_cell(shell: Any) -> None:
+    cells = ("%%checkpoint one\nclass A:\n    pass", "%%checkpoint two\nr = A()")
+    run_all(shell, *cells)
+    before = shell.user_ns["r"]
+
+    run(shell, cells[0], cell_id="cell-0").raise_error()
+
+    assert was_restored("one")
+    assert not isinstance(before, shell.user_ns["A"])
+
+
+def test_a_name_for_the_class_of_an_instance_is_restored_as_that_class(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\no = type('Made', (), {'v': 5})()",
+        "%%checkpoint b\nA = type(o)",
+        "%%checkpoint c\nA = type(o)",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert type(shell.user_ns["o"]) is shell.user_ns["A"]
+
+
+def test_a_changed_class_stays_that_of_what_the_cell_names_anew(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\nclass B:\n    def v(self):\n        return 1\no = B()",
+        "%%checkpoint b\nB.total = 0\nr = o",
+    )
+    run_all(shell, *cells)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["r"] is shell.user_ns["o"]
+    assert type(shell.user_ns["o"]) is shell.user_ns["B"]
+    assert shell.user_ns["B"].total == 0
+
+
+def test_a_class_changed_through_another_name_stays_where_that_names_another(shell: Any) -> None:
+    add = "%%checkpoint add\nB.extra = 1\nB = 0"
+    run_all(shell, "class A:\n    items = []\nB = A", add)
+    assert shell.user_ns["A"].extra == 1
+
+    run(shell, "class A:\n    items = []\n").raise_error()
+    run(shell, "class B:\n    items = []\n").raise_error()
+    run(shell, add, cell_id="cell-1").raise_error()
+
+    assert not hasattr(shell.user_ns["A"], "extra")
+
+
+def test_a_function_bound_to_itself_stays_the_one_that_others_hold(shell: Any) -> None:
+    define = "%%checkpoint a\ndef f(x):\n    return x + 5"
+    again = "%%checkpoint b\nf = f"
+    run_all(shell, define, again)
+
+    run_all(shell, f"{define}\np = (f, f)", again)
+
+    assert shell.user_ns["p"][0] is shell.user_ns["f"]
+
+
+def test_a_default_is_what_the_name_in_it_holds(shell: Any) -> None:
+    use = "%%checkpoint use\ndef f(x, held=d):\n    return x"
+    run_all(shell, "odd = lambda: 7\n", "d = odd", use, "odd = 0")
+
+    run(shell, use, cell_id="cell-2").raise_error()
+
+    assert shell.user_ns["f"].__defaults__[0] is shell.user_ns["d"]
+
+
+def test_what_is_made_again_is_as_the_last_of_its_cells_left_it(shell: Any) -> None:
+    cells = (
+        "import re",
+        "%%checkpoint made\nodd = re.finditer('a', 'banana')\na = [5]",
+        "%%checkpoint used\nw = next(odd).start()\na.append(1)",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+    run(shell, "%resume")
+    run(shell, "%%checkpoint made\na = [5]", cell_id="cell-1").raise_error()
+
+    run(shell, f"{cells[2]}\nlast = 1", cell_id="cell-2").raise_error()
+
+    assert shell.user_ns["a"] == [5, 1]
+
+
+def test_what_cannot_be_kept_goes_on_holding_what_a_rewind_leaves(shell: Any) -> None:
+    run_all(
+        shell,
+        "b = [0, 2]",
+        "%%checkpoint one\ng = (i for i in iter(b))",
+        "%%checkpoint two\na = b",
+    )
+    b = shell.user_ns["b"]
+
+    run(shell, "%rewind one")
+
+    assert "a" not in shell.user_ns
+    assert shell.user_ns["b"] is b
+
+
+def test_a_closure_that_another_variable_holds_through_a_third_is_made_anew(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\ndef pair():\n    held = [5]\n    return lambda: held\ninc = pair()\nf = 0",
+        "%%checkpoint b\nimport functools\ndef f(x, held=inc):\n    return x\n"
+        "p = functools.partial(f, 3)",
+    )
+    run_all(shell, *cells)
+    before = shell.user_ns["p"].func.__defaults__[0]
+
+    run(shell, cells[0], cell_id="cell-0").raise_error()
+
+    assert shell.user_ns["p"].func.__defaults__[0] is before
+    assert shell.user_ns["inc"] is not before
+
+
+def test_what_shared_what_cannot_be_kept_goes_where_one_of_them_goes(shell: Any) -> None:
+    run_all(
+        shell,
+        "import re",
+        "%%checkpoint one\nodd = re.finditer('a', 'banana')\nq = (odd, odd)",
+        "%%checkpoint two\np = (odd, odd)\nodd = [1]",
+    )
+
+    run(shell, "%rewind one")
+    run(shell, "%%checkpoint two\np = (odd, odd)").raise_error()
+
+    assert shell.user_ns.get("q", (shell.user_ns["odd"],))[0] is shell.user_ns["p"][0]
+
+
+def test_what_cannot_be_kept_is_made_again_with_what_its_cell_makes_anew(shell: Any) -> None:
+    cells = ("%%checkpoint a\nb = [1, 7]\nodd = (i for i in iter(b))", "%%checkpoint b\nj = [b]")
+    run_all(shell, *cells)
+    before = shell.user_ns["odd"]
+
+    run(shell, cells[0], cell_id="cell-0").raise_error()
+
+    assert shell.user_ns["j"][0] is not shell.user_ns["b"]
+    assert shell.user_ns.get("odd") is not before
+
+
+def test_a_class_of_restored_instances_is_lent_with_them(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\nclass B:\n    pass\nr = B()",
+        "%%checkpoint b\nk = int(isinstance(r, B))\ngen = (i for i in range(9))",
+        "%%checkpoint c\nimport itertools\nm = sum(itertools.islice(gen, 5))",
+    )
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["k"] == 1
+    assert type(shell.user_ns["r"]) is shell.user_ns["B"]
+
+
+def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
+    define = "%%checkpoint a\nclass Kind:\n    def __init__(self, v=0):\n        self.v = v"
+    run(shell, define, cell_id="cell-0").raise_error()
+    before = current.session().capturer.kept_as("Kind")
+    restart(shell)
+    run(shell, define, cell_id="cell-0").raise_error()
+    assert was_restored("a")
+
+    session = current.session()
+    session.capturer.touched(["Kind"])
+    session.capturer.capture()
+
+    assert before is not None
+    assert session.capturer.kept_as("Kind") == before
