@@ -24,8 +24,6 @@ SAMPLE = 50
 KNOWN: frozenset[tuple[str, str]] = frozenset(
     {
         ("dead ends/logging-stream-reader-edited", "restart"),
-        ("dead ends/stdout-kept", "live"),
-        ("dead ends/stdout-kept", "restart"),
         ("process state/in-function-logging-root", "live"),
     }
 )
