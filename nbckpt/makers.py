@@ -6,7 +6,6 @@ was gone back to it is looked up in its history, when it is first asked for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,6 @@ from nbckpt.values.lookups import reaches_all
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
     from nbckpt.session import Session
-
-RESULT = re.compile(r"_{1,3}|_\d+")
-"""IPython's names of results."""
 
 
 def lacking(session: Session) -> dict[str, Digest]:
@@ -42,7 +38,7 @@ def lost_results(session: Session) -> dict[str, Maker]:
     """IPython's names of results of restored cells that were not kept → the cells."""
     if not session.unkept.has_lost_results:
         return {}
-    named = {n: v for n, v in session.namespace.items() if RESULT.fullmatch(n)}
+    named = {n: v for n, v in session.namespace.items() if results.RESULT.fullmatch(n)}
     out = session.namespace.get("_oh")
     if type(out) is dict:
         named |= {f"_{number}": v for number, v in out.items()}

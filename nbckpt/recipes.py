@@ -385,6 +385,8 @@ def _lost_by_kind(value: object) -> str | None:
     kind = type(value)
     if hasattr(kind, "hexdigest") and not feeding.is_hasher(value):
         return "and what it was fed would be lost"
+    if kind is weakref.finalize:
+        return "and the object whose end it waits for may be another"
     if kind.__module__ == "mmap":
         return "and what it holds would be lost"
     is_file = isinstance(value, io.IOBase | types.GeneratorType)

@@ -25,11 +25,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import analysis, keys, outside_effects, randomness, restore
+from nbckpt import analysis, keys, outside_effects, randomness, restore, results
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
-from nbckpt.makers import RESULT, lacking, lost_results
+from nbckpt.makers import lacking, lost_results
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, refused_by
@@ -74,7 +74,7 @@ def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
         and isinstance(n.slice, ast.Constant)
     ]
     if uses > len(entries):
-        return {n for n in absent if RESULT.fullmatch(n)}
+        return {n for n in absent if results.RESULT.fullmatch(n)}
     return {f"_{entry!s}" for entry in entries if isinstance(entry, int)}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import gc
+import re
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -33,6 +34,9 @@ MAX_OBJECTS = 3_000
 
 _PLAIN = frozenset({int, float, bool, str})
 _NAME = "_"
+
+RESULT = re.compile(r"_{1,3}|_\d+")
+"""IPython's names of results."""
 
 
 class Lost:
@@ -105,6 +109,30 @@ def kept(session: Session, value: object, names: Iterable[str]) -> Json:
             return {}
         parts = _encoded(session, value)
     return {"parts": [base64.b64encode(p).decode("ascii") for p in parts]} if parts else {}
+
+
+def follow(namespace: Mapping[str, object], replaced: Mapping[str, object]) -> None:
+    """Have results that were the objects of changed variables be those that stand for them now.
+
+    Parameters
+    ----------
+    replaced
+        Name of each variable that a restored step changed in place → what it held before.
+    """
+    tables = [namespace, namespace.get("_oh")]
+    for name, old in replaced.items():
+        new = namespace.get(name, old)
+        if new is old or type(old) in ATOMS:
+            continue
+        for table in tables:
+            if type(table) is not dict:
+                continue
+            for key in [k for k, v in list(table.items()) if v is old and _is_result(k)]:
+                table[key] = new
+
+
+def _is_result(key: object) -> bool:
+    return isinstance(key, int) or RESULT.fullmatch(str(key)) is not None
 
 
 def _shares(value: object, near: Iterable[str], namespace: Mapping[str, object]) -> bool:

@@ -23,8 +23,6 @@ SAMPLE = 50
 
 KNOWN: frozenset[tuple[str, str]] = frozenset(
     {
-        ("dead ends/stdout-kept", "live"),
-        ("dead ends/stdout-kept", "restart"),
         ("process state/in-function-logging-root", "live"),
     }
 )

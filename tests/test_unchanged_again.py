@@ -30,6 +30,20 @@ NOTEBOOKS = {
         "x = df.a.sum()\nprint(x)",
         "plt.plot([1, 2, 3]); plt.show()",
     ],
+    "generators": [
+        "def naturals():\n    n = 0\n    while True:\n        yield n\n        n += 1\ns = naturals()",
+        "[next(s) for _ in range(3)]",
+        "next(s)",
+    ],
+    "settings by their own name": [
+        "from matplotlib import rcParams\nimport matplotlib.pyplot as plt",
+        "rcParams['lines.linewidth'] = 3",
+        "rcParams['lines.linewidth']",
+    ],
+    "an output widget": [
+        "import ipywidgets\nout = ipywidgets.Output()\nwith out:\n    print('inside')\nout",
+    ],
+    "results": ["import numpy as np\nx = np.arange(3)\nx", "x[0] = 5\nx", "int(x[0])"],
     "axes": [
         "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], label='a');",
         "ax.set_title('t');",
@@ -73,3 +87,18 @@ def test_instances_of_a_restored_namedtuple_have_no_dict(
 
     assert again.cells[0].way == "restored"
     assert texts_of(again.out)["b"] == "False"
+
+
+def test_a_result_goes_with_the_variable_that_a_restored_cell_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.delenv("NBCKPT_STORE", raising=False)
+    cells = {"c0": "x = [1]\nx", "c1": "x.append(2)", "c2": "print(len(_))"}
+    run(write_notebook(tmp_path / "work.ipynb", cells))
+    edited = write_notebook(tmp_path / "work.ipynb", {**cells, "c2": "print(len(_) + 10)"})
+
+    again = run(edited)
+
+    assert [cell.way for cell in again.cells] == ["restored", "restored", "ran"]
+    assert "12" in str(texts_of(tmp_path / "work.out.ipynb"))

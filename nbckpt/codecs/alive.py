@@ -69,6 +69,7 @@ _REASONS = {
     "_contextvars.Context": "it is a context of this process",
     "_csv.writer": "it writes to a file of this process",
     "_socket.socket": "it is a socket of this process",
+    "weakref.finalize": "it waits for the end of an object: its cell makes it again",
     "sqlite3.Cursor": "it is a query on a connection: keep its rows, as .fetchall() gives them",
     "zlib.Compress": "what it was fed cannot be read back: keep what it gave",
     "zlib.Decompress": "what it was fed cannot be read back: keep what it gave",

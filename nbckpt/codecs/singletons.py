@@ -41,6 +41,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_generator
     if str(kind.__module__).partition(".")[0] in _NAMED_IN:
         return _reduce_named
+    if kind.__module__.partition(".")[0] == "ipykernel" and kind.__name__ == "OutStream":
+        return _reduce_stream
     matplotlib = sys.modules.get("matplotlib")
     if matplotlib is not None and kind is type(getattr(matplotlib, "rcParams", None)):
         return _reduce_settings
@@ -123,6 +125,20 @@ def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
         return NotImplemented
     pickler.private.add(id(value))
     return named_in, (package, name)
+
+
+def _reduce_stream(pickler: NamespacePickler, stream: Any) -> Any:
+    """What a kernel prints to, which is the process's own."""
+    for name in ("stdout", "stderr"):
+        if stream is getattr(sys, name):
+            pickler.private.add(id(stream))
+            return stream_of, (name,)
+    return NotImplemented
+
+
+def stream_of(name: str) -> object:
+    """What the process prints to by now."""
+    return getattr(sys, name)
 
 
 def _reduce_settings(pickler: NamespacePickler, settings: Any) -> Any:

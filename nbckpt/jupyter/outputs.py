@@ -100,6 +100,9 @@ class Recorder:
             self._wrap(stream, "write", lambda text: self._note_text(name, text))
             self._watched.append(stream)
             return
+        if hasattr(stream, "__dict__"):  # a notebook may hold the stream, and compare it
+            self._wrap(stream, "write", lambda text: self._note_text(name, text))
+            return
         tee = _Tee(stream, lambda text: self._note_text(name, text))
         setattr(sys, name, tee)
 

@@ -65,10 +65,23 @@ def also_on(
     for other, value in list(namespace.items()):
         if other in left_out or not is_user_name(other):
             continue
-        for there in regions_of(value):
+        for there in regions_of(_other_results(value, left_out, namespace, other)):
             if any(_is_seen(here, there, are_tables_values) for here in own):
                 return other
     return ""
+
+
+def _other_results(
+    value: object, names: Iterable[str], namespace: Mapping[str, object], holder: str
+) -> object:
+    """IPython's results without those that are the objects of some variables themselves.
+
+    These are kept by name, and go with their variable.
+    """
+    if holder != "Out" or type(value) is not dict:
+        return value
+    own = [namespace[name] for name in names if name in namespace]
+    return {n: v for n, v in value.items() if not any(v is one for one in own)}
 
 
 def _is_seen(one: Region, other: Region, are_tables_values: bool) -> bool:

@@ -234,6 +234,11 @@ def _of_reference(reference: Any) -> Told:
     return ["reference", reference()]
 
 
+def _of_finalizer(finalizer: weakref.finalize[Any, Any]) -> Told:
+    """What it calls, and when; it lies in a table of its class."""
+    return [finalizer.peek(), finalizer.alive, finalizer.alive and finalizer.atexit]
+
+
 def _of_proxy(proxy: Any) -> Told:
     try:
         return ["proxy", proxy.__repr__.__self__]
@@ -309,6 +314,7 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
     (subprocess.Popen, _of_process),
     (weakref.ProxyTypes, _of_proxy),
     (weakref.ref, _of_reference),
+    (weakref.finalize, _of_finalizer),
     (ContextVar, _of_context_variable),
     ((weakref.WeakValueDictionary, weakref.WeakKeyDictionary), _of_weak_mapping),
     (weakref.WeakSet, _of_weak_set),

@@ -1,0 +1,156 @@
+"""Values stay as they are when they are looked at, and come back as what they were."""
+
+from __future__ import annotations
+
+import sqlite3
+from types import ModuleType
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+
+from nbckpt.observation.named_files import _texts_of
+from nbckpt.values import ValueDigester
+from nbckpt.values.reducing import reduction_of
+from tests.codecs.test_round_trips import define, round_trip
+
+ENUMS = {
+    "members": "from enum import Enum\nclass K(Enum):\n    A = 1\n    B = 2",
+    "methods between members": (
+        "from enum import Enum\nclass K(Enum):\n    'Text.'\n    A = 1\n"
+        "    def f(self):\n        return self.A\n    B = 2\n    C = 1\n"
+        "    def __str__(self):\n        return 'x'"
+    ),
+    "given values": (
+        "from enum import Enum\nclass K(Enum):\n    A = (1, 2)\n"
+        "    def __init__(self, x, y):\n        self.x = x"
+    ),
+    "of a base": (
+        "from enum import IntEnum, auto\nclass K(IntEnum):\n    A = auto()\n"
+        "    @classmethod\n    def z(cls):\n        return cls.A"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ENUMS.values(), ids=ENUMS)
+def test_an_enum_comes_back_in_its_order(source: str) -> None:
+    namespace = define(source)
+
+    back = round_trip(namespace, "K")["K"]
+
+    assert list(vars(back)) == list(vars(namespace["K"]))
+    assert [(m.name, m.value) for m in back] == [(m.name, m.value) for m in namespace["K"]]
+
+
+def test_a_dict_that_is_its_own_attributes_comes_back_as_one() -> None:
+    namespace = define(
+        "class Attributes(dict):\n    def __init__(self, **items):\n        super().__init__(items)\n"
+        "        self.__dict__ = self\nx = Attributes(a=1)"
+    )
+
+    back = round_trip(namespace, "x", into=round_trip(namespace, "Attributes"))["x"]
+    back.b = 2
+
+    assert back == {"a": 1, "b": 2}
+
+
+class Fit:
+    def __init__(self) -> None:
+        self.settings = {"function": len, "lock": object()}
+        self.cache = 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.settings.update(function=None, lock=None)
+        del self.cache
+        return self.__dict__
+
+
+def test_what_a_value_clears_when_it_is_pickled_is_put_back() -> None:
+    fit = Fit()
+    lock = fit.settings["lock"]
+
+    state = reduction_of(fit, 5)[2]
+
+    assert vars(fit) == {"settings": {"function": len, "lock": lock}, "cache": 1}
+    assert state == {"settings": {"function": len, "lock": None}}
+
+
+def test_a_query_goes_on_after_its_files_were_asked_for() -> None:
+    connection = sqlite3.connect(":memory:")
+    cursor = connection.execute("select 1 union select 2 union select 3")
+    cursor.fetchone()
+
+    _texts_of(cursor)
+
+    assert cursor.fetchall() == [(2,), (3,)]
+    connection.close()
+
+
+def test_the_settings_of_drawings_come_back_as_the_library_s_own() -> None:
+    back = round_trip({"rcParams": mpl.rcParams}, "rcParams")["rcParams"]
+
+    assert back is mpl.rcParams
+
+
+def _digest(value: object) -> str:
+    return ValueDigester({}).digest(value)
+
+
+def _begun(n_given: int, items: list[int]) -> Any:
+    found = (item * item for item in items)
+    for _ in range(n_given):
+        next(found)
+    return found
+
+
+def test_a_generator_is_told_by_the_place_it_has_come_to() -> None:
+    one, same = _begun(1, [1, 2, 3]), _begun(1, [1, 2, 3])
+
+    assert _digest(one) == _digest(same)
+    assert _digest(one) != _digest(_begun(2, [1, 2, 3]))
+    assert _digest(one) != _digest(_begun(1, [1, 2, 4]))
+    assert _digest(_begun(0, [1])) != _digest(_begun(1, [1]))
+    assert next(one) == 4
+
+
+def test_a_generator_that_shares_a_cell_is_told_by_what_lies_there() -> None:
+    def made() -> tuple[Any, Any]:
+        total = 0
+
+        def add() -> None:
+            nonlocal total
+            total += 1
+
+        def give() -> Any:
+            while True:
+                yield total
+
+        return add, give()
+
+    add, given = made()
+    next(given)
+    before = _digest(given)
+    add()
+
+    assert _digest(given) != before
+
+
+def test_a_finalizer_is_told_by_what_it_calls() -> None:
+    import weakref
+
+    kept: set[int] = set()
+    called: list[int] = []
+    one, other = (weakref.finalize(kept, called.append, n) for n in (1, 2))
+
+    assert _digest(one) != _digest(other)
+
+
+def test_a_design_matrix_comes_back() -> None:
+    patsy: ModuleType = pytest.importorskip("patsy")
+    _, x = patsy.dmatrices("y ~ a", {"y": [1.0, 2.0], "a": [1.0, 3.0]})
+
+    back = round_trip({"x": x}, "x")["x"]
+
+    assert back.design_info.column_names == ["Intercept", "a"]
+    assert (back == x).all()
+    assert _digest(x) == _digest(back)
