@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import moves, restore, results
+from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
@@ -357,12 +357,10 @@ def _bind(
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
-    changed = {n: session.namespace[n] for n in checkpoint.in_place if n in session.namespace}
     bound = loaded._replace(values=values)
     session.observer.replaced(bound.replaced(session.namespace))
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
-    results.follow(session.namespace, changed)
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)

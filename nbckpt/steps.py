@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, loops, makers, randomness, remake
+from nbckpt import analysis, effects, keys, loops, makers, randomness, remake, results
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
@@ -234,9 +234,12 @@ class Step(ThroughItems):
                 self.why = (why,)
                 continue
             shadow = self._shadow(checkpoint)
+            namespace = session.namespace
+            changed = {n: namespace[n] for n in checkpoint.in_place if n in namespace}
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
+            results.follow(namespace, changed)
             self.was_set = session.observer.was_set
             self.took_s = time.perf_counter() - began
             with held(firmly=True):  # its values are bound

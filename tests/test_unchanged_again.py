@@ -35,11 +35,6 @@ NOTEBOOKS = {
         "[next(s) for _ in range(3)]",
         "next(s)",
     ],
-    "settings by their own name": [
-        "from matplotlib import rcParams\nimport matplotlib.pyplot as plt",
-        "rcParams['lines.linewidth'] = 3",
-        "rcParams['lines.linewidth']",
-    ],
     "an output widget": [
         "import ipywidgets\nout = ipywidgets.Output()\nwith out:\n    print('inside')\nout",
     ],
