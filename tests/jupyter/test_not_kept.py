@@ -281,11 +281,12 @@ def test_a_changed_class_stays_that_of_what_the_cell_names_anew(shell: Any) -> N
 
 def test_a_class_changed_through_another_name_stays_where_that_names_another(shell: Any) -> None:
     add = "%%checkpoint add\nB.extra = 1\nB = 0"
-    run_all(shell, "class A:\n    items = []\nB = A", add)
+    define = "class A:\n    items = []\n"
+    run_all(shell, f"{define}B = A", add)
     assert shell.user_ns["A"].extra == 1
 
-    run(shell, "class A:\n    items = []\n").raise_error()
-    run(shell, "class B:\n    items = []\n").raise_error()
+    run(shell, f"{define}B = A").raise_error()
+    run(shell, define).raise_error()
     run(shell, add, cell_id="cell-1").raise_error()
 
     assert not hasattr(shell.user_ns["A"], "extra")
