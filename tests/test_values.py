@@ -491,17 +491,10 @@ def done(future: Any, result: object) -> Any:
     return future
 
 
-def begun() -> Any:
-    numbers = (i for i in range(3))
-    next(numbers)
-    return numbers
-
-
 @pytest.mark.parametrize(
     "make",
     [
         sys._getframe,
-        begun,
         lambda: csv.reader(["a"]),
         lambda: duckdb.sql("select 1"),
         duckdb.connect,

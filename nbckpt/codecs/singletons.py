@@ -41,7 +41,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_generator
     if str(kind.__module__).partition(".")[0] in _NAMED_IN:
         return _reduce_named
-    if kind.__module__.partition(".")[0] == "ipykernel" and kind.__name__ == "OutStream":
+    if str(kind.__module__).partition(".")[0] == "ipykernel" and kind.__name__ == "OutStream":
         return _reduce_stream
     matplotlib = sys.modules.get("matplotlib")
     if matplotlib is not None and kind is type(getattr(matplotlib, "rcParams", None)):

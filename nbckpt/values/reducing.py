@@ -5,7 +5,8 @@ Notes
 A library's ``__getstate__`` may take out of the live value what it believes nobody can pickle:
 statsmodels clears the functions among the settings of a fit. A value that is looked at stays as it
 is, so that is put back. What was taken out goes into the state as well where it is code, which is
-kept by name or by value; anything else stays out, as the library wants it.
+kept by name or by value; anything else stays out, as the library wants it. Where it binds anything
+anew, it has done something and stays so: an image of a file is read then, and leaves its file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
-_MISSING = object()
 
 
 def has_state_of_its_own(kind: type) -> bool:
@@ -46,25 +46,22 @@ def reduction_of(value: Any, protocol: int) -> Any:
     try:
         made = value.__reduce_ex__(protocol)
     finally:
-        is_changed = _differ(members, before) or any(
-            _differ(before[name], was) for name, was in inside.items()
-        )
-        if is_changed:
+        tables = [(members, before), *((before[n], was) for n, was in inside.items())]
+        if any(_taken(*table) for table in tables) and not any(_is_more(*t) for t in tables):
             made = _without_live_state(made, before, inside)
-            _put_back(members, before)
-            for name, was in inside.items():
-                _put_back(before[name], was)
+            for now, was in tables:
+                now.update(_taken(now, was))
     return made
 
 
-def _differ(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
-    return now.keys() != before.keys() or any(now[k] is not v for k, v in before.items())
+def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:
+    """What was there before, and is not there now, or is None."""
+    return {n: was for n, was in before.items() if was is not None and now.get(n) is None}
 
 
-def _put_back(now: dict[Any, Any], before: dict[Any, Any]) -> None:
-    if _differ(now, before):
-        now.clear()
-        now.update(before)
+def _is_more(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
+    """Whether anything was bound anew."""
+    return any(v is not None and before.get(n) is not v for n, v in now.items())
 
 
 def _without_live_state(made: Any, before: dict[str, Any], inside: dict[str, Any]) -> Any:
@@ -80,8 +77,5 @@ def _without_live_state(made: Any, before: dict[str, Any], inside: dict[str, Any
 
 def _with_code(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:
     """A copy of `now` in which functions stand that were there `before`, and are None since."""
-    state = dict(now)
-    for name, was in before.items():
-        if isinstance(was, _CODE) and state.get(name, _MISSING) is None:
-            state[name] = was
-    return state
+    taken = _taken(now, before)
+    return {**now, **{n: v for n, v in taken.items() if isinstance(v, _CODE) and n in now}}

@@ -111,7 +111,6 @@ _STATISTICS = (
         _SM + "from statsmodels.tsa.arima.model import ARIMA\n"
         "x = ARIMA(np.cumsum(X[:, 0]), order=(1, 1, 0)).fit()",
         check="same(x.params, y.params)\nsame(x.forecast(3), y.forecast(3))",
-        told=False,
         needs="statsmodels",
     ),
 )
