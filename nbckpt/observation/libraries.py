@@ -172,12 +172,7 @@ class Libraries:
     def _changes_of(self, table: _Table) -> Iterator[Change]:
         before, now = table.before, _entries(table.table)
         table.before = now
-        if before.keys() == now.keys():
-            different = [k for k, old in before.items() if now[k] is not old]
-        else:
-            different = [
-                k for k in {**before, **now} if before.get(k, ABSENT) is not now.get(k, ABSENT)
-            ]
+        different = _different(before, now)
         for key in different:
             new = now.get(key, ABSENT)
             if table.owner == "sys.modules":
@@ -307,6 +302,20 @@ class Libraries:
 def _entries(table: dict[Any, Any]) -> dict[Any, Any]:
     """A copy of a dict. No code of a class of dicts runs: it may do anything, and raise."""
     return table.copy() if type(table) is dict else dict(dict.items(table))
+
+
+def _different(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
+    """Keys that have other objects than before, came, or went."""
+    keys, known = list(now), list(before)
+    n_both = min(len(keys), len(known))
+    if (
+        keys[:n_both] == known[:n_both]
+    ):  # as nearly always: in C, for IPython's builtins twice a cell
+        found = [*known[n_both:], *keys[n_both:]]
+        if not all(map(is_, before.values(), now.values())):
+            found += [k for k in keys[:n_both] if before[k] is not now[k]]
+        return found
+    return [k for k in {**before, **now} if before.get(k, ABSENT) is not now.get(k, ABSENT)]
 
 
 def _owner(holder: Any) -> str:
