@@ -15,6 +15,12 @@ SETTINGS = {
     "environment": ("import os; os.environ['STATE_K'] = '{}'", "os.environ['STATE_K']", "ab"),
     "recursion limit": ("sys.setrecursionlimit({})", "sys.getrecursionlimit()", [3100, 3200]),
     "garbage": ("gc.set_threshold({})", "gc.get_threshold()[0]", [701, 702]),
+    "digits": ("sys.set_int_max_str_digits({})", "sys.get_int_max_str_digits()", [5000, 6000]),
+    "csv": ("import csv; csv.field_size_limit({})", "csv.field_size_limit()", [999, 9999]),
+    "level name": ("import logging; logging.addLevelName(25, '{}')", "logging.getLevelName(25)",
+                   ["ONE", "TWO"]),
+    "start method": ("import multiprocessing as mp; mp.set_start_method('{}', force=True)",
+                     "mp.get_start_method()", ["fork", "spawn"]),
     "timeout": ("import socket; socket.setdefaulttimeout({})", "socket.getdefaulttimeout()", [5, 6]),
     "umask": ("os.umask({})", "os.umask(os.umask(0o22)) or os.umask(0o22)", [0o27, 0o77]),
     "locale": ("import locale; locale.setlocale(locale.LC_ALL, '{}')",
@@ -66,6 +72,34 @@ def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None
     assert answer.value == plain.value
     assert answer.restored == [1, 2]
     assert "set: " in answer.said
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+@pytest.mark.parametrize(
+    ("setting", "use"),
+    [
+        (
+            "duckdb.sql(\"set default_order = '{}'\")",
+            "duckdb.sql('from (values (1), (2)) t(a) order by a').fetchall()",
+        ),
+        (
+            "duckdb.sql(\"set variable v = '{}'\")",
+            "duckdb.sql(\"select getvariable('v')\").fetchall()",
+        ),
+    ],
+)
+def test_a_setting_of_the_default_database_is_seen_by_the_cells_below(
+    tmp_path: Path, setting: str, use: str, mode: str
+) -> None:
+    first, edited = (
+        ["import duckdb", setting.format(v), f"{MARK}y = {use}"] for v in ("asc", "desc")
+    )
+    run(tmp_path, first, "y", mode=mode)
+
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == run(tmp_path / "plain", edited, "y", mode="plain").value
+    assert answer.errors == []
 
 
 def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:

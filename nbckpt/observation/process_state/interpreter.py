@@ -12,11 +12,14 @@ from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Order
 
 
 class Limits(Kind):
-    """Recursion limit, switch interval, the garbage collector, and the sockets' timeout."""
+    """Limits, switch interval, the garbage collector, and the sockets' timeout."""
 
     name = "interpreter"
     module = "gc"
-    setters = r"setrecursionlimit|setswitchinterval|enable|disable|set_threshold|setdefaulttimeout"
+    setters = (
+        r"setrecursionlimit|setswitchinterval|enable|disable|set_threshold|setdefaulttimeout"
+        r"|set_int_max_str_digits"
+    )
 
     def read(self, module: Any) -> dict[str, Any]:
         found = {
@@ -26,7 +29,10 @@ class Limits(Kind):
             "gc thresholds": module.get_threshold(),
             "socket timeout": None,
             "nested event loops": False,
+            "digits of integers": None,
         }
+        if hasattr(sys, "get_int_max_str_digits"):
+            found["digits of integers"] = sys.get_int_max_str_digits()
         if socket := sys.modules.get("socket"):
             found["socket timeout"] = socket.getdefaulttimeout()
         if asyncio := sys.modules.get("asyncio"):
@@ -43,6 +49,8 @@ class Limits(Kind):
                     sys.setrecursionlimit(value)
                 case "switch interval":
                     sys.setswitchinterval(value)
+                case "digits of integers":
+                    sys.set_int_max_str_digits(value)
                 case "gc enabled":
                     module.enable() if value else module.disable()
                 case "gc thresholds":

@@ -12,6 +12,7 @@ from nbckpt.observation.process_state import (
     loggers,
     plots,
     shell,
+    standard,
 )
 from nbckpt.observation.process_state.kinds import Kind
 
@@ -28,6 +29,9 @@ _KINDS: list[MadeFor] = [
     interpreter.WarningFilters,
     loggers.Loggers,
     loggers.LogFiles,
+    standard.LevelNames,
+    standard.CsvLimit,
+    standard.StartMethod,
     interpreter.DecimalContext,
     libraries.MpmathPrecision,
     libraries.NumpyErrors,
