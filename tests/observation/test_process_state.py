@@ -159,6 +159,39 @@ def test_a_logger_writes_to_the_stream_that_the_notebook_holds(tmp_path: Path, m
     assert answer.value == "a\nb\n"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "lg.handlers = [logging.StreamHandler(buf)]\n"
+        "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))",
+        "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))",
+        "lg.handlers[0].addFilter(lambda r: setattr(r, 'msg', '{}x') or True)",
+        "lg.addFilter(lambda r: setattr(r, 'msg', '{}x') or True)",
+    ],
+)
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_a_handler_s_format_and_filters_are_seen_by_the_cells_below(
+    tmp_path: Path, change: str, mode: str
+) -> None:
+    first, edited = (
+        [LOGGED[0], change.format(v), f"{MARK}lg.warning('x'); y = buf.getvalue()"] for v in "AB"
+    )
+    run(tmp_path, first, "y", mode=mode)
+
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == "Bx\n"
+
+
+def test_going_back_gives_a_handler_its_format_again(tmp_path: Path) -> None:
+    text = "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))"
+    cells = [LOGGED[0], f"%%checkpoint one\n{text.format('A')}", text.format("B")]
+
+    answer = run(tmp_path, [*cells, "%rewind one", "lg.warning('x')"], "buf.getvalue()")
+
+    assert answer.value == "Ax\n"
+
+
 def test_what_a_logger_writes_to_a_file_is_an_effect_of_its_cell(tmp_path: Path) -> None:
     cells = [
         "import logging\nlg = logging.getLogger('sd'); lg.propagate = False\n"
