@@ -37,6 +37,11 @@ SETTINGS = {
                  "[f[0] for f in warnings.filters if f[1] and f[1].pattern == 'zzz']",
                  ["ignore", "error"]),
     "context variable": ("cv.set({})", "cv.get()", [1, 2]),
+    "shell": ("get_ipython().state_k = {}", "get_ipython().state_k", [1, 2]),
+    "list on the shell": ("get_ipython().state_k = [{}]", "get_ipython().state_k[0]", [1, 2]),
+    "logger": ("import logging; logging.getLogger('a.b').state_k = {}",
+               "logging.getLogger('a.b').state_k", [1, 2]),
+    "xmode": ("%xmode {}", "get_ipython().InteractiveTB.mode", ["Plain", "Minimal"]),
     "precision": ("%precision {}", "get_ipython().display_formatter.formatters['text/plain'](1/3)",
                   [2, 4]),
 }  # fmt: skip

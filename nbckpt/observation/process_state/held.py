@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -13,11 +13,13 @@ from nbckpt.observation.process_state.kinds import described, short_digest
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEPTH = 3
+_OF_LOGGERS = frozenset({*vars(logging.Logger("")), "manager"})
+_FEWEST = len(vars(logging.Logger("")))
 _MOVING = frozenset({"_closed", "rolloverAt"})
 """Members of handlers that change as they are used."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Held:
     """An object as it was at one moment.
 
@@ -33,7 +35,13 @@ class Held:
 
     value: Any
     told: str
-    parts: tuple[Any, ...] = field(default=(), compare=False)
+    parts: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self.value is other.value and self.told == other.told
+
+    def __hash__(self) -> int:
+        return hash(self.told)
 
     def __repr__(self) -> str:
         """What tells it in a record."""
@@ -67,6 +75,19 @@ def told_of(value: object, depth: int = _DEPTH) -> str:
     for name, member in list((members or {}).items()):
         inside += [name, told_of(member, depth - 1)]
     return f"{kind.__qualname__} {short_digest(inside)}"
+
+
+def set_on(logger: logging.Logger) -> tuple[tuple[str, Any], ...]:
+    """What a notebook has set on a logger under names that loggers do not have."""
+    members = vars(logger)
+    if type(logger) is not logging.Logger or len(members) < _FEWEST:
+        return ()
+    own = [(n, v) for n, v in sorted(members.items()) if n not in _OF_LOGGERS and n[0] != "_"]
+    return tuple((n, v if _is_plain(v) else Held(v, told_of(v))) for n, v in own)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def _code_of(kind: type) -> list[str]:

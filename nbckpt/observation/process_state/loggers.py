@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from nbckpt.digests import Json
-from nbckpt.observation.process_state.held import Held, held_handler, told_of
+from nbckpt.observation.process_state.held import Held, held_handler, set_on, told_of
 from nbckpt.observation.process_state.kinds import MARK, Change, Imported, Kind
 
 _FIELDS = attrgetter("level", "disabled", "propagate")
@@ -51,7 +51,13 @@ class Loggers(Kind):
             for handlers, _ in lists
             for handler in handlers
         ]
-        return (fields, lists, inside, module.root.manager.disable)
+        return (
+            fields,
+            lists,
+            inside,
+            list(map(set_on, self._loggers)),
+            module.root.manager.disable,
+        )
 
     def read(self, module: Any) -> dict[str, Any]:
         manager = module.root.manager
@@ -64,6 +70,7 @@ class Loggers(Kind):
             if type(logger) is logging.PlaceHolder:
                 continue
             is_plain = logger.propagate and not (logger.handlers or logger.filters)
+            is_plain = is_plain and not set_on(logger)
             if logger.level or logger.disabled or not is_plain:
                 state = self._state(logger)
                 if state != _NEW:
@@ -88,16 +95,21 @@ class Loggers(Kind):
             self._put(module.getLogger(item), _NEW)
 
     def _put(self, logger: logging.Logger, state: Any) -> None:
-        level, disabled, propagates, handlers, *filters = state
+        level, disabled, propagates, handlers, *more = state
         own = [h for h in logger.handlers if self._is_own(h)]
         if tuple(map(_described, own)) != tuple(map(_tuple, handlers)):
             for handler in own:
                 logger.removeHandler(handler)
             for handler in handlers:
                 logger.addHandler(_handler(handler))
-        held = [_filter(described) for described in (filters[0] if filters else ())]
+        filters, members = more or ((), ())
+        held = [_unheld(described) for described in filters]
         if logger.filters != held:
             logger.filters[:] = held
+        for name, _ in set_on(logger):
+            delattr(logger, name)
+        for name, value in members:
+            setattr(logger, name, _unheld(value))
         logger.setLevel(level)
         logger.disabled, logger.propagate = disabled, propagates
 
@@ -105,7 +117,8 @@ class Loggers(Kind):
         own = tuple(_described(h) for h in logger.handlers if self._is_own(h))
         state = (logger.level, logger.disabled, logger.propagate, own)
         filters = tuple(Held(f, told_of(f)) for f in logger.filters)
-        return (*state, filters) if filters else state
+        members = set_on(logger)
+        return (*state, filters, members) if filters or members else state
 
     def _is_own(self, handler: logging.Handler) -> bool:
         if type(handler) is logging.NullHandler or handler in self._of_others:
@@ -192,11 +205,8 @@ def _handlers() -> list[Any]:
     return [refer() for refer in list(references)]
 
 
-def _filter(described: Any) -> Any:
-    if isinstance(described, Held):
-        return described.value
-    message = "a filter cannot be set from a record"
-    raise ValueError(message)
+def _unheld(described: Any) -> Any:
+    return described.value if isinstance(described, Held) else described
 
 
 _STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}

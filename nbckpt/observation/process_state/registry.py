@@ -47,6 +47,7 @@ _KINDS: list[MadeFor] = [
     shell.Showing,
     shell.Printers,
     shell.Hooks,
+    shell.Attributes,
 ]
 
 
