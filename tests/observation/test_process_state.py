@@ -304,6 +304,37 @@ def test_a_function_that_cannot_be_set_makes_its_cell_run(tmp_path: Path) -> Non
     assert "it sets signal SIGUSR1, which cannot be set from a record" in answer.said
 
 
+HANDLED = [
+    f"{MARK}hits = []\ndef on(*_): hits.append(1)",
+    f"{MARK}import signal\n_ = signal.signal(signal.SIGUSR1, on)",
+    f"{MARK}k = 1",
+]
+RAISED = "[signal.raise_signal(signal.SIGUSR1), signal.getsignal(signal.SIGUSR1) is on, hits][1:]"
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_a_handler_that_is_a_variable_comes_back_with_it(tmp_path: Path, mode: str) -> None:
+    run(tmp_path, HANDLED, "1", mode=mode)
+
+    resumed = run(tmp_path, ["%resume", "import signal"], RAISED, mode=mode)
+    answer = run(tmp_path, HANDLED, RAISED, mode=mode)
+
+    assert resumed.value == [True, [1]]
+    assert answer.value == [True, [1]]
+    assert answer.restored == [0, 1, 2]
+
+
+def test_a_handler_whose_function_is_another_now_stays_the_one_that_was_set(
+    tmp_path: Path,
+) -> None:
+    other = "def on(*_): hits.append(2)"
+    run(tmp_path, [*HANDLED, other], "1")
+
+    answer = run(tmp_path, [*HANDLED, other], RAISED)
+
+    assert answer.value == [False, [1]]
+
+
 def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     run(tmp_path, ["import os; os.mkdir('sub'); os.chdir('sub')", f"{MARK}x = 1"], "1")
     (tmp_path / "sub").rmdir()

@@ -14,7 +14,7 @@ K = []
 SIZE = 5
 table = {"a": (1, 2)}
 class Cache:
-    pass
+    n = 0
 cache = Cache()
 def add(value):
     K.append(value)
@@ -40,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
         ["import tool; tool.SIZE += 1", "tool.SIZE += 1", "y = tool.SIZE"],
         ["import tool; tool.table['b'] = (3,)", "y = sorted(tool.table)"],
         ["import tool; tool.cache.x = 1", "tool.cache.x += 1", "y = tool.cache.x"],
+        ["import tool; tool.Cache.n = 4", "tool.Cache.n += 1", "y = tool.cache.n"],
         ["import importlib; t = importlib.import_module('tool'); t.add(3)", "y = list(t.K)"],
     ],
 )
@@ -85,6 +86,22 @@ def test_moves_set_what_modules_held(folder: Path) -> None:
     assert [ran[3].value, ran[5].value] == ["([1], 5)", "([1, 2], 9)"]
     resumed = run(folder, ["%resume", "import tool; y = (tool.K, tool.SIZE)"])
     assert resumed[1].value == "([1, 2], 9)"
+
+
+def test_moves_set_what_classes_of_modules_held(folder: Path) -> None:
+    (folder / "tool.py").write_text("class K:\n    n = 0\n    all = []\n")
+    cells = [
+        "import tool\ny = tool.K.n",
+        "%%checkpoint five\ntool.K.n = 5; tool.K.all.append(1)",
+        "tool.K.n = 6; tool.K.extra = 1",
+        "%rewind five",
+        "#ck\nz = [tool.K.n, tool.K.all]",
+    ]
+
+    answer = kernels.run(folder, cells, "z")
+
+    assert answer.value == [5, [1]]
+    assert "tool.K.n" in answer.said
 
 
 MADE = "import types\na = [0]; m = types.ModuleType('m'); m.a = a; n = {'m': m}"

@@ -25,7 +25,6 @@ _KINDS: list[MadeFor] = [
     environment.Umask,
     interpreter.Limits,
     interpreter.Locale,
-    interpreter.Signals,
     interpreter.WarningFilters,
     loggers.Loggers,
     loggers.LogFiles,
@@ -58,4 +57,5 @@ def register(kind: MadeFor) -> None:
 
 def kinds_for(namespace: dict[str, object]) -> list[Kind]:
     """The kinds of a session with this namespace."""
-    return [*(make() for make in _KINDS), environment.ContextVariables(namespace)]
+    of_variables = (interpreter.Signals(namespace), environment.ContextVariables(namespace))
+    return [*(make() for make in _KINDS), *of_variables]
