@@ -40,6 +40,7 @@ from nbckpt.codecs import (
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
+from nbckpt.values.homes import is_made_module
 from nbckpt.values.reducing import has_state_of_its_own, reduction_of
 
 if TYPE_CHECKING:
@@ -322,9 +323,9 @@ def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str
 
 
 def is_by_reference(value: object) -> bool:
-    """Whether a stream holds only the name of `value`: modules and what can be imported."""
+    """Whether a stream holds only the name of `value`: it is a module, or can be imported."""
     if issubclass(type(value), ModuleType):
-        return True
+        return not is_made_module(value)
     return _is_named(value) and functions.is_importable(value)
 
 

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import NAMED, is_importable
+from nbckpt.values.homes import is_made_module
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -26,7 +27,7 @@ _IMMUTABLE: frozenset[type] = frozenset(
         datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
         decimal.Decimal, uuid.UUID, re.Pattern,
         pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath,
-        types.ModuleType, types.CodeType, types.BuiltinFunctionType, types.GenericAlias,
+        types.CodeType, types.BuiltinFunctionType, types.GenericAlias,
         types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
         types.GetSetDescriptorType, types.MemberDescriptorType, types.MappingProxyType,
         logging.Logger, logging.RootLogger,
@@ -81,7 +82,7 @@ class _Judge(dict[type, int]):
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
             return _FIXED
         # By its type: a dead weak proxy raises when it is asked for its class.
-        return _NAMED if issubclass(kind, NAMED) else _MUTABLE
+        return _NAMED if issubclass(kind, (*NAMED, types.ModuleType)) else _MUTABLE
 
 
 def _bases_elsewhere() -> Iterable[type]:
@@ -137,6 +138,8 @@ def shareable_ids(
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:
     """Whether streams hold only the name of a function, a class or the like."""
+    if isinstance(obj, types.ModuleType):
+        return not is_made_module(obj)
     if id(obj) in homes or is_importable(obj):
         return True
     # `code` and `cell` have no name there to be imported by.

@@ -7,6 +7,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from json import dumps, loads
 from types import FunctionType, ModuleType
 
 from nbckpt import keys
@@ -60,6 +61,29 @@ class Attached:
         return [change.new] if is_atom(change.new) else None  # type: ignore[list-item]
 
     @property
+    def held(self) -> Json:
+        """A copy of what a list or dict holds now, if JSON has it; else None."""
+        value = None if self.change is None else self.change.new
+        if type(value) not in (list, dict) or not is_plain(value):
+            return None
+        copied: Json = loads(dumps(value))
+        return copied
+
+    def hold(self, held: Json) -> bool:
+        """Have its list or dict hold what it held; whether it held something else."""
+        value = None if self.change is None else self.change.new
+        if type(value) is not type(held) or self.held == held:
+            return False
+        if isinstance(value, list) and isinstance(held, list):
+            value[:] = held
+        elif isinstance(value, dict) and isinstance(held, dict):
+            value.clear()
+            value.update(held)
+        else:
+            return False
+        return True
+
+    @property
     def name(self) -> str:
         """The name without which no code reaches it; empty if a library may look it up itself."""
         change = self.change
@@ -106,6 +130,12 @@ class Attached:
         if (plain := self.plain) is not None:
             found["plain"] = plain
         return found
+
+
+def standing_of(attached: Attached) -> dict[str, Json]:
+    """What is recorded of it for a moment: with what its list or dict holds."""
+    held = attached.held
+    return attached.as_json() if held is None else {**attached.as_json(), "held": held}
 
 
 def is_named_module(value: object) -> bool:

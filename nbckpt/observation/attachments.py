@@ -19,6 +19,7 @@ from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import (
     Attached,
     source_of,
+    standing_of,
     what_of,
 )
 from nbckpt.observation.attribution import Attribution
@@ -305,7 +306,7 @@ class Attachments:
 
     def standing(self) -> Json:
         """What is attached, and by which code."""
-        known = {where: attached.as_json() for where, attached in self.now.items()}
+        known = {where: standing_of(attached) for where, attached in self.now.items()}
         found: dict[str, Any] = {**self.missing, **known}
         if state := self.modules.standing():
             found[_MODULES] = state
@@ -321,6 +322,8 @@ class Attachments:
             now, want = self.now.get(where), wanted.get(where)
             token = want and want.get("token")
             if now is not None and now.token == token:
+                if want is not None and "held" in want and now.hold(want["held"]):
+                    texts.append(str(want["what"]))
                 continue
             if want is None:
                 is_set = self._put_original(where)

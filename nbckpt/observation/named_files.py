@@ -85,7 +85,8 @@ class Named:
                     self._of_value(namespace[name])
 
     def _add(self, text: str) -> None:
-        if 1 < len(text) < 100_000 and len(self.texts) < MAX_TEXTS:
+        is_short = len(text) < 2 and not text.isalnum()  # a separator, not a file
+        if not is_short and len(text) < 100_000 and len(self.texts) < MAX_TEXTS:
             self.texts[text] = None
 
     def _of_tree(self, tree: ast.Module) -> None:
@@ -187,7 +188,7 @@ class Named:
             if matches or "/" in text or _SUFFIX.search(text):
                 self.patterns[text] = None
             yield from matches
-        elif asks and ("/" in text or _SUFFIX.search(text)) and " " not in text:
+        elif asks and " " not in text:
             yield text
 
     def _quoted(self, text: str) -> Iterator[str]:

@@ -13,7 +13,9 @@ from nbckpt.observation.attached import Attached
 from nbckpt.observation.ownership import is_users, is_users_module
 from nbckpt.observation.stores import resolved
 
-_NAMES = re.compile(r"(un)?register(_\w+)?|add_(\w+_)?hooks?|addaudithook|settrace|setprofile")
+_NAMES = re.compile(
+    r"(un)?register(_\w+)?|add_((\w+_)?hooks?|type)|addaudithook|settrace|setprofile"
+)
 _ONLY_EFFECTS = frozenset({"atexit"})
 
 

@@ -6,6 +6,7 @@ made by running the cell, and a move says so.
 
 from __future__ import annotations
 
+import abc
 import ast
 import importlib
 import inspect
@@ -81,17 +82,17 @@ def _places_in(name: str, ran: Ran) -> Iterator[str]:
 def set_in_module(place: str, value: object) -> bool:
     """Set a value in a module; a list or dict keeps its identity."""
     name, _, member = place.rpartition(".")
-    module = sys.modules.get(name)
-    if module is None:
+    holder, attribute = _holder(name, member)
+    if holder is None:
         return False
-    held = getattr(module, member, None)
+    held = getattr(holder, attribute, None)
     if type(held) is dict and type(value) is dict:
         held.clear()
         held.update(value)
     elif type(held) is list and type(value) is list:
         held[:] = value
     else:
-        setattr(module, member, value)
+        setattr(holder, attribute, value)
     return True
 
 
@@ -164,13 +165,13 @@ class ModuleState:
                     want = [_value(value)]
             if type(want) is list:
                 if self._put(name, member, want[0]):
-                    texts.append(place)
+                    texts += _told([place])
                 elif not _holds(name, member, want[0]):
                     unset.append(place)
             elif want != self._tokens.get(place):
                 unset.append(place)
         self.reached(None)
-        self.unset = tuple(f"{place!r}: run the cell that sets it" for place in unset)
+        self.unset = tuple(f"{place!r}: run the cell that sets it" for place in _told(unset))
         return texts
 
     def set_all(self, values: Mapping[str, object]) -> list[str]:
@@ -187,16 +188,33 @@ class ModuleState:
         return set_in_module(f"{name}.{member}", value)
 
 
+def _told(places: Iterable[str]) -> list[str]:
+    return [place.replace(":", ".") for place in places]
+
+
 class _Text(NamedTuple):
     """A list or dict, as text: it may change."""
 
     text: str
 
 
+_CLASSES = (type, abc.ABCMeta)
+
+
+def _holder(name: str, member: str) -> tuple[object, str]:
+    """What has a member, the module or one of its classes (`Class:attribute`), and its name."""
+    kind, _, attribute = member.rpartition(":")
+    module = sys.modules.get(name)
+    return (vars(module).get(kind) if module is not None and kind else module), attribute
+
+
 def _plain(name: str) -> dict[str, object]:
     """The members of a module that JSON has."""
     module = sys.modules.get(name)
     members = {} if module is None else dict(vars(module))
+    for member, value in list(members.items()):
+        if type(value) in _CLASSES and value.__module__ == name:
+            members.update((f"{member}:{n}", v) for n, v in vars(value).items() if n[:2] != "__")
     found: dict[str, object] = {}
     for member, value in members.items():
         if member[:2] == "__":
@@ -256,14 +274,18 @@ def _written(name: str) -> dict[str, object]:
     times = Counter(
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
-    for node in tree.body:
+    nodes = [("", node) for node in tree.body]
+    for kind in tree.body:
+        if isinstance(kind, ast.ClassDef):
+            nodes += [(f"{kind.name}:", node) for node in kind.body]
+    for home, node in nodes:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and times[target.id] == 1:
             with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 value = ast.literal_eval(node.value)
                 if is_plain(value):
                     is_held = type(value) in (list, dict)
-                    found[target.id] = _Text(dumps(value)) if is_held else value
+                    found[home + target.id] = _Text(dumps(value)) if is_held else value
     return found
 
 
@@ -277,6 +299,6 @@ def _imported(name: str) -> bool:
 
 
 def _holds(name: str, member: str, value: object) -> bool:
-    module = sys.modules.get(name)
-    held = ABSENT if module is None else vars(module).get(member, ABSENT)
+    holder, attribute = _holder(name, member)
+    held = ABSENT if holder is None else vars(holder).get(attribute, ABSENT)
     return is_plain(held) and dumps(held) == dumps(value)

@@ -11,7 +11,7 @@ from typing import Any
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.names import DECORATED
 from nbckpt.values.definitions import content_of_cell, parts_of_class, parts_of_function
-from nbckpt.values.homes import home_of_method
+from nbckpt.values.homes import home_of_method, is_made_module
 from nbckpt.values.walking import Step, Walk
 
 
@@ -41,7 +41,13 @@ def walk_class(walk: Walk, value: type) -> None:
 
 
 def walk_module(walk: Walk, value: ModuleType) -> None:
-    """A module by its name; the user's own are noted."""
+    """A module by its name, and the user's own are noted; one that was made, by what it holds."""
+    if is_made_module(value) and not walk.found.note_lookup(value):
+        if not walk.is_known(value):
+            members = {n: v for n, v in vars(value).items() if n not in _OF_MODULES}
+            walk.put(b"made module", value.__name__)
+            walk.push([members])
+        return
     walk.found.note_lookup(value)
     walk.put(b"module", value.__name__)
     walk.found.is_user_module(value.__name__)
@@ -138,6 +144,7 @@ def walk_cell(walk: Walk, value: CellType) -> None:
         walk.push([content_of_cell(value)])
 
 
+_OF_MODULES = frozenset({"__name__", "__loader__", "__package__", "__spec__", "__builtins__"})
 _BOUNDS = ("__bound__", "__constraints__", "__covariant__", "__contravariant__")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -25,7 +26,11 @@ FUNCTIONS = frozenset(_FUNCTIONS.split())
 """Functions of the module that ask its default connection."""
 
 
-_EMPTY = digest_of(repr(([], [], [])))
+_EMPTY = digest_of(repr(([], [], [], [])))
+
+_SETTINGS = "select name, value from duckdb_settings() order by all"
+_SAYS_WHEN_IN_USE = 2
+"""From this version on a connection refuses what would drop a result that is not yet read."""
 
 
 def is_asked_by(value: Any) -> bool:
@@ -43,18 +48,37 @@ def is_asked_by(value: Any) -> bool:
 
 
 def digest_of_default() -> Digest:
-    """The digest of its tables, views, macros and sequences; random if these cannot be told."""
+    """The digest of all that it holds, and of its settings; random if these cannot be told."""
     duckdb: Any = sys.modules.get("duckdb")
     if duckdb is None:
         return _EMPTY
     try:
-        with duckdb.default_connection().cursor() as cursor:
-            return _digest(cursor)
+        connection = duckdb.default_connection()
+        with connection.cursor() as cursor:
+            return _digest(cursor, _changed_settings(duckdb, connection, cursor))
     except Exception:  # closed, or in a transaction of another thread
         return digest_of(secrets.token_bytes(16))
 
 
-def _digest(cursor: Any) -> Digest:
+def _changed_settings(duckdb: Any, connection: Any, cursor: Any) -> list[tuple[Any, ...]]:
+    """What was set for the database, and for this connection alone, where it can be asked."""
+    version = str(duckdb.__version__).partition(".")[0]
+    says = version.isdigit() and int(version) >= _SAYS_WHEN_IN_USE
+    defaults = _settings_of_new(duckdb)
+    rows = connection.sql(_SETTINGS) if says else cursor.execute(_SETTINGS)
+    found = [(n, v) for n, v in rows.fetchall() if n in defaults and defaults[n] != v]
+    if says:
+        found += connection.sql("from duckdb_variables() order by all").fetchall()
+    return found
+
+
+@lru_cache(maxsize=1)
+def _settings_of_new(duckdb: Any) -> dict[str, Any]:
+    with duckdb.connect(":memory:") as connection:
+        return dict(connection.execute(_SETTINGS).fetchall())
+
+
+def _digest(cursor: Any, settings: list[tuple[Any, ...]]) -> Digest:
     def asked(query: str) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = cursor.execute(query).fetchall()
         return rows
@@ -73,7 +97,7 @@ def _digest(cursor: Any) -> Digest:
     is_told = is_told and all("arrow_scan" not in str(sql).lower() for _, sql in views)
     if not is_told:
         return digest_of(secrets.token_bytes(16))
-    parts = [repr((views, macros, sequences))]
+    parts = [repr((views, macros, sequences, settings))]
     for database, schema, table, _, sql in tables:
         place = ".".join('"' + part.replace('"', '""') + '"' for part in (database, schema, table))
         parts.append(repr((sql, asked(f"from {place}"))))

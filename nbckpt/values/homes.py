@@ -41,15 +41,24 @@ def home_of_method(method: object) -> str | None:
 
 
 def is_named(value: object, namespace: Mapping[str, object]) -> bool:
-    """Whether `value` is known by its name: a module, or a library's function or class."""
+    """Whether `value` is known by its name: what was imported, a library's function or class."""
     kind = type(value)  # and not `isinstance`: a dead weak proxy would raise
     if issubclass(kind, ModuleType):
-        return True
+        return not is_made_module(value)
     if issubclass(kind, MethodType | BuiltinFunctionType):
         return home_of_method(value) is not None
     if issubclass(kind, FunctionType | type):
         return home_of(value, namespace) is not None
     return False
+
+
+def is_made_module(value: object) -> bool:
+    """Whether a module was made by hand: no import finds it, so it counts by what it holds."""
+    members: dict[str, object] = getattr(value, "__dict__", {})
+    name = members.get("__name__")
+    if not isinstance(name, str) or name == "__main__" or members.get("__spec__") is not None:
+        return False
+    return sys.modules.get(name) is not value
 
 
 def _found(holder: object, qualified_name: str) -> object:

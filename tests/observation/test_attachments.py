@@ -241,6 +241,26 @@ def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
     assert (got.value, earlier.value, undone.value) == ("1", "False", "2")
 
 
+@pytest.mark.parametrize(
+    ("attached", "change"),
+    [
+        ("import builtins; builtins.mine = [1]", "mine.append(2)"),
+        ("import json; json.mine = {'a': [1]}", "json.mine['a'].append(2)"),
+    ],
+)
+def test_rewinding_gives_an_attached_list_its_contents_back(
+    tmp_path: Path, attached: str, change: str
+) -> None:
+    cells = ["import builtins, json", attached, "x = 1", change, "%rewind cell-cell2"]
+    probe = attached.partition("; ")[2].partition(" = ")[0]
+
+    first = run(tmp_path / "a", cells, probe=f"str({probe})")
+    again = run(tmp_path / "b", [*cells, "%rewind -"], probe=f"str({probe})")
+
+    assert "2" not in str(first.value)
+    assert "2" in str(again.value)
+
+
 def test_rewinding_gives_a_replaced_function_back(tmp_path: Path) -> None:
     cells = [
         "import json; a = 1",

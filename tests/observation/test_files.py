@@ -44,6 +44,7 @@ READERS = {
     "mapped.csv": "y = np.fromfile('mapped.csv', dtype='u1').tolist()",
     "child.csv": "out = !cat child.csv\ny = list(out)",
     "bash.csv": "%%bash --out y\ncat bash.csv",
+    "s": "y = Path('s').stat().st_size",
     "sized.csv": "y = Path('sized.csv').stat().st_size",
     "module.csv": "y = helper.load()",
 }
@@ -86,6 +87,7 @@ def test_after_a_restart_the_cells_run_whose_files_changed(tmp_path: Path) -> No
 LOOKS = {
     "absent.txt": "try:\n    y = open('absent.txt').read()\nexcept FileNotFoundError:\n    y = 0",
     "flag.txt": "import os\ny = os.path.exists('flag.txt')",
+    "flag": "import os\ny = os.path.exists('flag')",
     "seen/listed.txt": "import os\ny = sorted(os.listdir('seen'))",
     "globbed/new.txt": "import glob\ny = sorted(glob.glob('globbed/*.txt'))",
     "pathed/new.txt": "from pathlib import Path\ny = sorted(p.name for p in Path('pathed').glob('*'))",

@@ -15,6 +15,12 @@ SETTINGS = {
     "environment": ("import os; os.environ['STATE_K'] = '{}'", "os.environ['STATE_K']", "ab"),
     "recursion limit": ("sys.setrecursionlimit({})", "sys.getrecursionlimit()", [3100, 3200]),
     "garbage": ("gc.set_threshold({})", "gc.get_threshold()[0]", [701, 702]),
+    "digits": ("sys.set_int_max_str_digits({})", "sys.get_int_max_str_digits()", [5000, 6000]),
+    "csv": ("import csv; csv.field_size_limit({})", "csv.field_size_limit()", [999, 9999]),
+    "level name": ("import logging; logging.addLevelName(25, '{}')", "logging.getLevelName(25)",
+                   ["ONE", "TWO"]),
+    "start method": ("import multiprocessing as mp; mp.set_start_method('{}', force=True)",
+                     "mp.get_start_method()", ["fork", "spawn"]),
     "timeout": ("import socket; socket.setdefaulttimeout({})", "socket.getdefaulttimeout()", [5, 6]),
     "umask": ("os.umask({})", "os.umask(os.umask(0o22)) or os.umask(0o22)", [0o27, 0o77]),
     "locale": ("import locale; locale.setlocale(locale.LC_ALL, '{}')",
@@ -31,6 +37,11 @@ SETTINGS = {
                  "[f[0] for f in warnings.filters if f[1] and f[1].pattern == 'zzz']",
                  ["ignore", "error"]),
     "context variable": ("cv.set({})", "cv.get()", [1, 2]),
+    "shell": ("get_ipython().state_k = {}", "get_ipython().state_k", [1, 2]),
+    "list on the shell": ("get_ipython().state_k = [{}]", "get_ipython().state_k[0]", [1, 2]),
+    "logger": ("import logging; logging.getLogger('a.b').state_k = {}",
+               "logging.getLogger('a.b').state_k", [1, 2]),
+    "xmode": ("%xmode {}", "get_ipython().InteractiveTB.mode", ["Plain", "Minimal"]),
     "precision": ("%precision {}", "get_ipython().display_formatter.formatters['text/plain'](1/3)",
                   [2, 4]),
 }  # fmt: skip
@@ -66,6 +77,34 @@ def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None
     assert answer.value == plain.value
     assert answer.restored == [1, 2]
     assert "set: " in answer.said
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+@pytest.mark.parametrize(
+    ("setting", "use"),
+    [
+        (
+            "duckdb.sql(\"set default_order = '{}'\")",
+            "duckdb.sql('from (values (1), (2)) t(a) order by a').fetchall()",
+        ),
+        (
+            "duckdb.sql(\"set variable v = '{}'\")",
+            "duckdb.sql(\"select getvariable('v')\").fetchall()",
+        ),
+    ],
+)
+def test_a_setting_of_the_default_database_is_seen_by_the_cells_below(
+    tmp_path: Path, setting: str, use: str, mode: str
+) -> None:
+    first, edited = (
+        ["import duckdb", setting.format(v), f"{MARK}y = {use}"] for v in ("asc", "desc")
+    )
+    run(tmp_path, first, "y", mode=mode)
+
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == run(tmp_path / "plain", edited, "y", mode="plain").value
+    assert answer.errors == []
 
 
 def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
@@ -123,6 +162,39 @@ def test_a_logger_writes_to_the_stream_that_the_notebook_holds(tmp_path: Path, m
     answer = run(tmp_path, edited, "y", mode=mode)
 
     assert answer.value == "a\nb\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "lg.handlers = [logging.StreamHandler(buf)]\n"
+        "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))",
+        "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))",
+        "lg.handlers[0].addFilter(lambda r: setattr(r, 'msg', '{}x') or True)",
+        "lg.addFilter(lambda r: setattr(r, 'msg', '{}x') or True)",
+    ],
+)
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_a_handler_s_format_and_filters_are_seen_by_the_cells_below(
+    tmp_path: Path, change: str, mode: str
+) -> None:
+    first, edited = (
+        [LOGGED[0], change.format(v), f"{MARK}lg.warning('x'); y = buf.getvalue()"] for v in "AB"
+    )
+    run(tmp_path, first, "y", mode=mode)
+
+    answer = run(tmp_path, edited, "y", mode=mode)
+
+    assert answer.value == "Bx\n"
+
+
+def test_going_back_gives_a_handler_its_format_again(tmp_path: Path) -> None:
+    text = "lg.handlers[0].setFormatter(logging.Formatter('{}%(message)s'))"
+    cells = [LOGGED[0], f"%%checkpoint one\n{text.format('A')}", text.format("B")]
+
+    answer = run(tmp_path, [*cells, "%rewind one", "lg.warning('x')"], "buf.getvalue()")
+
+    assert answer.value == "Ax\n"
 
 
 def test_what_a_logger_writes_to_a_file_is_an_effect_of_its_cell(tmp_path: Path) -> None:
@@ -230,6 +302,37 @@ def test_a_function_that_cannot_be_set_makes_its_cell_run(tmp_path: Path) -> Non
     assert answer.value is True
     assert answer.restored == []
     assert "it sets signal SIGUSR1, which cannot be set from a record" in answer.said
+
+
+HANDLED = [
+    f"{MARK}hits = []\ndef on(*_): hits.append(1)",
+    f"{MARK}import signal\n_ = signal.signal(signal.SIGUSR1, on)",
+    f"{MARK}k = 1",
+]
+RAISED = "[signal.raise_signal(signal.SIGUSR1), signal.getsignal(signal.SIGUSR1) is on, hits][1:]"
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+def test_a_handler_that_is_a_variable_comes_back_with_it(tmp_path: Path, mode: str) -> None:
+    run(tmp_path, HANDLED, "1", mode=mode)
+
+    resumed = run(tmp_path, ["%resume", "import signal"], RAISED, mode=mode)
+    answer = run(tmp_path, HANDLED, RAISED, mode=mode)
+
+    assert resumed.value == [True, [1]]
+    assert answer.value == [True, [1]]
+    assert answer.restored == [0, 1, 2]
+
+
+def test_a_handler_whose_function_is_another_now_stays_the_one_that_was_set(
+    tmp_path: Path,
+) -> None:
+    other = "def on(*_): hits.append(2)"
+    run(tmp_path, [*HANDLED, other], "1")
+
+    answer = run(tmp_path, [*HANDLED, other], RAISED)
+
+    assert answer.value == [False, [1]]
 
 
 def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.observation import kernels
 from tests.observation.notebooks import run
 
 TOOL = """
@@ -13,7 +14,7 @@ K = []
 SIZE = 5
 table = {"a": (1, 2)}
 class Cache:
-    pass
+    n = 0
 cache = Cache()
 def add(value):
     K.append(value)
@@ -39,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
         ["import tool; tool.SIZE += 1", "tool.SIZE += 1", "y = tool.SIZE"],
         ["import tool; tool.table['b'] = (3,)", "y = sorted(tool.table)"],
         ["import tool; tool.cache.x = 1", "tool.cache.x += 1", "y = tool.cache.x"],
+        ["import tool; tool.Cache.n = 4", "tool.Cache.n += 1", "y = tool.cache.n"],
         ["import importlib; t = importlib.import_module('tool'); t.add(3)", "y = list(t.K)"],
     ],
 )
@@ -84,3 +86,48 @@ def test_moves_set_what_modules_held(folder: Path) -> None:
     assert [ran[3].value, ran[5].value] == ["([1], 5)", "([1, 2], 9)"]
     resumed = run(folder, ["%resume", "import tool; y = (tool.K, tool.SIZE)"])
     assert resumed[1].value == "([1, 2], 9)"
+
+
+def test_moves_set_what_classes_of_modules_held(folder: Path) -> None:
+    (folder / "tool.py").write_text("class K:\n    n = 0\n    all = []\n")
+    ran = run(
+        folder,
+        [
+            "import tool\ny = tool.K.n",
+            "%%checkpoint five\ntool.K.n = 5; tool.K.all.append(1); y = 0",
+            "tool.K.n = 6; tool.K.all.append(2)",
+            "%rewind five",
+            "y = (tool.K.n, tool.K.all)",
+        ],
+    )
+
+    assert ran[4].value == "(5, [1])"
+
+
+MADE = "import types\na = [0]; m = types.ModuleType('m'); m.a = a; n = {'m': m}"
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+@pytest.mark.parametrize(
+    ("change", "use"),
+    [
+        ("a.append({})", "m.a, m.a is a"),
+        ("m.a.append({})", "a, m.a is a"),
+        ("m.k = {}", "m.k, n['m'].k, n['m'] is m"),
+        ("exec('def f(): return {}', vars(m))", "m.f()"),
+    ],
+)
+def test_a_module_that_was_made_by_hand_counts_by_what_it_holds(
+    tmp_path: Path, change: str, use: str, mode: str
+) -> None:
+    first, edited = ([MADE, change.format(v), f"#ck\ny = [*str(({use},))]"] for v in (1, 2))
+    kernels.run(tmp_path / "kept", first, "y", mode=mode)
+
+    reader = [*first[:2], f"{first[2]}\nedited = 1"]
+    answers = [
+        kernels.run(tmp_path / "kept", cells, "y", mode=mode) for cells in (first, reader, edited)
+    ]
+
+    plain = [kernels.run(tmp_path / "plain", c, "y", mode="plain") for c in (first, reader, edited)]
+    assert [a.value for a in answers] == [p.value for p in plain]
+    assert [a.errors for a in answers] == [[], [], []]

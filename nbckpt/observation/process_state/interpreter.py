@@ -6,17 +6,23 @@ import re
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
-from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered
+from nbckpt.digests import Json
+from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered, described
 
 
 class Limits(Kind):
-    """Recursion limit, switch interval, the garbage collector, and the sockets' timeout."""
+    """Limits, switch interval, the garbage collector, and the sockets' timeout."""
 
     name = "interpreter"
     module = "gc"
-    setters = r"setrecursionlimit|setswitchinterval|enable|disable|set_threshold|setdefaulttimeout"
+    setters = (
+        r"setrecursionlimit|setswitchinterval|enable|disable|set_threshold|setdefaulttimeout"
+        r"|set_int_max_str_digits"
+    )
 
     def read(self, module: Any) -> dict[str, Any]:
         found = {
@@ -26,7 +32,10 @@ class Limits(Kind):
             "gc thresholds": module.get_threshold(),
             "socket timeout": None,
             "nested event loops": False,
+            "digits of integers": None,
         }
+        if hasattr(sys, "get_int_max_str_digits"):
+            found["digits of integers"] = sys.get_int_max_str_digits()
         if socket := sys.modules.get("socket"):
             found["socket timeout"] = socket.getdefaulttimeout()
         if asyncio := sys.modules.get("asyncio"):
@@ -43,6 +52,8 @@ class Limits(Kind):
                     sys.setrecursionlimit(value)
                 case "switch interval":
                     sys.setswitchinterval(value)
+                case "digits of integers":
+                    sys.set_int_max_str_digits(value)
                 case "gc enabled":
                     module.enable() if value else module.disable()
                 case "gc thresholds":
@@ -184,15 +195,55 @@ class Signals(Kind):
     _NUMBERS = tuple((n, getattr(signal, n)) for n in _NAMES if hasattr(signal, n))
     _PLAIN: Mapping[Any, str] = {signal.SIG_DFL: "default", signal.SIG_IGN: "ignored"}
 
+    def __init__(self, namespace: Mapping[str, object]) -> None:
+        self._namespace = namespace
+
     def read(self, module: Any) -> dict[str, Any]:
-        found = {n: _handler(module.getsignal(number), number) for n, number in self._NUMBERS}
-        return {n: self._PLAIN.get(h, h) for n, h in found.items()}
+        found: dict[str, Any] = {}
+        for name, number in self._NUMBERS:
+            handler = _handler(module.getsignal(number), number)
+            if type(handler) is _Awaited and (function := handler.found()) is not None:
+                with suppress(ValueError):  # only the main thread may set it
+                    signal.signal(number, function)
+                    handler = function
+            found[name] = self._PLAIN.get(handler, handler)
+        return found
+
+    def encoded(self, item: str, value: Any) -> Json:
+        if type(value) is _Awaited:
+            return {"variable": value.name, "code": value.code}
+        if type(value) is FunctionType and self._namespace.get(value.__name__) is value:
+            return {"variable": value.__name__, "code": described(value)}
+        return super().encoded(item, value)
+
+    def decoded(self, item: str, value: Json) -> Any:
+        if isinstance(value, dict) and "variable" in value:
+            return _Awaited(self._namespace, str(value["variable"]), str(value["code"]))
+        return super().decoded(item, value)
 
     def put(self, module: Any, change: Change) -> None:  # noqa: ARG002
         handlers = {text: handler for handler, text in self._PLAIN.items()}
         for item, value in change.values.items():
             handler = handlers.get(value, value) if isinstance(value, str) else value
             signal.signal(getattr(signal, item), handler)
+
+
+class _Awaited:
+    """A handler that is a variable: process state is set before variables are loaded."""
+
+    def __init__(self, namespace: Mapping[str, object], name: str, code: str) -> None:
+        self.name, self.code = name, code
+        self._namespace = namespace
+
+    def found(self) -> FunctionType | None:
+        """The function, once it is there."""
+        value = self._namespace.get(self.name)
+        return value if type(value) is FunctionType and described(value) == self.code else None
+
+    def __call__(self, number: int, frame: object) -> None:
+        """Handle a signal; without its function it is let go, for the default would end us."""
+        if (function := self.found()) is not None:
+            function(number, frame)
 
 
 def _handler(handler: Any, number: int) -> Any:

@@ -108,7 +108,7 @@ class Kind:
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
         """Items that differ from the baseline; those that are missing are `ABSENT`."""
-        found = {i: v for i, v in items.items() if not _is_equal(baseline.get(i, ABSENT), v)}
+        found = {i: v for i, v in items.items() if not is_equal(baseline.get(i, ABSENT), v)}
         found.update((i, ABSENT) for i in baseline if i not in items)
         return found
 
@@ -232,7 +232,8 @@ class Ordered(Kind):
         return tuple(value) if isinstance(value, list) else value
 
 
-def _is_equal(one: Any, other: Any) -> bool:
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two values are of one type and equal; what cannot say so is not."""
     if one is other:
         return True
     try:

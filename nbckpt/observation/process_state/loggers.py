@@ -12,9 +12,11 @@ from operator import attrgetter
 from typing import Any
 
 from nbckpt.digests import Json
+from nbckpt.observation.process_state.held import Held, held_handler, set_on, told_of
 from nbckpt.observation.process_state.kinds import MARK, Change, Imported, Kind
 
 _FIELDS = attrgetter("level", "disabled", "propagate")
+_LISTS = attrgetter("handlers", "filters")
 _SETTERS = re.compile(r"setLevel|disable|propagate|[hH]andler|Config|verbos|logg", re.IGNORECASE)
 _ROOT = "root"
 _DISABLED = "disable"
@@ -32,7 +34,6 @@ class Loggers(Kind):
         self._of_others = list(logging.getLogger().handlers)
         self._entries: list[Any] = []
         self._loggers: list[logging.Logger] = []
-        self._handlers: list[list[logging.Handler]] = []
         self._last: Any = None
 
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:  # noqa: ARG002
@@ -44,21 +45,33 @@ class Loggers(Kind):
     def _look(self, module: Any) -> Any:
         """What tells of a change: a few fields of each logger, read by C code."""
         fields = list(map(_FIELDS, self._loggers))
-        sizes = list(map(len, self._handlers))
-        return (fields, sizes, module.root.manager.disable, list(module.root.handlers))
+        lists = [(tuple(hs), tuple(fs)) for hs, fs in map(_LISTS, self._loggers)]
+        inside = [
+            (handler.level, handler.formatter, tuple(handler.filters))
+            for handlers, _ in lists
+            for handler in handlers
+        ]
+        return (
+            fields,
+            lists,
+            inside,
+            list(map(set_on, self._loggers)),
+            module.root.manager.disable,
+        )
 
     def read(self, module: Any) -> dict[str, Any]:
         manager = module.root.manager
         self._entries = list(manager.loggerDict.values())
         self._loggers = [e for e in self._entries if type(e) is not logging.PlaceHolder]
         self._loggers.append(module.root)
-        self._handlers = [logger.handlers for logger in self._loggers]
         self._last = self._look(module)
         found = {_ROOT: self._state(module.root), _DISABLED: manager.disable}
         for name, logger in list(manager.loggerDict.items()):
             if type(logger) is logging.PlaceHolder:
                 continue
-            if logger.level or logger.handlers or logger.disabled or not logger.propagate:
+            is_plain = logger.propagate and not (logger.handlers or logger.filters)
+            is_plain = is_plain and not set_on(logger)
+            if logger.level or logger.disabled or not is_plain:
                 state = self._state(logger)
                 if state != _NEW:
                     found[name] = state
@@ -82,19 +95,30 @@ class Loggers(Kind):
             self._put(module.getLogger(item), _NEW)
 
     def _put(self, logger: logging.Logger, state: Any) -> None:
-        level, disabled, propagates, handlers = state
+        level, disabled, propagates, handlers, *more = state
         own = [h for h in logger.handlers if self._is_own(h)]
         if tuple(map(_described, own)) != tuple(map(_tuple, handlers)):
             for handler in own:
                 logger.removeHandler(handler)
             for handler in handlers:
                 logger.addHandler(_handler(handler))
+        filters, members = more or ((), ())
+        held = [_unheld(described) for described in filters]
+        if logger.filters != held:
+            logger.filters[:] = held
+        for name, _ in set_on(logger):
+            delattr(logger, name)
+        for name, value in members:
+            setattr(logger, name, _unheld(value))
         logger.setLevel(level)
         logger.disabled, logger.propagate = disabled, propagates
 
     def _state(self, logger: logging.Logger) -> Any:
         own = tuple(_described(h) for h in logger.handlers if self._is_own(h))
-        return (logger.level, logger.disabled, logger.propagate, own)
+        state = (logger.level, logger.disabled, logger.propagate, own)
+        filters = tuple(Held(f, told_of(f)) for f in logger.filters)
+        members = set_on(logger)
+        return (*state, filters, members) if filters or members else state
 
     def _is_own(self, handler: logging.Handler) -> bool:
         if type(handler) is logging.NullHandler or handler in self._of_others:
@@ -137,12 +161,10 @@ def _tuple(value: Any) -> Any:
 def _described(handler: Any) -> Any:
     """What makes an equal handler: stream, level, and the three texts of its formatter."""
     formatter = handler.formatter
-    if type(handler) is not logging.StreamHandler or handler.filters:
-        return handler
-    if formatter is not None and type(formatter) is not logging.Formatter:
-        return handler
-    if _is_of_notebook(handler.stream):
-        return handler
+    is_plain = type(handler) is logging.StreamHandler and not handler.filters
+    is_plain = is_plain and (formatter is None or type(formatter) is logging.Formatter)
+    if not is_plain or _is_of_notebook(handler.stream):
+        return held_handler(handler)
     is_out = handler.stream is sys.stdout and sys.stdout is not sys.stderr
     stream = "stdout" if is_out else "stderr"
     style = type(getattr(formatter, "_style", None)).__name__
@@ -183,12 +205,21 @@ def _handlers() -> list[Any]:
     return [refer() for refer in list(references)]
 
 
+def _unheld(described: Any) -> Any:
+    return described.value if isinstance(described, Held) else described
+
+
 _STYLES = {"StrFormatStyle": "{", "StringTemplateStyle": "$"}
 
 
 def _handler(described: Any) -> logging.Handler:
-    if isinstance(described, logging.Handler):
-        return described
+    if isinstance(described, Held):
+        handler: logging.Handler = described.value
+        level, formatter, filters = described.parts
+        handler.setLevel(level)
+        handler.setFormatter(formatter)
+        handler.filters[:] = filters
+        return handler
     stream, level, text, dates, style = described
     handler = logging.StreamHandler(getattr(sys, stream))
     handler.setLevel(level)

@@ -12,6 +12,7 @@ from nbckpt.observation.process_state import (
     loggers,
     plots,
     shell,
+    standard,
 )
 from nbckpt.observation.process_state.kinds import Kind
 
@@ -24,10 +25,12 @@ _KINDS: list[MadeFor] = [
     environment.Umask,
     interpreter.Limits,
     interpreter.Locale,
-    interpreter.Signals,
     interpreter.WarningFilters,
     loggers.Loggers,
     loggers.LogFiles,
+    standard.LevelNames,
+    standard.CsvLimit,
+    standard.StartMethod,
     interpreter.DecimalContext,
     libraries.MpmathPrecision,
     libraries.NumpyErrors,
@@ -43,6 +46,7 @@ _KINDS: list[MadeFor] = [
     shell.Showing,
     shell.Printers,
     shell.Hooks,
+    shell.Attributes,
 ]
 
 
@@ -53,4 +57,5 @@ def register(kind: MadeFor) -> None:
 
 def kinds_for(namespace: dict[str, object]) -> list[Kind]:
     """The kinds of a session with this namespace."""
-    return [*(make() for make in _KINDS), environment.ContextVariables(namespace)]
+    of_variables = (interpreter.Signals(namespace), environment.ContextVariables(namespace))
+    return [*(make() for make in _KINDS), *of_variables]

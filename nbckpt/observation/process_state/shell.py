@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from nbckpt.digests import Json
-from nbckpt.observation.process_state.kinds import ABSENT, Change, Kind, described
+from nbckpt.observation.process_state.kinds import (
+    ABSENT,
+    Change,
+    Imported,
+    Kind,
+    as_json,
+    described,
+    is_equal,
+    is_settable,
+)
 
 _MODULE = "IPython.core.interactiveshell"
 
@@ -48,13 +58,15 @@ class Showing(_OfShell):
         formatter = shell.display_formatter.formatters["text/plain"]
         found |= {n: getattr(formatter, n) for n in self._OF_TEXT}
         types = shell.display_formatter.active_types
-        return {**found, "active types": tuple(types)}
+        return {**found, "active types": tuple(types), "xmode": shell.InteractiveTB.mode}
 
     def put_in(self, shell: Any, change: Change) -> None:
         formatter = shell.display_formatter.formatters["text/plain"]
         for item, value in change.values.items():
             if item == "active types":
                 shell.display_formatter.active_types = list(value)
+            elif item == "xmode":
+                shell.InteractiveTB.set_mode(mode=value)
             elif item == "float_format":
                 formatter.float_format = value
             else:
@@ -267,6 +279,36 @@ class Hooks(_OfShell):
         if value is ABSENT or not callable(value):
             return super().encoded(item, value)
         return {"$": "other", "v": described(value)}
+
+
+class Attributes(_OfShell):
+    """What a notebook has set on the shell under a name that no shell has."""
+
+    name = "get_ipython()"
+
+    def of(self, shell: Any) -> dict[str, Any]:
+        kind = type(shell)
+        own = [n for n in vars(shell) if n[0] != "_" and not hasattr(kind, n)]
+        return {name: _kept(vars(shell)[name]) for name in own}
+
+    def is_same(self, module: Any, items: dict[str, Any]) -> bool:
+        now = self.read(module)
+        return now.keys() == items.keys() and all(is_equal(now[n], v) for n, v in items.items())
+
+    def put_in(self, shell: Any, change: Change) -> None:
+        for name, value in change.values.items():
+            setattr(shell, name, value)
+        for name in change.gone:
+            delattr(shell, name)
+
+    def is_of_import(self, item: str, imported: Imported) -> bool:
+        return item not in imported.names and item not in imported.strings
+
+
+def _kept(value: Any) -> Any:
+    """A copy of what a record can set, as it can change where it is."""
+    is_plain = type(value) in (list, dict, set) and is_settable(as_json(value))
+    return copy.deepcopy(value) if is_plain else value
 
 
 def _copied(shell: Any) -> Any:

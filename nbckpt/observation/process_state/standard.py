@@ -1,0 +1,77 @@
+"""Settings of the standard library's modules, each with a function that reads and one that sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbckpt.observation.process_state.kinds import Change, Imported, Kind
+
+
+class CsvLimit(Kind):
+    """How long a field of a CSV file may be."""
+
+    name = "csv"
+    module = "_csv"
+    setters = "field_size_limit"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        return {"field size limit": module.field_size_limit()}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"field size limit": 131_072}
+
+    def put(self, module: Any, change: Change) -> None:
+        module.field_size_limit(change.values["field size limit"])
+
+
+class StartMethod(Kind):
+    """How `multiprocessing` starts a process."""
+
+    name = "multiprocessing"
+    module = "multiprocessing"
+    setters = "set_start_method"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        method = module.get_start_method(allow_none=True)  # to ask for the default would set it
+        return {"start method": method or module.get_all_start_methods()[0]}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:
+        return {"start method": module.get_all_start_methods()[0]}
+
+    def put(self, module: Any, change: Change) -> None:
+        module.set_start_method(change.values["start method"], force=True)
+
+
+class LevelNames(Kind):
+    """What levels of logging are called."""
+
+    name = "logging level"
+    module = "logging"
+    reach = "logging"
+    setters = "addLevelName"
+    _STANDARD: Mapping[str, Any] = {
+        "0": "NOTSET",
+        "10": "DEBUG",
+        "20": "INFO",
+        "30": "WARNING",
+        "40": "ERROR",
+        "50": "CRITICAL",
+    }
+
+    def read(self, module: Any) -> dict[str, Any]:
+        names = module._levelToName  # noqa: SLF001  # nothing public has those without a level
+        return {str(level): name for level, name in names.items()}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return self._STANDARD
+
+    def is_of_import(self, item: str, imported: Imported) -> bool:  # noqa: ARG002
+        return not (imported.names and "addLevelName" in imported.names)
+
+    def put(self, module: Any, change: Change) -> None:
+        for item, name in change.values.items():
+            module.addLevelName(int(item), name)
+        for item in change.gone:
+            name = module._levelToName.pop(int(item), "")  # noqa: SLF001
+            module._nameToLevel.pop(name, None)  # noqa: SLF001
