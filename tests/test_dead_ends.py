@@ -63,6 +63,22 @@ DEAD_ENDS = {
         "print(await task)",
         "print(task.result() + 1)",
     ],
+    "a queue that is emptied": [
+        "import queue\nq = queue.SimpleQueue(); q.put(1); q.put(2)",
+        "print(q.get())",
+        "print(q.get_nowait())",
+    ],
+    "a parser that is fed": [
+        "from xml.etree.ElementTree import XMLPullParser\n"
+        "p = XMLPullParser(['end']); p.feed('<a><b/>')",
+        "p.feed('</a>')\nprint([e.tag for _, e in p.read_events()])",
+    ],
+    "what a function puts into it": [
+        "import queue\ndef put(x): q.put(x)",
+        "q = queue.SimpleQueue()",
+        "put(3)",
+        "print(q.get_nowait())",
+    ],
     "the shell": ["ip = get_ipython()\nk = 5", "print(ip.user_ns['k'])"],
     "what a function reads": [
         "import threading\nlock = threading.Lock(); lock.acquire()\nbox = [lock, 1]\n"
