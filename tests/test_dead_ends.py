@@ -73,6 +73,11 @@ DEAD_ENDS = {
         "p = XMLPullParser(['end']); p.feed('<a><b/>')",
         "p.feed('</a>')\nprint([e.tag for _, e in p.read_events()])",
     ],
+    "an object that prints at its end": [
+        "class D:\n    def __del__(self): print('gone')",
+        "d = D()\ndeep = [D()]",
+        "del d\ndel deep\nimport gc; _n = gc.collect()",
+    ],
     "what a function puts into it": [
         "import queue\ndef put(x): q.put(x)",
         "q = queue.SimpleQueue()",
