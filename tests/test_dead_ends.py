@@ -283,6 +283,20 @@ def test_the_result_of_a_restored_cell_is_its_value(cells: list[str], tmp_path: 
     assert shown(edited)[-1].splitlines()[0] == texts[-1].strip()
 
 
+def test_a_result_that_changed_with_a_variable_is_not_what_it_was_before(tmp_path: Path) -> None:
+    cells = [
+        "import numpy as np\nclass T:\n    def __init__(self): self.v = np.zeros(4)\nt = T()",
+        "t.v[:2]",
+        "t.v[0] = 9",
+    ]
+    run_cells(tmp_path, [*cells, "print(Out[2][0])"])
+
+    edited = run_cells(tmp_path, [*cells, "print(Out[2][0], 1)"])
+
+    assert edited.ending == "failed"
+    assert "the result of the restored cell 'cell-c1' was not kept: run that cell" in edited.problem
+
+
 WAYS: list[Callable[[Any], object]] = [
     repr, str, bool, len, iter, hash, int, float, copy.copy, pickle.dumps, operator.neg,
     lambda v: v + 1, lambda v: 1 + v, lambda v: v.x, lambda v: v[0], lambda v: v(),
