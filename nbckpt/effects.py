@@ -62,6 +62,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     reasons = [
+        *_ending(session, set(checkpoint.bound) - in_place),
         *_held_unkept(session, loaded, bound - in_place),
         *_held_anew(session, checkpoint, loaded, bound - in_place),
         *_parted_mates(session, loaded, present),
@@ -250,6 +251,32 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
         if not is_as_then or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons
+
+
+def _ending(session: Session, lost: set[str]) -> list[str]:
+    """Reasons: objects that the step drops, and that do something of the notebook's at their end.
+
+    What that prints or changes is in what was kept of the step already.
+    """
+    namespace = session.namespace
+    return [
+        f"it may drop what {name!r} holds, which does something when it is dropped"
+        for name in sorted(lost & namespace.keys())
+        if any(map(_acts_at_its_end, _directly_in(namespace[name])))
+    ]
+
+
+def _directly_in(value: object) -> Iterable[object]:
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset):
+        return [value, *value]  # type: ignore[misc]
+    return [value, *value.values()] if kind is dict else [value]  # type: ignore[attr-defined]
+
+
+def _acts_at_its_end(value: object) -> bool:
+    """Whether the class of a value is the notebook's own and defines `__del__`."""
+    own = (vars(base).get("__del__") for base in type(value).__mro__[:-1])
+    return any(isinstance(end, FunctionType) and end.__module__ == "__main__" for end in own)
 
 
 def _is_tied(live: Manifest, name: str, active: set[str]) -> bool:

@@ -36,13 +36,22 @@ def lacking(session: Session) -> dict[str, Digest]:
 
 def lost_results(session: Session) -> dict[str, Maker]:
     """IPython's names of results of restored cells that were not kept → the cells."""
+    return {name: results.maker_of(lost) for name, lost in _lost(session).items()}
+
+
+def sharing_results(session: Session) -> set[str]:
+    """Those of them that held what a variable held, too."""
+    return {name for name, lost in _lost(session).items() if results.shares(lost)}
+
+
+def _lost(session: Session) -> dict[str, results.Lost]:
     if not session.unkept.has_lost_results:
         return {}
     named = {n: v for n, v in session.namespace.items() if results.RESULT.fullmatch(n)}
     out = session.namespace.get("_oh")
     if type(out) is dict:
         named |= {f"_{number}": v for number, v in out.items()}
-    return {n: results.maker_of(v) for n, v in named.items() if isinstance(v, results.Lost)}
+    return {n: v for n, v in named.items() if isinstance(v, results.Lost)}
 
 
 def _look_up(session: Session, target: Checkpoint) -> None:

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt import advancing, feeding
+from nbckpt import advancing, feeding, used
 from nbckpt.values import databases, widgets
 
 _EFFECTFUL_MODULES = frozenset(
@@ -70,6 +70,7 @@ class Bindings:
 
     _last: dict[str, Binding] = field(default_factory=dict)
     _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
+    _named: dict[str, int] = field(default_factory=dict)
 
     def ran(self, tree: ast.Module) -> None:
         """Note the statements of a cell that ran."""
@@ -79,12 +80,17 @@ class Bindings:
             for name in _bound_by(statement):
                 self._last[name] = Binding(serial, statement if is_plain else None)
                 self._fed.pop(name, None)
+            self._named.update(dict.fromkeys(_loaded_by(statement), serial))
             if fed := feeding.fed_by(statement):
                 self._fed.setdefault(fed[0], []).append(fed[1])
 
     def of(self, name: str) -> Binding | None:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
+
+    def is_named_since(self, name: str, serial: int) -> bool:
+        """Whether a statement that came later has read a name."""
+        return self._named.get(name, -1) > serial
 
     def fed_to(self, name: str) -> list[ast.expr]:
         """What statements gave to the `update` of what `name` was last bound to."""
@@ -100,6 +106,14 @@ def _bound_by(statement: ast.stmt) -> Iterable[str]:
     if is_simple and not any(_binds_otherwise(node) for node in nodes):
         return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return names_of_tree(ast.Module([statement], [])).binds
+
+
+def _loaded_by(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement reads, in functions that it defines, too."""
+    from nbckpt.analysis import nodes_of
+
+    nodes = nodes_of(statement)
+    return (n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
 
 
 def _binds_otherwise(node: ast.AST) -> bool:
@@ -226,7 +240,9 @@ def recipe_for(
     if (followed := _followed_for(name, value, bindings)) is not None:
         values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
         as_now = replace(followed, name=name, values=values)  # the same text as in the namespace
-        return _lost_state(value) or _whole(as_now, value, bindings, namespace)
+        since = _followed[id(value)].serial
+        lost = _lost_state(value) or used.lost_by_use(name, value, since, bindings, namespace)
+        return lost or _whole(as_now, value, bindings, namespace)
     binding = bindings.of(name)
     if binding is None or binding.statement is None:
         return "and no single statement made it"
@@ -238,8 +254,9 @@ def recipe_for(
         return f"and `{source}` does more than build a value"
     if not _builds(call, value, namespace):
         return f"and running `{source}` again might do more than build a value: run it yourself"
-    if reason := _lost_state(value):
-        return reason
+    lost = _lost_state(value)
+    if lost := lost or used.lost_by_use(name, value, binding.serial, bindings, namespace):
+        return lost
     names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {name}
     values = {n: namespace[n] for n in sorted(names) if n in namespace}
     rebound = [n for n in values if (b := bindings.of(n)) and b.serial > binding.serial]

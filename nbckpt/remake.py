@@ -29,7 +29,7 @@ from nbckpt import analysis, keys, outside_effects, randomness, restore, results
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
-from nbckpt.makers import lacking, lost_results
+from nbckpt.makers import lacking, lost_results, sharing_results
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, refused_by
@@ -105,6 +105,9 @@ def make(session: Session, names: Iterable[str]) -> bool:
     if not wanted or session.runner is None:
         return False
     lost = lost_results(session)
+    wanted -= _changed_with_variables(session, wanted, lost)
+    if not wanted:
+        return False
     makers, wanted = _closed(session, wanted)
     if problem := _refusal(session, makers):
         told = ", ".join(map(repr, sorted(wanted)))
@@ -138,6 +141,31 @@ def make(session: Session, names: Iterable[str]) -> bool:
                 _bind_results(session, values)
     _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), ran, error)
     return True
+
+
+def _changed_with_variables(
+    session: Session, wanted: set[str], lost: Mapping[str, Maker]
+) -> set[str]:
+    """Results that held what a variable held, where that has changed since: they changed, too.
+
+    Their cells would make them as they were before that.
+    """
+    found = wanted & lost.keys() & sharing_results(session)
+    if not found:
+        return set()
+    session.capturer.capture()
+    live, changed = session.capturer.settled(), set()
+    for name in found:
+        maker = lost[name]
+        then = session.timeline.manifest(maker.checkpoint.id)
+        read = _touched_by(session, maker) & then.keys()
+        if any(n not in live or live[n].value != then[n].value for n in read):
+            changed.add(name)
+            session.unkept.told.append(
+                f"the result {name!r} changed with variables that it shared objects with: "
+                f"run {maker.name!r} and what changes them, or bind it"
+            )
+    return changed
 
 
 def _closed(session: Session, wanted: set[str]) -> tuple[list[Maker], set[str]]:

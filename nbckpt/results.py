@@ -46,13 +46,16 @@ class Lost:
     ----------
     maker
         The cell that made it, and can make it again.
+    shares
+        Whether it held what a variable held, too: it changed with that.
     """
 
     is_nbckpts_own: ClassVar[bool] = True
-    __slots__ = ("__weakref__", "_maker")
+    __slots__ = ("__weakref__", "_maker", "_shares")
 
-    def __init__(self, maker: Maker) -> None:
+    def __init__(self, maker: Maker, *, shares: bool = False) -> None:
         object.__setattr__(self, "_maker", maker)
+        object.__setattr__(self, "_shares", shares)
 
     def __getattribute__(self, name: str) -> Any:
         if name != "__class__":
@@ -87,6 +90,12 @@ def maker_of(lost: Lost) -> Maker:
     return maker
 
 
+def shares(lost: Lost) -> bool:
+    """Whether a lost result held what a variable held, too."""
+    found: bool = object.__getattribute__(lost, "_shares")
+    return found
+
+
 def kept(session: Session, value: object, names: Iterable[str]) -> Json:
     """How a result is kept, as JSON; empty if it is not.
 
@@ -106,7 +115,7 @@ def kept(session: Session, value: object, names: Iterable[str]) -> Json:
         return {}
     with allowed():
         if type(value) not in ATOMS and _shares(value, near, namespace):
-            return {}
+            return {"shares": True}
         parts = _encoded(session, value)
     return {"parts": [base64.b64encode(p).decode("ascii") for p in parts]} if parts else {}
 
@@ -197,7 +206,7 @@ def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> ob
         return namespace[described["name"]]
     session.unkept.has_lost_results = True
     if "parts" not in described or not maker.checkpoint.trusted:
-        return Lost(maker)
+        return Lost(maker, shares=bool(described.get("shares")))
     parts = [memoryview(base64.b64decode(part)) for part in described["parts"]]
     try:
         with allowed():

@@ -63,6 +63,27 @@ DEAD_ENDS = {
         "print(await task)",
         "print(task.result() + 1)",
     ],
+    "a queue that is emptied": [
+        "import queue\nq = queue.SimpleQueue(); q.put(1); q.put(2)",
+        "print(q.get())",
+        "print(q.get_nowait())",
+    ],
+    "a parser that is fed": [
+        "from xml.etree.ElementTree import XMLPullParser\n"
+        "p = XMLPullParser(['end']); p.feed('<a><b/>')",
+        "p.feed('</a>')\nprint([e.tag for _, e in p.read_events()])",
+    ],
+    "an object that prints at its end": [
+        "class D:\n    def __del__(self): print('gone')",
+        "d = D()\ndeep = [D()]",
+        "del d\ndel deep\nimport gc; _n = gc.collect()",
+    ],
+    "what a function puts into it": [
+        "import queue\ndef put(x): q.put(x)",
+        "q = queue.SimpleQueue()",
+        "put(3)",
+        "print(q.get_nowait())",
+    ],
     "the shell": ["ip = get_ipython()\nk = 5", "print(ip.user_ns['k'])"],
     "what a function reads": [
         "import threading\nlock = threading.Lock(); lock.acquire()\nbox = [lock, 1]\n"
@@ -260,6 +281,20 @@ def test_the_result_of_a_restored_cell_is_its_value(cells: list[str], tmp_path: 
 
     assert first.problem == edited.problem == ""
     assert shown(edited)[-1].splitlines()[0] == texts[-1].strip()
+
+
+def test_a_result_that_changed_with_a_variable_is_not_what_it_was_before(tmp_path: Path) -> None:
+    cells = [
+        "import numpy as np\nclass T:\n    def __init__(self): self.v = np.zeros(4)\nt = T()",
+        "t.v[:2]",
+        "t.v[0] = 9",
+    ]
+    run_cells(tmp_path, [*cells, "print(Out[2][0])"])
+
+    edited = run_cells(tmp_path, [*cells, "print(Out[2][0], 1)"])
+
+    assert edited.ending == "failed"
+    assert "the result of the restored cell 'cell-c1' was not kept: run that cell" in edited.problem
 
 
 WAYS: list[Callable[[Any], object]] = [

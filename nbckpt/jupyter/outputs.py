@@ -62,7 +62,8 @@ class Recorder:
     def start(self) -> None:
         """Begin to note stdout, stderr, display data, the result, and errors that are shown."""
         for name in ("stdout", "stderr"):
-            self._tee(name)
+            if name == "stdout" or sys.stderr is not sys.stdout:  # what goes to both comes once
+                self._tee(name)
         publisher, hook = self._shell.display_pub, self._shell.displayhook
         # A terminal's publisher writes what it is given to stdout: that is not text beside it.
         self._wrap(publisher, "publish", self._note_display, is_silent=True)
