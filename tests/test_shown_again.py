@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
+from nbckpt.jupyter.outputs import Recorder
 from nbckpt.progress import Bar
 from nbckpt.runner import Run, run
 from tests.running import environment, write_notebook
@@ -132,3 +136,41 @@ def test_no_bar_is_shown_where_outputs_are_saved(
         bar.advance(9)
 
     assert capsys.readouterr().err == ""
+
+
+class Slotted:
+    """A stream that takes no attributes."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self._texts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+    def getvalue(self) -> str:
+        return "".join(self._texts)
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Slotted])
+def test_what_goes_to_one_stream_as_output_and_error_is_noted_once(
+    stream: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = stream()
+    monkeypatch.setattr("sys.stdout", both)
+    monkeypatch.setattr("sys.stderr", both)
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    recorder = Recorder(InteractiveShell(config=config))
+    recorder.start()
+    print("shown")
+    noted = recorder.stop()
+
+    assert noted == [{"stream": "stdout", "text": "shown\n"}]
+    assert both.getvalue() == "shown\n"
