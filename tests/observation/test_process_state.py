@@ -115,7 +115,7 @@ def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
 
     answer = run(tmp_path, cells, "1", mode="skip", rounds=2)
 
-    assert answer.restored == [0, 1, 2]
+    assert answer.restored == [0, 1, 2], answer.said
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -327,7 +327,7 @@ def test_a_handler_that_is_a_variable_comes_back_with_it(tmp_path: Path, mode: s
 
     assert resumed.value == [True, [1]]
     assert answer.value == [True, [1]]
-    assert answer.restored == [0, 1, 2]
+    assert answer.restored == [0, 1, 2], answer.said
 
 
 def test_a_handler_whose_function_is_another_now_stays_the_one_that_was_set(
