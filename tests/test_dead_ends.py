@@ -78,6 +78,11 @@ DEAD_ENDS = {
         "d = D()\ndeep = [D()]",
         "del d\ndel deep\nimport gc; _n = gc.collect()",
     ],
+    "a pipe": [
+        "import os\nr, w = os.pipe()",
+        "n = os.write(w, b'x')",
+        "print(os.read(r, 1)); os.close(r); os.close(w)",
+    ],
     "what a function puts into it": [
         "import queue\ndef put(x): q.put(x)",
         "q = queue.SimpleQueue()",
