@@ -14,27 +14,10 @@ from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
 from nbckpt.values.sources import is_user_file
 
-_ON_DESCRIPTORS = [
-    "close",
-    "dup",
-    "dup2",
-    "eventfd",
-    "fdopen",
-    "ftruncate",
-    "lseek",
-    "memfd_create",
-    "open",
-    "openpty",
-    "pipe",
-    "pipe2",
-    "pread",
-    "pwrite",
-    "read",
-    "readv",
-    "sendfile",
-    "write",
-    "writev",
-]
+_ON_DESCRIPTORS = (
+    "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open", "openpty",
+    "pipe", "pipe2", "pread", "pwrite", "read", "readv", "sendfile", "write", "writev",
+)  # fmt: skip
 """Functions of `os` by which a cell makes, uses or ends what a mere number stands for."""
 
 
