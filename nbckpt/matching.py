@@ -15,8 +15,8 @@ from nbckpt.session import Interrupted, Session
 from nbckpt.values.sources import is_user_file
 
 _ON_DESCRIPTORS = (
-    "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open", "openpty",
-    "pipe", "pipe2", "pread", "pwrite", "read", "readv", "sendfile", "write", "writev",
+    "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open",
+    "openpty", "pipe", "pipe2", "pread", "pwrite", "read", "readv", "sendfile", "write", "writev",
 )  # fmt: skip
 """Functions of `os` by which a cell makes, uses or ends what a mere number stands for."""
 
