@@ -83,6 +83,12 @@ DEAD_ENDS = {
         "n = os.write(w, b'x')",
         "print(os.read(r, 1)); os.close(r); os.close(w)",
     ],
+    "shared memory": [
+        "from multiprocessing import shared_memory\n"
+        "s = shared_memory.SharedMemory(create=True, size=8)",
+        "s.buf[0] = 5",
+        "print(s.buf[0]); s.close(); s.unlink()",
+    ],
     "what a function puts into it": [
         "import queue\ndef put(x): q.put(x)",
         "q = queue.SimpleQueue()",
