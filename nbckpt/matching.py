@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Mapping
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from nbckpt import keys
 from nbckpt.analysis import nodes_of
@@ -12,6 +13,12 @@ from nbckpt.errors import TRUST_IT
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
 from nbckpt.values.sources import is_user_file
+
+_ON_DESCRIPTORS = (
+    "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open",
+    "openpty", "pipe", "pipe2", "pread", "pwrite", "read", "readv", "sendfile", "write", "writev",
+)  # fmt: skip
+"""Functions of `os` by which a cell makes, uses or ends what a mere number stands for."""
 
 
 def key_before(interrupted: Interrupted, key: Key) -> Key:
@@ -48,6 +55,30 @@ def changes_outside(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[
     ]
     held = [n for n in called if isinstance(n, ast.Attribute) and _is_value(n, namespace)]
     return tuple(ast.unparse(n) for n in [*places, *held] if _is_in_users_module(n, namespace))
+
+
+def descriptors_used(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
+    """What the code does with descriptors of the process by their numbers, as text.
+
+    A number comes back, and what it stood for does not.
+    """
+    known = [found for name in _ON_DESCRIPTORS if (found := getattr(os, name, None))]
+    found = (
+        node.func
+        for node in nodes_of(tree)
+        if isinstance(node, ast.Call) and _function(node.func, namespace) in known
+    )
+    return tuple(f"an open descriptor by {ast.unparse(function)}()" for function in found)
+
+
+def _function(node: ast.expr, namespace: Mapping[str, object]) -> object:
+    if isinstance(node, ast.Name):
+        found = namespace.get(node.id)
+        return found if isinstance(found, FunctionType | BuiltinFunctionType) else None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        is_os = namespace.get(node.value.id) is os
+        return getattr(os, node.attr, None) if is_os else None
+    return None
 
 
 def _is_value(node: ast.Attribute, namespace: Mapping[str, object]) -> bool:

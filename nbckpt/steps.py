@@ -27,7 +27,13 @@ from nbckpt.keeping import new_id
 from nbckpt.keys import ABSENT
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
-from nbckpt.matching import changes_outside, deleted_names, key_before, why_not_restored
+from nbckpt.matching import (
+    changes_outside,
+    deleted_names,
+    descriptors_used,
+    key_before,
+    why_not_restored,
+)
 from nbckpt.model import (
     Cell,
     Checkpoint,
@@ -580,6 +586,7 @@ class Step(ThroughItems):
             ),
             outside=(
                 *self._changes_outside(),
+                *descriptors_used(self.tree, session.namespace),
                 *self._callbacks_of(bound & refused),
                 *self.outside,
             ),

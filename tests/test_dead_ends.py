@@ -78,6 +78,17 @@ DEAD_ENDS = {
         "d = D()\ndeep = [D()]",
         "del d\ndel deep\nimport gc; _n = gc.collect()",
     ],
+    "a pipe": [
+        "import os\nr, w = os.pipe()",
+        "n = os.write(w, b'x')",
+        "print(os.read(r, 1)); os.close(r); os.close(w)",
+    ],
+    "shared memory": [
+        "from multiprocessing import shared_memory\n"
+        "s = shared_memory.SharedMemory(create=True, size=8)",
+        "s.buf[0] = 5",
+        "print(s.buf[0]); s.close(); s.unlink()",
+    ],
     "what a function puts into it": [
         "import queue\ndef put(x): q.put(x)",
         "q = queue.SimpleQueue()",

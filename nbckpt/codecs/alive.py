@@ -62,6 +62,7 @@ def ended_generator(name: str, qualified_name: str) -> types.GeneratorType[Any, 
 _OF_ROWS = "it is a query on a connection: keep its rows, as .df() gives them"
 
 _REASONS = {
+    "multiprocessing.shared_memory.SharedMemory": "it is memory of the system, which may end",
     "builtins.frame": "it is a frame of code that runs or ran",
     "builtins.traceback": "it is the way of an exception: keep the exception",
     "builtins.async_generator": "it is an asynchronous generator: keep what it gives, in a list",

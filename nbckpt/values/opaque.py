@@ -105,6 +105,8 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
         return widgets.told
     if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:
         return _nothing
+    if kind.__name__ == "SharedMemory" and home == "multiprocessing.shared_memory":
+        return _nothing
     if kind.__name__ in ("Future", "Task") and home in ("_asyncio", "asyncio.futures"):
         return _of_future
     if kind.__name__ == "CallbackRegistry" and home == "matplotlib.cbook":
