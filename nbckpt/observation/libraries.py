@@ -13,6 +13,7 @@ import sys
 from collections.abc import Container, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import repeat
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any
@@ -306,16 +307,11 @@ def _entries(table: dict[Any, Any]) -> dict[Any, Any]:
 
 def _different(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
     """Keys that have other objects than before, came, or went."""
-    keys, known = list(now), list(before)
-    n_both = min(len(keys), len(known))
-    if (
-        keys[:n_both] == known[:n_both]
-    ):  # as nearly always: in C, for IPython's builtins twice a cell
-        found = [*known[n_both:], *keys[n_both:]]
-        if not all(map(is_, before.values(), now.values())):
-            found += [k for k in keys[:n_both] if before[k] is not now[k]]
-        return found
-    return [k for k in {**before, **now} if before.get(k, ABSENT) is not now.get(k, ABSENT)]
+    held = zip(before, before.values(), map(now.get, before, repeat(ABSENT)), strict=True)
+    found = [key for key, old, new in held if old is not new]
+    if len(now) != len(before) or found:
+        found += [key for key in now if key not in before]
+    return found
 
 
 def _owner(holder: Any) -> str:
