@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 from nbckpt.digests import Json
@@ -287,8 +289,9 @@ class Attributes(_OfShell):
     name = "get_ipython()"
 
     def of(self, shell: Any) -> dict[str, Any]:
-        kind = type(shell)
-        own = [n for n in vars(shell) if n[0] != "_" and not hasattr(kind, n)]
+        kind: type = type(shell)
+        known = _named_by(kind)
+        own = [n for n in vars(shell) if n[0] != "_" and n not in known and not hasattr(kind, n)]
         return {name: _kept(vars(shell)[name]) for name in own}
 
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:
@@ -303,6 +306,13 @@ class Attributes(_OfShell):
 
     def is_of_import(self, item: str, imported: Imported) -> bool:
         return item not in imported.names and item not in imported.strings
+
+
+@functools.cache
+def _named_by(kind: type) -> frozenset[str]:
+    """The names in the code of a shell's methods, which set some of them as cells run."""
+    functions = (f for base in kind.__mro__ for f in vars(base).values())
+    return frozenset(n for f in functions if type(f) is FunctionType for n in f.__code__.co_names)
 
 
 def _kept(value: Any) -> Any:
