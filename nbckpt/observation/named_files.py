@@ -77,7 +77,7 @@ class Named:
         self.calls: set[str] = set()
         self.patterns: dict[str, None] = {}
         self.namespace = namespace
-        self.has_calls = False
+        self.has_calls = any(isinstance(n, ast.Call | ast.With | ast.For) for n in _running(tree))
         self._of_tree(tree)
         if self.has_calls:
             for name in names:
@@ -98,8 +98,6 @@ class Named:
                 self.calls.add(node.attr)
             elif isinstance(node, ast.Name):
                 self.calls.add(node.id)
-            elif isinstance(node, ast.Call | ast.With | ast.For):
-                self.has_calls = True
             elif isinstance(node, ast.JoinedStr):
                 self._add(self._pattern(node))
 
@@ -204,6 +202,21 @@ class Named:
             return []
         texts = [text for text in self.texts if _may_be_path(text)]
         return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+
+
+def _running(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of a cell that run with it: not the bodies of functions that it defines."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += [*node.decorator_list, *node.args.defaults]
+            waiting += [default for default in node.args.kw_defaults if default is not None]
+        elif isinstance(node, ast.Lambda):
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        else:
+            waiting += ast.iter_child_nodes(node)
 
 
 def matches_of(pattern: str, folder: str | None = None) -> list[str]:
