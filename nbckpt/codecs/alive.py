@@ -36,11 +36,14 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
 def reason_against(kind: type) -> str | None:
     """Why nothing of type `kind` is ever kept; None of most."""
     for base in kind.__mro__:
-        if base.__name__ in _CLASSES:  # quick, and a class of C may have no `__module__`
-            name = f"{getattr(base, '__module__', '')}.{base.__qualname__}"
-            if why := _REASONS.get(name):
-                return why
+        if base.__name__ in _CLASSES and (why := _REASONS.get(full_name(base))):
+            return why
     return None
+
+
+def full_name(kind: type) -> str:
+    """Where a class says that it is; a class of C may have no `__module__`."""
+    return f"{getattr(kind, '__module__', '')}.{kind.__qualname__}"
 
 
 def _reduce_generator(_: object, generator: types.GeneratorType[Any, Any, Any]) -> Any:

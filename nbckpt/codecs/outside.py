@@ -15,6 +15,7 @@ from concurrent.futures import Executor, Future
 from functools import lru_cache
 from typing import Any
 
+from nbckpt.codecs.alive import full_name
 from nbckpt.codecs.refused import children_of
 
 MAX_VISITED = 5_000
@@ -40,12 +41,12 @@ _IN_MEMORY = frozenset({"duckdb", "_duckdb"})
 
 def lives_outside(value: object) -> bool:
     """Whether `value` is or holds what runs by itself, or what somebody else is behind."""
-    queue, seen = deque([value]), set[int]()
+    queue, seen = deque([value]), dict[int, object]()  # held: another may lie at its address
     while queue and len(seen) < MAX_VISITED:
         obj = queue.popleft()
         if id(obj) in seen:
             continue
-        seen.add(id(obj))
+        seen[id(obj)] = obj
         if _is_outside(obj):
             return True
         queue.extend(child for _, child in children_of(obj))
@@ -69,7 +70,7 @@ def _is_of_outside(kind: type) -> bool:
     is_librarys = module != "__main__" and module.partition(".")[0] not in _IN_MEMORY
     if is_librarys and _SPEAKS.search(kind.__name__):
         return True
-    return any(f"{base.__module__}.{base.__qualname__}" in _NAMES for base in kind.__mro__)
+    return any(full_name(base) in _NAMES for base in kind.__mro__)
 
 
 def _has_file(connection: sqlite3.Connection) -> bool:

@@ -98,9 +98,7 @@ class Recorder:
     def _tee(self, name: str) -> None:
         stream = getattr(sys, name)
         if descriptors.is_watched(stream):  # what child processes and C code print comes there
-            self._wrap(stream, "write", lambda text: self._note_text(name, text))
             self._watched.append(stream)
-            return
         if hasattr(stream, "__dict__"):  # a notebook may hold the stream, and compare it
             self._wrap(stream, "write", lambda text: self._note_text(name, text))
             return

@@ -71,17 +71,7 @@ class Attached:
 
     def hold(self, held: Json) -> bool:
         """Have its list or dict hold what it held; whether it held something else."""
-        value = None if self.change is None else self.change.new
-        if type(value) is not type(held) or self.held == held:
-            return False
-        if isinstance(value, list) and isinstance(held, list):
-            value[:] = held
-        elif isinstance(value, dict) and isinstance(held, dict):
-            value.clear()
-            value.update(held)
-        else:
-            return False
-        return True
+        return self.change is not None and self.held != held and fill(self.change.new, held)
 
     @property
     def name(self) -> str:
@@ -130,6 +120,18 @@ class Attached:
         if (plain := self.plain) is not None:
             found["plain"] = plain
         return found
+
+
+def fill(held: object, value: object) -> bool:
+    """Have a list hold what another list holds, or a dict; False for anything else."""
+    if type(held) is list and type(value) is list:
+        held[:] = value
+    elif type(held) is dict and type(value) is dict:
+        held.clear()
+        held.update(value)
+    else:
+        return False
+    return True
 
 
 def standing_of(attached: Attached) -> dict[str, Json]:

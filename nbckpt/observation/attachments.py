@@ -40,7 +40,6 @@ from nbckpt.observation.user_modules import (
     changes_in_modules,
     only_imports,
     other_state,
-    state_of_modules,
 )
 
 _MODULES = "modules"
@@ -204,7 +203,7 @@ class Attachments:
         found: dict[str, Json] = {
             "in": inside,
             "did": {where: self._done(where) for where in sorted(did)},
-            "modules": {**changes, **state_of_modules(new)},
+            "modules": {**changes, **self.modules.state_of(new)},
         }
         return {member: value for member, value in found.items() if value} or None
 

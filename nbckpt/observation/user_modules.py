@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.digests import Json
 from nbckpt.keys.inputs import MODULE
-from nbckpt.observation.attached import is_atom, is_plain
+from nbckpt.observation.attached import fill, is_atom, is_plain
 from nbckpt.observation.changes import ABSENT
 from nbckpt.observation.observer import Ran
 from nbckpt.values.modules import loaded
@@ -41,26 +41,6 @@ def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
             if now.values.get(place) != ran.key.inputs.get(place):
                 value = getattr(sys.modules.get(name), place.rpartition(".")[2], ABSENT)
                 found[place] = [loads(dumps(value))] if is_plain(value) else None
-    return found
-
-
-def state_of_modules(names: Iterable[str]) -> dict[str, Json]:
-    """What modules hold that a step has imported, and may have changed since.
-
-    Returns
-    -------
-    dict[str, Json]
-        Place → its value in a list, or the digest of one that JSON does not have.
-    """
-    found: dict[str, Json] = {}
-    for name in sorted(names):
-        written, plain = _written(name), _plain(name)
-        for place, digest in loaded(name).values.items():
-            member = place.rpartition(".")[2]
-            if member not in plain:
-                found[place] = digest
-            elif not _is_same(plain[member], written.get(member, ABSENT)):
-                found[place] = [_value(plain[member])]
     return found
 
 
@@ -85,13 +65,7 @@ def set_in_module(place: str, value: object) -> bool:
     holder, attribute = _holder(name, member)
     if holder is None:
         return False
-    held = getattr(holder, attribute, None)
-    if type(held) is dict and type(value) is dict:
-        held.clear()
-        held.update(value)
-    elif type(held) is list and type(value) is list:
-        held[:] = value
-    else:
+    if not fill(getattr(holder, attribute, None), value):
         setattr(holder, attribute, value)
     return True
 
@@ -137,6 +111,25 @@ class ModuleState:
             if value is None:
                 self._tokens[place] = secrets.token_hex(8)
 
+    def state_of(self, names: Iterable[str]) -> dict[str, Json]:
+        """What modules hold that a step has imported, and may have changed since.
+
+        Returns
+        -------
+        dict[str, Json]
+            Place → its value in a list, or the digest of one that JSON does not have.
+        """
+        found: dict[str, Json] = {}
+        for name in sorted(names):
+            imported, plain = self._imported[name], _plain(name)
+            for place, digest in loaded(name).values.items():
+                member = place.rpartition(".")[2]
+                if member not in plain:
+                    found[place] = digest
+                elif not _is_same(plain[member], imported.get(member, ABSENT)):
+                    found[place] = [_value(plain[member])]
+        return found
+
     def standing(self) -> dict[str, Json]:
         """What a move to this moment has to set: place → value in a list, or a token."""
         for name in self._to_read & self._imported.keys():
@@ -170,7 +163,6 @@ class ModuleState:
                     unset.append(place)
             elif want != self._tokens.get(place):
                 unset.append(place)
-        self.reached(None)
         self.unset = tuple(f"{place!r}: run the cell that sets it" for place in _told(unset))
         return texts
 
