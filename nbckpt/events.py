@@ -20,6 +20,7 @@ logging.getLogger(ROOT).addHandler(logging.NullHandler())
 # A notebook that says `basicConfig(level=INFO)` means its own messages: what nbckpt does around
 # each cell would be printed into them. Who wants that sets a level for `nbckpt`.
 _IS_LEVEL_OURS = logging.getLogger(ROOT).level == logging.NOTSET
+_OUR_LEVELS = (logging.WARNING, logging.ERROR)
 if _IS_LEVEL_OURS:
     logging.getLogger(ROOT).setLevel(logging.WARNING)
 _AREAS = ("checkpoint", "cell", "restore", "calls", "store", "session")
@@ -33,6 +34,11 @@ def let_shell_warn(*, does: bool) -> None:
         level, other = other, level
     if _IS_LEVEL_OURS and logging.getLogger(ROOT).level == level:
         logging.getLogger(ROOT).setLevel(other)
+
+
+def is_level_ours(logger: logging.Logger) -> bool:
+    """Whether no one but nbckpt has set a logger's level."""
+    return logger.name == ROOT and _IS_LEVEL_OURS and logger.level in _OUR_LEVELS
 
 
 class Kind(NamedTuple):

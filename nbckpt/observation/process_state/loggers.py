@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from nbckpt.digests import Json
+from nbckpt.events import is_level_ours
 from nbckpt.observation.process_state.held import Held, held_handler, set_on, told_of
 from nbckpt.observation.process_state.kinds import MARK, Change, Imported, Kind
 
@@ -73,6 +74,8 @@ class Loggers(Kind):
             is_plain = is_plain and not set_on(logger)
             if logger.level or logger.disabled or not is_plain:
                 state = self._state(logger)
+                if is_level_ours(logger):
+                    state = (_NEW[0], *state[1:])
                 if state != _NEW:
                     found[name] = state
         return found
@@ -110,7 +113,8 @@ class Loggers(Kind):
             delattr(logger, name)
         for name, value in members:
             setattr(logger, name, _unheld(value))
-        logger.setLevel(level)
+        if level != _NEW[0] or not is_level_ours(logger):
+            logger.setLevel(level)
         logger.disabled, logger.propagate = disabled, propagates
 
     def _state(self, logger: logging.Logger) -> Any:
