@@ -21,6 +21,8 @@ from tests.random_programs.programs import Action, Program, Source, as_data, fro
 from tests.random_programs.runner import World
 from tests.random_programs.shrinking import smallest
 
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # the programs'
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:

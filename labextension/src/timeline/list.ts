@@ -21,6 +21,8 @@ export interface IListEvents {
 const NARROW_PX = 400;
 /** Below this width not all columns are shown. */
 const MIDDLING_PX = 560;
+/** Further than this from where it was pressed, a mouse has dragged something. */
+const DRAGGED_PX = 4;
 
 /** A listbox of checkpoints, newest on top. */
 export class ListView {
@@ -50,19 +52,22 @@ export class ListView {
       ])
     ]);
     this._rows = new VirtualRows(this.node, () => this._create());
-    // A row that is written anew while the button is down swallows the click of the browser.
-    this.node.addEventListener('mousedown', event => {
-      this._pressed = idAt(event);
-    });
-    this.node.addEventListener('mouseup', event => {
-      if (event.button === 0 && idAt(event) === this._pressed) {
-        this._click(event);
-      }
+    // A row that is written anew, or that moves away, while the button is down swallows the click
+    // of the browser: what counts is which row was pressed.
+    this.node.addEventListener('mousedown', pressed => {
+      const id = idAt(pressed);
+      const released = (event: MouseEvent): void => {
+        if (event.button === 0 && id !== undefined && isNear(pressed, event)) {
+          this._choose(id, isForMore(event));
+        }
+      };
+      this.node.ownerDocument.addEventListener('mouseup', released, { once: true });
     });
     // One without a mouse: assistive software clicks so.
     this.node.addEventListener('click', event => {
-      if (event.detail === 0) {
-        this._click(event);
+      const id = idAt(event);
+      if (event.detail === 0 && id !== undefined) {
+        this._choose(id, isForMore(event));
       }
     });
     this.node.addEventListener('keydown', event => {
@@ -177,13 +182,6 @@ export class ListView {
     });
   }
 
-  private _click(event: MouseEvent): void {
-    const id = idAt(event);
-    if (id !== undefined) {
-      this._choose(id, event.shiftKey || event.ctrlKey || event.metaKey);
-    }
-  }
-
   private _key(event: KeyboardEvent): void {
     const move = moveOf(event, this._rows.pageSize);
     const verb = verbOf(event);
@@ -264,10 +262,20 @@ export class ListView {
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];
-  private _pressed: string | undefined;
 }
 
 /** The checkpoint whose row is under the pointer. */
+
+/** Whether the mouse has stayed where it was, so that nothing was dragged. */
+function isNear(one: MouseEvent, other: MouseEvent): boolean {
+  return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) <= DRAGGED_PX;
+}
+
+/** Whether a click adds to what is selected. */
+function isForMore(event: MouseEvent): boolean {
+  return event.shiftKey || event.ctrlKey || event.metaKey;
+}
+
 function idAt(event: MouseEvent): string | undefined {
   return (event.target as Element).closest<HTMLElement>('.nbckpt-Timeline-row')?.dataset.id;
 }
