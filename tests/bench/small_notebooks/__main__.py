@@ -44,10 +44,11 @@ def main() -> int:
     chosen = [n for n in chosen if zlib.crc32(n.key.encode()) % arguments.every == 0]
     if arguments.check:
         return _check(chosen)
-    judgements = list(judgements_of(chosen, modes, arguments.jobs))
-    for judgement in judgements:
+    judgements = []
+    for judgement in judgements_of(chosen, modes, arguments.jobs):
+        judgements.append(judgement)
         if arguments.verbose or (judgement.verdict in BAD and not arguments.table):
-            print(_line(judgement))
+            print(_line(judgement), flush=True)
     print(table(judgements))
     if arguments.json:
         rows = (json.dumps(asdict(judgement)) for judgement in judgements)
