@@ -25,7 +25,7 @@ TOUCHES_ALL = frozenset({"exec", "eval", "globals", "breakpoint", "get_ipython",
 
 _FRAMES = """
     f_globals f_locals __globals__ _getframe _current_frames currentframe user_ns user_global_ns
-    get_objects get_referrers py_object audit addaudithook
+    get_objects get_referrers py_object audit addaudithook __subclasses__
 """
 FRAMES = frozenset(_FRAMES.split())
 """Attributes with which code reaches any name."""
