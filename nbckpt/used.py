@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import io
-import socket
 import sqlite3
 import threading
 import types
@@ -23,7 +22,6 @@ _TOLD = (
     types.GeneratorType,
     types.CoroutineType,
     sqlite3.Connection,
-    socket.socket,
     concurrent.futures.Executor,
     type(threading.RLock()),
 )

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from nbckpt.values.locks import times_held
+
 _LOCK = type(threading.Lock())
 _RLOCK = type(threading.RLock())
 
@@ -27,8 +29,9 @@ def _reduce_lock(_: object, lock: threading.Lock) -> Any:
     return make_lock, (lock.locked(),)
 
 
-def _reduce_rlock(_: object, __: object) -> Any:
-    return make_rlock, ()
+def _reduce_rlock(_: object, lock: object) -> Any:
+    times = times_held(lock)
+    return make_rlock, (times,) if times else ()
 
 
 def _reduce_local(_: object, local: threading.local) -> Any:
@@ -50,6 +53,12 @@ def make_lock(held: bool) -> threading.Lock:
     return lock
 
 
-def make_rlock() -> Any:
-    """A new reentrant lock, free: its owner was a thread that is gone."""
-    return threading.RLock()
+def make_rlock(times: int = 0) -> Any:
+    """A new reentrant lock, acquired so many times by the thread that runs the cells.
+
+    It is free where another thread had it, which is gone.
+    """
+    lock = threading.RLock()
+    for _ in range(times):
+        lock.acquire()
+    return lock

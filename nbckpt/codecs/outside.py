@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import socket
 import sqlite3
 import threading
 from collections import deque
@@ -57,7 +58,16 @@ def _is_outside(obj: object) -> bool:
     if isinstance(obj, sqlite3.Connection):
         return _has_file(obj)
     kind: Any = type(obj)
-    return _is_of_outside(kind)
+    return _is_of_outside(kind) and not _is_closed(obj)
+
+
+def _is_closed(obj: Any) -> bool:
+    """Whether an object is done with for ever, so that nothing goes on in it."""
+    if isinstance(obj, socket.socket):
+        return obj.fileno() < 0
+    if isinstance(obj, Executor):
+        return bool(getattr(obj, "_shutdown", False) or getattr(obj, "_shutdown_thread", False))
+    return getattr(obj, "closed", False) is True
 
 
 @lru_cache(maxsize=4096)

@@ -32,6 +32,7 @@ from blake3 import blake3
 from nbckpt.digests import Digest
 from nbckpt.values import databases, widgets
 from nbckpt.values.generators import parts_of_generator
+from nbckpt.values.locks import parts_of_lock, parts_of_reentrant_lock
 from nbckpt.values.numbers import teller_of
 from nbckpt.values.raised import parts_of_exception
 
@@ -60,8 +61,6 @@ _ANSWERS = ("Cursor", "Future", "Iterator", "Reader", "Response", "Result", "Str
 _EMPTY_HANDED = frozenset(
     {
         "_abc._abc_data",
-        "_thread.RLock",
-        "_thread.lock",
         "ssl.SSLContext",
         "_ssl._SSLContext",
         "_asyncio.TaskStepMethWrapper",
@@ -313,6 +312,8 @@ _TELLERS: tuple[tuple[Any, Callable[[Any], Told]], ...] = (
     (concurrent.futures.Executor, _of_pool),
     (threading.Thread, _of_thread),
     (threading.local, _of_local),
+    (type(threading.Lock()), parts_of_lock),
+    (type(threading.RLock()), parts_of_reentrant_lock),
     (subprocess.Popen, _of_process),
     (weakref.ProxyTypes, _of_proxy),
     (weakref.ref, _of_reference),
