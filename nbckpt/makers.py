@@ -133,6 +133,9 @@ def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str])
             unkept.makers[name] = (*_others(unkept.makers[name], maker), maker)
         if name in checkpoint.lacking:
             unkept.digests[name] = checkpoint.lacking[name]
+    for name in filter(results.RESULT.fullmatch, bound):  # `for _ in …`: no variable that is kept
+        namespace[name] = results.Lost(maker)
+        unkept.has_lost_results = True
 
 
 def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:

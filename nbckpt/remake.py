@@ -114,7 +114,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
         session.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
     error, ran = None, []
-    values: dict[str, object] = {}
+    values: dict[tuple[str, str], object] = {}
     with held():
         session.capturer.capture()
         before = _Before(
@@ -223,9 +223,13 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
 
 
 def _run(
-    session: Session, maker: Maker, live: Manifest, values: dict[str, object]
+    session: Session, maker: Maker, live: Manifest, values: dict[tuple[str, str], object]
 ) -> BaseException | None:
-    """Run one cell as it ran then; the error that it ended with. `values` gets its result."""
+    """Run one cell as it ran then; the error that it ended with.
+
+    `values` gets its result, by the checkpoint's id, and what the cell bound to IPython's names of
+    results, by the names.
+    """
     checkpoint, known = maker.checkpoint, session.timeline.checkpoints
     _lend(session, maker, live)
     if checkpoint.parent is not None and checkpoint.parent in known:
@@ -239,7 +243,10 @@ def _run(
             work.send(None)
         except StopIteration as ended:
             error: BaseException | None = ended.value
-            values[checkpoint.id] = runner.result
+            values[checkpoint.id, ""] = runner.result
+            binds = analysis.names_of_tree(parsed(maker.cell.source)).binds
+            for name in filter(results.RESULT.fullmatch, binds & session.namespace.keys()):
+                values[checkpoint.id, name] = session.namespace[name]
             return error
     work.close()
     return NotebookError("it waits for what only a running loop can give")
@@ -320,13 +327,16 @@ def _bound_by(checkpoint: Checkpoint) -> set[str]:
     return {name for tree in trees for name in analysis.names_of_tree(tree).binds}
 
 
-def _bind_results(session: Session, values: Mapping[str, object]) -> None:
+def _bind_results(session: Session, values: Mapping[tuple[str, str], object]) -> None:
     """Have results that were lost be those of the cells that ran again."""
     assert session.runner is not None
     runner = session.runner(quiet=True)
     for name, maker in lost_results(session).items():
-        if maker.checkpoint.id in values:
-            runner.put_result(name, values[maker.checkpoint.id])
+        made_by = maker.checkpoint.id
+        if (made_by, name) in values:
+            session.namespace[name] = values[made_by, name]
+        elif (made_by, "") in values:
+            runner.put_result(name, values[made_by, ""])
 
 
 def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:

@@ -18,6 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.interrupts import allowed, held
 
 _UNDERSCORES = ("_", "__", "___")
+_NOTHING = object()
 
 
 def awaits(shell: InteractiveShell, source: str) -> bool:
@@ -92,18 +93,21 @@ def _inside(shell: InteractiveShell, source: str) -> Iterator[None]:
 
 @contextmanager
 def underscores_kept(shell: InteractiveShell) -> Iterator[None]:
-    """`_`, `__` and `___` are afterwards what they were before."""
+    """`_`, `__` and `___` are afterwards what they were before, but for what code bound to them."""
     hook: Any = shell.displayhook
     shown = {name: getattr(hook, name) for name in _UNDERSCORES}
-    bound = {name: shell.user_ns[name] for name in _UNDERSCORES if name in shell.user_ns}
+    before = {name: shell.user_ns.get(name, _NOTHING) for name in _UNDERSCORES}
     try:
         yield
     finally:
         for name, value in shown.items():
+            now, result = shell.user_ns.get(name, _NOTHING), getattr(hook, name)
             setattr(hook, name, value)
-        for name in _UNDERSCORES:
-            shell.user_ns.pop(name, None)
-        shell.user_ns.update(bound)
+            if now is _NOTHING or (now is not result and now is not before[name]):
+                continue  # code has deleted or bound it
+            shell.user_ns.pop(name)
+            if before[name] is not _NOTHING:
+                shell.user_ns[name] = before[name]
 
 
 def put_result(shell: InteractiveShell, name: str, value: object) -> None:

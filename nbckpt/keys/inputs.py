@@ -18,9 +18,11 @@ from nbckpt.values import Examined, ValueDigester, default_database
 from nbckpt.values.definitions import forward_names, functions_of_class, texts_of
 from nbckpt.values.homes import home_of, home_of_method, is_named
 from nbckpt.values.lookups import (
+    READERS_OF_SOURCE,
     imports_by_name,
     magics_of,
     reaches_all,
+    reads_source,
     runs_queries,
     texts_in,
 )
@@ -45,13 +47,6 @@ _IMPORTERS = """
 """
 IMPORTERS = frozenset(_IMPORTERS.split())
 """What code imports with by a module's name: its own names, attributes and imports."""
-
-_READERS_OF_SOURCE = """
-    getsource getsourcelines getcomments findsource getblock linecache getsourcefile
-    co_firstlineno __firstlineno__ getframeinfo
-"""
-READERS_OF_SOURCE = frozenset(_READERS_OF_SOURCE.split())
-"""What code asks for the source of other code with."""
 
 
 class Inputs:
@@ -126,6 +121,8 @@ class Inputs:
             return
         if imports_by_name(value):
             self.imports_by_name = True
+        if reads_source(value):
+            self.asks_for_source = True
         if default_database.is_asked_by(value):
             self.asks_duckdb = True
         if runs_queries(value):

@@ -25,6 +25,15 @@ _BUILT_IN = frozenset(
 QUERYING = frozenset({"eval", "query", "evaluate", "re_evaluate", "execute", "sql"})
 """Names of libraries' functions that look up variables named inside a string."""
 
+_READERS_OF_SOURCE = """
+    getsource getsourcelines getcomments findsource getblock linecache getsourcefile
+    co_firstlineno __firstlineno__ getframeinfo
+"""
+READERS_OF_SOURCE = frozenset(_READERS_OF_SOURCE.split())
+"""What code asks for the source of other code with."""
+
+_OF_SOURCE = ("inspect", "linecache", "dill.source")
+
 
 def reaches_all(value: object, namespace: Mapping[str, object]) -> str:
     """What `value` is, if code that has it can reach any variable; else nothing."""
@@ -73,6 +82,13 @@ def imports_by_name(value: object) -> bool:
         value is getattr(sys.modules.get(module), name, value is None)
         for module, name in _IMPORTERS
     )
+
+
+def reads_source(value: object) -> bool:
+    """Whether `value` is a library's function that gives the source of other code."""
+    if type(value) is not FunctionType or value.__module__ not in _OF_SOURCE:
+        return False
+    return value.__name__ in READERS_OF_SOURCE
 
 
 MOST_OBJECTS = 10_000
