@@ -55,6 +55,9 @@ _CLIENTS = frozenset(_CLIENT_PACKAGES.split())
 _MACHINERY = frozenset({"IPython", "ipykernel", "tornado", "zmq"})
 """Packages of the notebook itself."""
 
+_DATA = re.compile(r"IPython\.(utils|lib|core\.(display(_functions)?|macro|magics))(\.|$)")
+"""Modules of theirs whose objects hold what cells made: `!ls`, ``%%capture``, ``HTML('…')``."""
+
 _ANSWERS = ("Cursor", "Future", "Iterator", "Reader", "Response", "Result", "Stream")
 """How the names of those objects of a client's package end that hold data after all."""
 
@@ -87,7 +90,9 @@ def is_client(kind: type) -> bool:
 def is_bare(kind: type) -> bool:
     """Whether instances of a class count by their type alone."""
     package = str(kind.__module__).partition(".")[0]
-    if package in _MACHINERY or getattr(kind, "is_nbckpts_own", False):
+    if package in _MACHINERY:
+        return not _DATA.match(kind.__module__) or hasattr(kind, "class_traits")
+    if getattr(kind, "is_nbckpts_own", False):
         return True
     return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
 
