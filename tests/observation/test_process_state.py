@@ -34,6 +34,10 @@ SETTINGS = {
     "pandas": ("pd.options.display.precision = {}", "str(pd.Series([1 / 3]))", [2, 4]),
     "pandas format": ("pd.set_option('display.float_format', '{{:.{}f}}'.format)",
                       "str(pd.Series([1 / 3]))", [2, 4]),
+    "sympy": ("sympy.printing.printer.Printer.set_global_settings(use_unicode={})",
+              "sympy.pretty(sympy.sqrt(2))", [True, False]),
+    "joblib": ("import joblib; joblib.parallel_config(n_jobs={}).__enter__();",
+               "joblib.effective_n_jobs(joblib.parallel.get_active_backend()[1])", [1, 2]),
     "logging": ("import logging; logging.getLogger('a.b').setLevel({})",
                 "logging.getLogger('a.b').isEnabledFor(20)", [10, 30]),
     "warnings": ("import warnings; warnings.filterwarnings('{}', message='zzz')",
@@ -50,7 +54,7 @@ SETTINGS = {
 }  # fmt: skip
 """Of each kind: a cell that sets it, what depends on it, and two values."""
 
-SETUP = f"import contextvars, gc, os, sys\n{NUMBERS}\ncv = contextvars.ContextVar('cv', default=0)"
+SETUP = f"import contextvars, gc, joblib, os, sympy, sys\n{NUMBERS}\ncv = contextvars.ContextVar('cv', default=0)"
 
 
 @pytest.mark.parametrize("mode", ["", "skip"])

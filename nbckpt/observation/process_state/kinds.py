@@ -297,16 +297,20 @@ def is_settable(value: Json) -> bool:
     return True
 
 
-def described(value: Any) -> str:
-    """What a value is, equal in every process; of code, with its digest."""
-    from nbckpt.analysis import digest_of_code  # what moves need is loaded without it
+def described(value: Any, depth: int = 3) -> str:
+    """What a value is, equal in every process; of code, with its digest and its settings.
 
+    Parameters
+    ----------
+    depth
+        Of functions in the closures of functions, which are described by what they are.
+    """
     code = getattr(value, "__code__", None)
     try:
         if type(value) is FunctionType and code is not None:
-            from nbckpt.analysis import digest_of_code
+            from nbckpt.analysis import digest_of_code  # what moves need is loaded without it
 
-            inside = [_plain(c.cell_contents) for c in value.__closure__ or ()]
+            inside = [_held(c.cell_contents, depth - 1) for c in value.__closure__ or ()]
             more = short_digest([*inside, _plain(value.__defaults__)]) if inside else ""
             return f"function {value.__qualname__} {digest_of_code(code)[:16]}{more}"
         if hasattr(value, "__qualname__"):
@@ -314,6 +318,10 @@ def described(value: Any) -> str:
         return f"{type(value).__qualname__} {_ADDRESS.sub('', repr(value))[:_LONGEST]}"
     except Exception:  # whatever its own code raises
         return type(value).__qualname__
+
+
+def _held(value: Any, depth: int) -> str:
+    return described(value, depth) if type(value) is FunctionType and depth > 0 else _plain(value)
 
 
 def _plain(value: Any) -> str:

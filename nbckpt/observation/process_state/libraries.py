@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -176,6 +177,61 @@ class MpmathPrecision(Kind):
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():
             setattr(module.mp, name, value)
+
+
+class SympyPrinting(Kind):
+    """How sympy prints: what `init_printing` gives to all printers."""
+
+    name = "sympy printing"
+    module = "sympy.printing.printer"
+    setters = r"init_printing|init_session|pretty_use_unicode|set_global_settings"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        symbols = sys.modules.get("sympy.printing.pretty.pretty_symbology")
+        found = dict(module.Printer._global_settings)  # noqa: SLF001
+        if symbols is not None:
+            found["unicode symbols"] = getattr(symbols, "_use_unicode", False)
+        return found
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {}
+
+    def put(self, module: Any, change: Change) -> None:
+        settings = module.Printer._global_settings  # noqa: SLF001
+        for name, value in change.values.items():
+            if name == "unicode symbols":
+                sys.modules["sympy.printing.pretty.pretty_symbology"].pretty_use_unicode(value)
+            else:
+                settings[name] = value
+        for name in change.gone:
+            settings.pop(name, None)
+
+
+class JoblibSettings(Kind):
+    """How many processes joblib uses where nothing else is said, and how much they tell."""
+
+    name = "joblib"
+    module = "joblib.parallel"
+    setters = r"parallel_config|parallel_backend"
+    _ITEMS = ("n_jobs", "verbose", "temp_folder", "max_nbytes", "mmap_mode", "prefer", "require")
+
+    def read(self, module: Any) -> dict[str, Any]:
+        set_now = getattr(module._backend, "config", None) or {}  # noqa: SLF001
+        default = module.default_parallel_config
+        return {
+            name: set_now[name]
+            for name in self._ITEMS
+            if name in set_now and set_now[name] is not default[name]
+        }
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {}
+
+    def put(self, module: Any, change: Change) -> None:
+        own = module._backend  # noqa: SLF001
+        now = {**(getattr(own, "config", None) or module.default_parallel_config)}
+        default = module.default_parallel_config
+        own.config = now | dict(change.values) | {name: default[name] for name in change.gone}
 
 
 class TorchSettings(Kind):

@@ -38,6 +38,8 @@ _KINDS: list[MadeFor] = [
     libraries.PandasOptions,
     libraries.PolarsOptions,
     libraries.SklearnOptions,
+    libraries.SympyPrinting,
+    libraries.JoblibSettings,
     libraries.TorchSettings,
     plots.Backend,
     plots.Plotting,
