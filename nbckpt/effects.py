@@ -247,7 +247,9 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
     active = named - checkpoint.passive.keys()
     reasons = []
     for name in sorted(in_place & checkpoint.passive.keys()):
-        is_as_then = _is_as_then(session, live, name, *checkpoint.passive[name])
+        *before, tie = checkpoint.passive[name]
+        is_as_then = _is_as_then(session, live, name, *before)
+        is_as_then = is_as_then and session.tie_of(name, checkpoint.key) == tie
         if not is_as_then or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons

@@ -33,6 +33,9 @@ from nbckpt.values import ValueDigester
 if TYPE_CHECKING:
     from nbckpt.joining import Joining
 
+_TOLD = 16
+"""Letters of a digest in a key."""
+
 
 class Keeping(Standing):
     """A namespace whose states become checkpoints of a branch.
@@ -163,7 +166,30 @@ class Keeping(Standing):
                 lacking=lacking,
             )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
-        return key._replace(shares=tuple(", ".join(group) for group in groups))
+        return key._replace(shares=tuple(map(self._described, groups)))
+
+    def _described(self, group: Sequence[str]) -> str:
+        """Variables that share objects, and a digest that tells where in them the objects are."""
+        return f"{', '.join(group)}: {self.digest_together(group)[:_TOLD]}"
+
+    def digest_together(self, names: Iterable[str]) -> Digest:
+        """The digest of some live variables as one value: which parts of them are one, too."""
+        now = [self.namespace[n] for n in sorted(names)]
+        with allowed():
+            return ValueDigester(self.namespace).digest(tuple(now))
+
+    def tie_of(self, name: str, key: Key | None) -> Digest:
+        """`digest_together` of a variable and what it shares objects with of a key's inputs.
+
+        Empty if that is nothing, or if nobody can tell.
+        """
+        kept, inputs = self.capturer.manifest(), key.inputs if key else {}
+        group = kept[name].group if name in kept and name in self.namespace else ()
+        together = {n for n in group if n in inputs and n in self.namespace}
+        if not together:
+            return ""
+        first, again = (self.digest_together({name, *together}) for _ in range(2))
+        return first if first == again else ""
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""

@@ -110,6 +110,9 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
 
 
 def _sharing_changes(old: Key, new: Key) -> list[str]:
-    ended = [f"{group} do not share an object any more" for group in old.shares]
-    begun = [f"{group} share an object now" for group in new.shares]
-    return [*ended, *begun] if old.shares != new.shares else []
+    then, now = ([group.partition(": ")[0] for group in key.shares] for key in (old, new))
+    ended = [f"{group} do not share an object any more" for group in then if group not in now]
+    begun = [f"{group} share an object now" for group in now if group not in then]
+    pairs = zip(now, new.shares, strict=True)
+    moved = [group for group, told in pairs if group in then and told not in old.shares]
+    return [*ended, *begun, *(f"{group} share objects in other places now" for group in moved)]

@@ -180,7 +180,8 @@ class Checkpoint:
     passive
         Names that shared an object with what the cell names, and that it neither reads nor names:
         those of `in_place`, and those that it left as they were → digests of the value before: as
-        it was kept, and as a key has it.
+        it was kept, as a key has it, and together with what the cell reads of its group; the last
+        is empty where nobody can tell.
     preconditions
         Of names that the cell binds on some condition, those that it left as they were → the
         digest of the value, `ABSENT` if there was none. Whether it bound them is not known.
@@ -241,7 +242,7 @@ class Checkpoint:
     lacking: Mapping[str, Digest] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     outputs: Digest | None = None
-    passive: Mapping[str, tuple[Digest, Digest]] = field(default_factory=dict)
+    passive: Mapping[str, tuple[Digest, Digest, Digest]] = field(default_factory=dict)
     preconditions: Mapping[str, Digest] = field(default_factory=dict)
     unrepeatable: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()

@@ -152,6 +152,7 @@ class Step(ThroughItems):
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
+    _ties_before: dict[str, str] = field(default_factory=dict)
     _users_before: dict[str, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
@@ -385,6 +386,7 @@ class Step(ThroughItems):
         perhaps -= self.names.certain | self.key.inputs.keys()
         self._perhaps = {n: n in session.namespace for n in perhaps}
         self._mates_before = session.digests_of(self._mates())
+        self._ties_before = {n: session.tie_of(n, self.key) for n in self._mates_before}
         self._users_before = self._users()
         session.capturer.let_go({*self.names.loads, *self.names.binds})
         seeded = session.seeded
@@ -575,7 +577,7 @@ class Step(ThroughItems):
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={
-                n: (self._before[n], d)
+                n: (self._before[n], d, self._ties_before[n])
                 for n, d in self._mates_before.items()
                 if n in in_place or n not in bound
             },

@@ -114,7 +114,7 @@ _MEMBERS: dict[str, Test] = {
     "changed": _list(_VARIABLE),
     "carried": _list(_VARIABLE),
     "refused": _list(_REFUSAL),
-    "passive": _map(lambda pair: _texts(pair) and len(pair) == 2),
+    "passive": _map(lambda three: _texts(three) and len(three) == 3),
     **dict.fromkeys(("preconditions", "random_in", "lacking"), _text_by_name),
     "inherited": _map(_texts),
     "progress": _or_none(lambda three: isinstance(three, list) and len(three) == 3),

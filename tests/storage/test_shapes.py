@@ -19,7 +19,7 @@ FULL = Checkpoint(
     "id1", "id0", "one", "main", "s", "nb", 1.5, 0.25, Cell("x = 1", 1, "c"),
     key=Key("c" * 64, {"x": "d" * 64}, shares=("a, b",)), changed={"x": VARIABLE},
     carried={"x": VARIABLE}, removed=("z",), refused=(Refusal("c", "c.lock", "lock", "no"),),
-    passive={"x": ("e" * 64, "f" * 64)}, progress=(1, 2, -1), inherited={"id0": ("q",)},
+    passive={"x": ("e" * 64, "f" * 64, "")}, progress=(1, 2, -1), inherited={"id0": ("q",)},
     joined=(Cell("y = 2"),), error="E: e", outputs="a" * 64, tags=("t",),
 )  # fmt: skip
 
