@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness, references, restore
 from nbckpt.digests import digest_of_json
@@ -232,11 +231,7 @@ def bring_back(
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
             session.capturer.capture(only=_with_definitions(wanted, manifest))
-    live = {
-        n: v
-        for n, v in session.capturer.settled().items()
-        if n not in anew and not _remembers(session.namespace.get(n))
-    }
+    live = {n: v for n, v in session.capturer.settled().items() if n not in anew}
     live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
         wanted,
@@ -259,14 +254,6 @@ def _is_alone(wanted: Variable, live: Variable, gone: Container[str]) -> bool:
         and (wanted.value, wanted.needs) == (live.value, live.needs)
         and all(mate in gone for mate in others)
     )
-
-
-def _remembers(value: Any) -> bool:
-    """Whether a function has answers of earlier calls, which one that is defined anew has not."""
-    return issubclass(type(value), _CACHED) and bool(value.cache_info().currsize)
-
-
-_CACHED = type(functools.lru_cache(lambda: None))
 
 
 def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:

@@ -26,11 +26,14 @@ class Loading:
         Gives the notebook's function or class of a name, restoring it first if need be.
     notes
         What came back, but not as it was: ends of sentences that begin with the variable.
+    endings
+        To be called when all of a blob is there.
     """
 
     namespace: dict[str, object]
     resolve: Callable[[str], object]
     notes: list[str] = field(default_factory=list)
+    endings: list[Callable[[], object]] = field(default_factory=list)
 
 
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")
@@ -66,6 +69,8 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
         else:
             reader = StreamReader(segments)
             values = pickle.Unpickler(reader, buffers=buffers).load()
+        while loading.endings:
+            loading.endings.pop(0)()
     finally:
         LOADING.reset(token)
     assert isinstance(values, dict)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from contextvars import ContextVar
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.contexts import called_with
+from nbckpt.values.caches import CACHED
 
-_CACHED = type(functools.lru_cache(lambda: None))
 _TELLING = frozenset(
     {
         "__annotations__",
@@ -45,7 +44,7 @@ def _inner(value: Any) -> Any:
         return value.__func__
     if isinstance(value, staticmethod | classmethod):
         return value.__func__
-    return value.__wrapped__ if isinstance(value, _CACHED) else value
+    return value.__wrapped__ if isinstance(value, CACHED) else value
 
 
 def _are_alike_functions(before: FunctionType, after: FunctionType) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 import re
 from collections.abc import Iterator
@@ -16,12 +15,12 @@ from nbckpt.comparison.alike import are_alike, members_of
 from nbckpt.comparison.details import Detail, Limits, Line, Row, same
 from nbckpt.comparison.telling import cut, printable, told, told_apart
 from nbckpt.figures import count_text
+from nbckpt.values import caches
 
 CONTEXT = 2
 """Lines shown around those that differ."""
 LONGEST = 5_000_000
 """Characters of a text whose lines are looked at."""
-_CACHED = type(functools.lru_cache(lambda: None))
 _WORD = re.compile(r"\S+")
 
 
@@ -92,7 +91,7 @@ def _of_bytes(before: bytes, after: bytes, limits: Limits) -> Detail:
 def _is_code(value: object) -> bool:
     if isinstance(value, type | FunctionType | MethodType):
         return True
-    return isinstance(value, _CACHED)
+    return isinstance(value, caches.CACHED)
 
 
 def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
@@ -103,7 +102,7 @@ def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
         lines, more = line_diff(old, new, limits)
         return Detail("code", _counted(lines, more), lines=lines, more=more)
     if are_alike(before, after):
-        return same("code")
+        return _of_answers(before, after) or same("code")
     if isinstance(before, type) and before.__qualname__ != getattr(after, "__qualname__", ""):
         return Detail("code", f"{told(before)} → {told(after)}")
     if isinstance(before, type) and isinstance(after, type):
@@ -111,6 +110,20 @@ def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
     if old is None or new is None:
         return Detail("code", "other code; its source is not kept")
     return Detail("code", "the same source, made with other values (defaults, closure, attributes)")
+
+
+def _of_answers(before: Any, after: Any) -> Detail | None:
+    """What differs in the answers that two functions under `functools.lru_cache` have kept."""
+    from nbckpt.comparison import trees  # which compares functions by what is here
+
+    old, new = caches.answers_of(before), caches.answers_of(after)
+    if old is None or new is None:
+        return None
+    if trees.are_equal(caches.columns_of(old), caches.columns_of(new)):
+        return None
+    return Detail(
+        "code", f"the same code; it has kept {len(old):,} → {count_text(len(new), 'answer')}"
+    )
 
 
 def _of_members(before: type, after: type, limits: Limits) -> Detail:
@@ -127,7 +140,7 @@ def _of_members(before: type, after: type, limits: Limits) -> Detail:
 
 def source_of(value: Any) -> str | None:
     """The source of a function or class, as it stands in its cell; None if that is not known."""
-    value = value.__wrapped__ if isinstance(value, _CACHED) else value
+    value = value.__wrapped__ if isinstance(value, caches.CACHED) else value
     value = value.__func__ if isinstance(value, MethodType) else value
     codes = list(_codes(value))
     for code in codes:

@@ -78,6 +78,9 @@ def key_of(
     names = names_of_tree(tree, namespace)
     inputs = Inputs(namespace, names, digest_of_variable, lacking)
     inputs.of_cell()
+    if inputs.asks_caches():
+        inputs = Inputs(namespace, names, digest_of_variable, lacking, counts_caches=True)
+        inputs.of_cell()
     scripts = _scripts(tree)
     for script in scripts:
         modules, beside = imported_by(Path(script))

@@ -48,6 +48,9 @@ _IMPORTERS = """
 IMPORTERS = frozenset(_IMPORTERS.split())
 """What code imports with by a module's name: its own names, attributes and imports."""
 
+READERS_OF_CACHES = frozenset({"cache_info", "get_referents"})
+"""What code asks with for what a cached function remembers."""
+
 
 class Inputs:
     """The variables and definitions that a cell depends on, collected from its names."""
@@ -58,12 +61,14 @@ class Inputs:
         names: Names,
         digest_of_variable: Callable[[str], Digest] | None,
         lacking: Mapping[str, Digest] | None = None,
+        *,
+        counts_caches: bool = False,
     ) -> None:
         self.namespace = namespace
         self.names = names
         self.digest_of_variable = digest_of_variable
         self.lacking = lacking or {}
-        self.digester = ValueDigester(namespace, BUDGET)
+        self.digester = ValueDigester(namespace, BUDGET, counts_caches=counts_caches)
         self.variables: dict[str, Digest] = {}
         self.definitions: dict[str, Digest] = {}
         self.examined: dict[int, Examined] = {}
@@ -78,6 +83,10 @@ class Inputs:
         self.asks_duckdb = False
         self.attributes: set[str] = set()
         self.code: dict[int, object] = {}  # the definitions that were met
+
+    def asks_caches(self) -> bool:
+        """Whether the code may ask what a cached function remembers."""
+        return not self.attributes.isdisjoint(READERS_OF_CACHES)
 
     def of_cell(self) -> None:
         """Collect what the cell itself reads."""

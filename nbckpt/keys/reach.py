@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ProxyTypes, ReferenceType
 
 from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
+from nbckpt.values.caches import cache_of
 from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.values.generators import code_of
 from nbckpt.values.homes import home_of
@@ -132,6 +133,10 @@ def _inside(value: Any) -> Iterator[object]:
             yield value.default_factory
     elif isinstance(value, list | tuple | set | frozenset | deque):
         yield from _elements(value, value)
+    elif (cache := cache_of(value)) is not None:
+        yield value.__wrapped__
+        yield from _elements(cache.keys, cache.keys)
+        yield from _elements(cache.values, cache.values)
     elif kind.__module__ in _IN_C:
         yield from gc.get_referents(value)
     yield from _attributes(value)

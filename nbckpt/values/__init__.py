@@ -58,11 +58,21 @@ class ValueDigester:
     budget
         Objects to look at one by one in one value. Atoms in bulk and elements of arrays and
         tables are no objects in this sense. See `Examined.exhausted`.
+    counts_caches
+        Whether what a function under `functools.lru_cache` remembers counts also where it only
+        makes it faster.
     """
 
-    def __init__(self, namespace: Mapping[str, object], budget: int = BUDGET) -> None:
+    def __init__(
+        self,
+        namespace: Mapping[str, object],
+        budget: int = BUDGET,
+        *,
+        counts_caches: bool = False,
+    ) -> None:
         self.namespace = namespace
         self.budget = budget
+        self.counts_caches = counts_caches
         self.exhausted = False
 
     def digest(self, value: object) -> Digest:
@@ -77,7 +87,7 @@ class ValueDigester:
         from nbckpt.values.kinds import step_for
         from nbckpt.values.walking import Found, Walk
 
-        found = Found(self.namespace, self.budget)
+        found = Found(self.namespace, self.budget, counts_caches=self.counts_caches)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
         return Examined(digest, reached, frozenset(found.modules), found.exhausted)

@@ -10,8 +10,10 @@ from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.names import DECORATED
+from nbckpt.values import caches
 from nbckpt.values.definitions import content_of_cell, parts_of_class, parts_of_function
 from nbckpt.values.homes import home_of_method, is_made_module
+from nbckpt.values.instances import put_unknown
 from nbckpt.values.walking import Step, Walk
 
 
@@ -90,12 +92,26 @@ def walk_partial(walk: Walk, value: functools.partial[Any]) -> None:
 
 
 def walk_cached(walk: Walk, value: Any) -> None:
-    """A function with `functools.lru_cache`: what it remembers does not count."""
+    """A function under `functools.lru_cache`, which others may share: with what it remembers.
+
+    That counts in full, in the order in which the cache would drop it, but where nobody can see
+    it: see `caches.is_only_faster`. So a cell that asks for `fib(30)` needs not run again because
+    one above asks for `fib(20)` now. What is remembered there is kept and restored all the same.
+    """
     if home := walk.found.home(value):
         walk.put(b"named", home)
     elif not walk.is_known(value):
+        cache, answers = caches.cache_of(value), caches.answers_of(value)
+        if cache is None or answers is None:
+            put_unknown(walk)
+            return
+        if not walk.found.counts_caches and caches.is_only_faster(
+            value, cache, walk.found.namespace
+        ):
+            answers = []
         walk.put(b"cached", str(value.cache_parameters()))
-        walk.push([value.__wrapped__])
+        parts = [value.__wrapped__, caches.members_of(value), *caches.columns_of(answers)]
+        walk.put_all(b"answers", parts)
 
 
 def walk_property(walk: Walk, value: property) -> None:
@@ -163,7 +179,7 @@ STEPS: dict[type, Step] = {
     MethodType: walk_method,
     BuiltinFunctionType: walk_builtin,
     functools.partial: walk_partial,
-    type(functools.lru_cache(lambda: None)): walk_cached,
+    caches.CACHED: walk_cached,
 }
 
 if sys.version_info >= (3, 12):

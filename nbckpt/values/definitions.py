@@ -21,6 +21,7 @@ from types import (
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code, names_of_code, words_of
+from nbckpt.values.caches import caches_in
 
 _FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
 
@@ -216,7 +217,8 @@ def holds_state(definition: FunctionType | type) -> bool:
         held = definition.__closure__, definition.__defaults__, definition.__kwdefaults__
         return any(held) or bool(vars(definition))
     return any(
-        not isinstance(member, _FIXED) and not _is_machinery(name, member)
+        (not isinstance(member, _FIXED) and not _is_machinery(name, member))
+        or any(caches_in(member))
         for name, member in vars(definition).items()
     )
 

@@ -33,6 +33,7 @@ END = End()
 class Found:
     """What the walks through one value share: limits, and what they met.
 
+    `counts_caches` has what cached functions remember count where it only makes them faster, too.
     `keep` holds the objects that were made on the way, so that no two have one `id`.
     """
 
@@ -45,6 +46,7 @@ class Found:
     keep: list[object] = field(default_factory=list)
     exhausted: bool = False
     is_unknown: bool = False
+    counts_caches: bool = False
 
     def home(self, value: object) -> str | None:
         """`home_of`, asked once; the user's modules among the homes are noted."""

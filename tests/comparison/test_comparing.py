@@ -405,3 +405,16 @@ def test_instances_of_a_class_of_the_notebook_are_compared_by_attributes(shell: 
         ("config.lr", "0.1", "0.2"),
         ("config.seen{2}", "", "2"),
     ]
+
+
+def test_what_a_cached_function_has_kept_is_compared(shell: Any) -> None:
+    cell = "%%checkpoint one\nimport functools\n@functools.cache\ndef f(x):\n    return [x]\nf(1)"
+    shell.run_cell(cell).raise_error()
+    shell.run_cell("%%checkpoint two\nf(2)").raise_error()
+    from nbckpt import current
+
+    found = compare(current.session(), "one", "two")
+
+    (detail,) = (v.detail for v in found.variables if v.name == "f")
+    assert detail is not None
+    assert detail.summary == "the same code; it has kept 1 → 2 answers"

@@ -11,6 +11,7 @@ import collections
 import contextlib
 import copyreg
 import enum
+import gc
 import importlib
 import re
 import struct
@@ -366,6 +367,19 @@ def _cached(c: Comparison, x: Any, y: Any) -> None:
     if x is not y:
         c.part(".__wrapped__", x.__wrapped__, y.__wrapped__)
         c.equal(".cache_parameters()", x.cache_parameters(), y.cache_parameters())
+        c.part(" remembers", _remembered(x), _remembered(y))
+
+
+def _remembered(cached: Any) -> list[Any]:
+    """Keys and answers, as the garbage collector is told of them."""
+    held = gc.get_referents(cached)
+    n_links = 3 * (cached.cache_info().currsize if cached.cache_parameters()["maxsize"] else 0)
+    links, table, mark = held[1 : 1 + n_links], held[1 + n_links], held[3 + n_links]
+    parts = [part for i, part in enumerate(links) if i % 3 < 2] or [*table, *table.values()]
+    return [
+        tuple("mark" if each is mark else each for each in p) if type(p) is tuple else p
+        for p in parts
+    ]
 
 
 # -- what refers to others

@@ -36,13 +36,23 @@ class Answer(NamedTuple):
     restored: list[int]
 
 
-def run(folder: Path, cells: Sequence[str], ask: str, *, mode: str = "", rounds: int = 1) -> Answer:
+def run(
+    folder: Path,
+    cells: Sequence[str],
+    ask: str,
+    *,
+    mode: str = "",
+    rounds: int = 1,
+    then: Sequence[str] = (),
+) -> Answer:
     """Run cells in a new kernel, with the store in `folder`, and evaluate `ask` there.
 
     Parameters
     ----------
     mode
         `plain` without nbckpt; `skip` for `%nbckpt auto skip`; else only marked cells are kept.
+    then
+        The cells as they are afterwards, run once more in the same kernel.
     """
     folder.mkdir(exist_ok=True)
     reader, writer = os.pipe()
@@ -50,7 +60,7 @@ def run(folder: Path, cells: Sequence[str], ask: str, *, mode: str = "", rounds:
         status = 1
         try:
             os.chdir(folder)
-            answer = _run(cells, ask, mode, rounds)
+            answer = _run([*[cells] * rounds, *([then] if then else [])], ask, mode)
             os.write(writer, json.dumps(answer).encode())
             status = 0
         except BaseException:
@@ -66,7 +76,7 @@ def run(folder: Path, cells: Sequence[str], ask: str, *, mode: str = "", rounds:
     return answer
 
 
-def _run(cells: Sequence[str], ask: str, mode: str, rounds: int) -> Answer:
+def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -85,7 +95,7 @@ def _run(cells: Sequence[str], ask: str, mode: str, rounds: int) -> Answer:
             shell.run_line_magic("load_ext", "nbckpt")
         if mode == "skip":
             shell.run_cell("%nbckpt auto skip")
-        for _ in range(rounds):
+        for cells in rounds:
             for place, cell in enumerate(cells):
                 head = f"%%checkpoint c{place}\n" if mode == "" else ""
                 source = head + cell[len(MARK) :] if cell.startswith(MARK) else cell
