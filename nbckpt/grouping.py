@@ -240,9 +240,9 @@ def _encode_at_any_depth(
 
 
 def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bool) -> Encoded:
-    """Encode; a second time when several arrays turn out to lie on one memory."""
+    """Encode; a second time when arrays turn out to share memory, or instances their dicts."""
     encoded = encode(values, scope, with_shares=with_shares)
     linked = frozenset(root for root, arrays in encoded.views.items() if len(arrays) > 1)
-    if not linked:
+    if not linked and not encoded.dicts:
         return encoded
-    return encode(values, scope, linked=linked, with_shares=with_shares)
+    return encode(values, scope, linked=linked | encoded.dicts, with_shares=with_shares)

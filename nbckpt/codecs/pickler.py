@@ -26,6 +26,7 @@ from nbckpt.codecs import (
     files,
     frames,
     functions,
+    instance_dicts,
     library,
     locks,
     named,
@@ -93,12 +94,15 @@ class Encoded:
         ids of the mutable objects and memory inside: variables with a common one belong together.
     views
         id or address of each memory → ids of the arrays, and of what else, that lie on it.
+    dicts
+        ids of the dicts of instances that something else inside holds, too.
     """
 
     parts: list[Buffer]
     needs: frozenset[str]
     shares: frozenset[int]
     views: Mapping[int, frozenset[int]]
+    dicts: frozenset[int] = frozenset()
     keepalive: object = None
 
 
@@ -114,7 +118,8 @@ def encode(
     Parameters
     ----------
     linked
-        ids of array memories on which several arrays lie: these are written as views.
+        ids of array memories on which several arrays lie: these are written as views; and of
+        dicts that come back as the very dicts of the instances that have them.
     with_shares
         Whether `shares` is wanted; it costs up to a microsecond an object.
 
@@ -135,22 +140,28 @@ def encode(
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())
         plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
-        memo = pickler.memo.copy() if plain is None or pickler.exporters else {}
+        is_wanted = plain is None or pickler.exporters or pickler.dicts
+        memo = pickler.memo.copy() if is_wanted else {}
         _tie_memories(pickler, memo)
         shares = plain or shareable_ids(
-            memo.values(),
+            memo.values() if with_shares else (),
             except_ids=pickler.private,
             homes=scope.homes,
             tuples=scope.tuples,
         )
+        twice = instance_dicts.held_twice(pickler.dicts, memo, values.values())
+        tying = {dict_ for dict_, owners in pickler.dicts.items() if not shares.isdisjoint(owners)}
     finally:
         if enabled:
             gc.enable()
     return Encoded(
         parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),
-        shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
+        shares=shares.union(
+            pickler.views, pickler.storages, pickler.addresses, pickler.cells, tying
+        ),
         views={root: frozenset(ids) for root, ids in pickler.views.items()},
+        dicts=twice,
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
             memo,
@@ -206,6 +217,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.scope = scope
         self.own = own
         self.linked = linked
+        self.dicts: dict[int, set[int]] = {}
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
         self.storages: dict[int, storages.StorageRef] = {}
@@ -231,7 +243,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
             return substitute
         kind = type(obj)
         if kind not in self._reducers:
-            self._reducers[kind] = _reducer_for(kind)
+            self._reducers[kind] = instance_dicts.watching(kind, _reducer_for(kind))
         reducer = self._reducers[kind]
         return NotImplemented if reducer is None else reducer(self, obj)
 
