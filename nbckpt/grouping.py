@@ -86,7 +86,7 @@ class Encoder:
         single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
-        pairs = pairs_of({n: e.shares for n, e in encoded.items()})
+        pairs = _pairs(encoded)
         self._note(encoded, pairs)
         groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
@@ -153,8 +153,8 @@ class Encoder:
         names = list(names)
         self._tuples = self._tuples_among(names)
         single = {name: self._encode((name,)) for name in names}
-        shares = {n: group.encoded.shares for n, group in single.items() if group.encoded}
-        return [group for group in connected(shares, pairs_of(shares)) if len(group) > 1]
+        encoded = {n: group.encoded for n, group in single.items() if group.encoded}
+        return [group for group in connected(encoded, _pairs(encoded)) if len(group) > 1]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]
@@ -202,6 +202,22 @@ class Encoder:
     def _replace(self, obj: object, substitute: Any) -> None:
         self._substitutes[id(obj)] = substitute
         self._keepalive.append(obj)
+
+
+def _pairs(encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
+    """Pairs of variables that share what can change, or of which one lies on the other's memory."""
+    pairs = pairs_of({name: one.shares for name, one in encoded.items()})
+    arrays = {name: one for name, one in encoded.items() if one.views}
+    seen = frozenset[int]().union(*(one.views for one in arrays.values()))
+    for table, one in encoded.items():
+        for memory in one.tables & seen:
+            pairs += [
+                (table, name)
+                for name, other in arrays.items()
+                if name != table and memory in other.views
+                if memory in one.written or memory in other.written
+            ]
+    return pairs
 
 
 def _mutual(

@@ -75,6 +75,8 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
     pickler.views.setdefault(id(owner), set()).add(id(array))
+    if array.flags.writeable:
+        pickler.written.add(id(owner))
     if id(owner) not in pickler.linked or not _can_be_viewed(owner):
         return _as_buffer(pickler, array)
     root = _plain(pickler, owner)

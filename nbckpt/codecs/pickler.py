@@ -94,6 +94,10 @@ class Encoded:
         ids of the mutable objects and memory inside: variables with a common one belong together.
     views
         id or address of each memory → ids of the arrays, and of what else, that lie on it.
+    tables
+        ids of memories of tables: they tie these to arrays on them, and not to each other.
+    written
+        ids of memories that are written to through an array or a table inside.
     dicts
         ids of the dicts of instances that something else inside holds, too.
     """
@@ -102,6 +106,8 @@ class Encoded:
     needs: frozenset[str]
     shares: frozenset[int]
     views: Mapping[int, frozenset[int]]
+    tables: frozenset[int] = frozenset()
+    written: frozenset[int] = frozenset()
     dicts: frozenset[int] = frozenset()
     keepalive: object = None
 
@@ -160,7 +166,12 @@ def encode(
         shares=shares.union(
             pickler.views, pickler.storages, pickler.addresses, pickler.cells, tying
         ),
-        views={root: frozenset(ids) for root, ids in pickler.views.items()},
+        views={
+            root: frozenset(ids.union(pickler.tables.get(root, ())))
+            for root, ids in pickler.views.items()
+        },
+        tables=frozenset(pickler.tables),
+        written=frozenset(pickler.written),
         dicts=twice,
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
@@ -220,6 +231,8 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.dicts: dict[int, set[int]] = {}
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
+        self.tables: dict[int, set[int]] = {}
+        self.written: set[int] = set()
         self.storages: dict[int, storages.StorageRef] = {}
         self.storage_arrays: dict[int, storages.StorageArray] = {}
         self.addresses: set[int] = set()
