@@ -8,6 +8,7 @@ from typing import Any
 
 from nbckpt.codecs import depth, refused
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.describe import type_name_of
@@ -86,7 +87,7 @@ class Encoder:
         single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
-        pairs = _pairs(encoded)
+        pairs = self._pairs(encoded)
         self._note(encoded, pairs)
         groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
@@ -154,7 +155,11 @@ class Encoder:
         self._tuples = self._tuples_among(names)
         single = {name: self._encode((name,)) for name in names}
         encoded = {n: group.encoded for n, group in single.items() if group.encoded}
-        return [group for group in connected(encoded, _pairs(encoded)) if len(group) > 1]
+        return [group for group in connected(encoded, self._pairs(encoded)) if len(group) > 1]
+
+    def _pairs(self, encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
+        values = {name: self._values[name] for name in encoded}
+        return [*_pairs(encoded), *pairs_by_index(values)]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]
