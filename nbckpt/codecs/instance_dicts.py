@@ -100,11 +100,14 @@ def held_twice(
 
 def _parts(obj: Any) -> Iterator[object]:
     """What an object holds, also where only a look inside of what it holds tells."""
-    yield from gc.get_referents(obj)
     kind = type(obj)
+    if kind is not FunctionType:
+        yield from gc.get_referents(obj)
     if issubclass(kind, type):
         yield from list(vars(obj).values())
-    elif kind is FunctionType:
+    elif kind is FunctionType:  # without its globals: those of a module made by hand it has again
+        yield vars(obj)
+        yield from vars(obj).values()
         yield from obj.__defaults__ or ()
         yield from (obj.__kwdefaults__ or {}).values()
         for cell in obj.__closure__ or ():

@@ -49,7 +49,6 @@ SHARED = {
     "instance-dict-view": ("class C: pass\nc = C(); v = c.__dict__.values()", "c.k = {}", "y = list(v)"),
     "instance-dict-chain-map": ("from collections import ChainMap\nclass C: pass\nc = C(); v = ChainMap(vars(c))", "c.k = {}", "y = dict(v)"),
     "instance-dict-of-module": ("import types\nm = types.ModuleType('m'); d = m.__dict__", "d['k'] = {}", "y = m.k"),
-    "instance-dict-of-module-code": ("import types\nm = types.ModuleType('m'); exec('k = 0\\ndef f(): return k', m.__dict__)", "m.k = {}", "y = m.f()"),
     "instance-dict-of-library-module": ("import string\nd = string.__dict__", "string.k = {}", "y = d['k']"),
     "instance-dict-of-torch-module": ("import torch\nm = torch.nn.Linear(1, 1); d = m.__dict__", "m.k = {}", "y = d['k']"),
     "instance-dict-self-held": ("class D(dict):\n    def __init__(self): self.__dict__ = self\na = D(); b = vars(a)", "a.k = {}", "y = b['k'], b is a"),
