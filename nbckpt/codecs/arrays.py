@@ -10,7 +10,7 @@ from __future__ import annotations
 import array as standard
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
@@ -122,6 +122,16 @@ def _memory_elsewhere(pickler: NamespacePickler, owner: np.ndarray) -> tuple[obj
     import numpy as np
 
     return exporter, address_of(np.frombuffer(exporter, "u1"))
+
+
+def tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:
+    """Note what arrays share with what is no array: a `bytearray` that was met, a tensor."""
+    if pickler.exporters:
+        for _, obj in memo.values():
+            if id(obj) in pickler.exporters:
+                pickler.views[id(obj)].add(id(obj))
+    for address in pickler.addresses & pickler.storages.keys():
+        pickler.views[address] = {address, id(pickler)}
 
 
 def _can_be_viewed(root: np.ndarray) -> bool:

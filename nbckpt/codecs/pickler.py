@@ -148,7 +148,7 @@ def encode(
         plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
         is_wanted = plain is None or pickler.exporters or pickler.dicts
         memo = pickler.memo.copy() if is_wanted else {}
-        _tie_memories(pickler, memo)
+        arrays.tie_memories(pickler, memo)
         shares = plain or shareable_ids(
             memo.values() if with_shares else (),
             except_ids=pickler.private,
@@ -189,16 +189,6 @@ def encode(
 def _apart(name: str) -> str:
     """A text that no value holds: one written once for both would tell a restored name apart."""
     return name.encode().decode()
-
-
-def _tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:
-    """Note what arrays share with what is no array: a `bytearray` that was met, a tensor."""
-    if pickler.exporters:
-        for _, obj in memo.values():
-            if id(obj) in pickler.exporters:
-                pickler.views[id(obj)].add(id(obj))
-    for address in pickler.addresses & pickler.storages.keys():
-        pickler.views[address] = {address, id(pickler)}
 
 
 class EncodeError(Exception):
