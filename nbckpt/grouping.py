@@ -8,6 +8,7 @@ from typing import Any
 
 from nbckpt.codecs import depth, refused
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.describe import type_name_of
@@ -86,7 +87,7 @@ class Encoder:
         single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
-        pairs = pairs_of({n: e.shares for n, e in encoded.items()})
+        pairs = self._pairs(encoded)
         self._note(encoded, pairs)
         groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
@@ -153,8 +154,12 @@ class Encoder:
         names = list(names)
         self._tuples = self._tuples_among(names)
         single = {name: self._encode((name,)) for name in names}
-        shares = {n: group.encoded.shares for n, group in single.items() if group.encoded}
-        return [group for group in connected(shares, pairs_of(shares)) if len(group) > 1]
+        encoded = {n: group.encoded for n, group in single.items() if group.encoded}
+        return [group for group in connected(encoded, self._pairs(encoded)) if len(group) > 1]
+
+    def _pairs(self, encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
+        values = {name: self._values[name] for name in encoded}
+        return [*_pairs(encoded), *pairs_by_index(values)]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]
@@ -204,6 +209,22 @@ class Encoder:
         self._keepalive.append(obj)
 
 
+def _pairs(encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
+    """Pairs of variables that share what can change, or of which one lies on the other's memory."""
+    pairs = pairs_of({name: one.shares for name, one in encoded.items()})
+    arrays = {name: one for name, one in encoded.items() if one.views}
+    seen = frozenset[int]().union(*(one.views for one in arrays.values()))
+    for table, one in encoded.items():
+        for memory in one.tables & seen:
+            pairs += [
+                (table, name)
+                for name, other in arrays.items()
+                if name != table and memory in other.views
+                if memory in one.written or memory in other.written
+            ]
+    return pairs
+
+
 def _mutual(
     groups: Iterable[tuple[str, ...]], encoded: Mapping[str, Encoded]
 ) -> list[tuple[str, str]]:
@@ -240,9 +261,9 @@ def _encode_at_any_depth(
 
 
 def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bool) -> Encoded:
-    """Encode; a second time when several arrays turn out to lie on one memory."""
+    """Encode; a second time when arrays turn out to share memory, or instances their dicts."""
     encoded = encode(values, scope, with_shares=with_shares)
     linked = frozenset(root for root, arrays in encoded.views.items() if len(arrays) > 1)
-    if not linked:
+    if not linked and not encoded.dicts:
         return encoded
-    return encode(values, scope, linked=linked, with_shares=with_shares)
+    return encode(values, scope, linked=linked | encoded.dicts, with_shares=with_shares)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import array as standard
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
@@ -75,6 +75,8 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
     pickler.views.setdefault(id(owner), set()).add(id(array))
+    if array.flags.writeable:
+        pickler.written.add(id(owner))
     if id(owner) not in pickler.linked or not _can_be_viewed(owner):
         return _as_buffer(pickler, array)
     root = _plain(pickler, owner)
@@ -120,6 +122,16 @@ def _memory_elsewhere(pickler: NamespacePickler, owner: np.ndarray) -> tuple[obj
     import numpy as np
 
     return exporter, address_of(np.frombuffer(exporter, "u1"))
+
+
+def tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:
+    """Note what arrays share with what is no array: a `bytearray` that was met, a tensor."""
+    if pickler.exporters:
+        for _, obj in memo.values():
+            if id(obj) in pickler.exporters:
+                pickler.views[id(obj)].add(id(obj))
+    for address in pickler.addresses & pickler.storages.keys():
+        pickler.views[address] = {address, id(pickler)}
 
 
 def _can_be_viewed(root: np.ndarray) -> bool:

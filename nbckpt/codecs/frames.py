@@ -1,15 +1,17 @@
 """The blocks of pandas frames, and the arrays inside indexes and extension arrays.
 
 Two frames on one block are two values (copy on write), so the arrays inside are written on their
-own, and tie no variables.
+own, and tie no variables; but an array that lies on the memory of a table stays there.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.codecs.spans import owner_of
 from nbckpt.values.frames import given_members
 
 if TYPE_CHECKING:
@@ -34,12 +36,24 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def _reduce_table(_: NamespacePickler, table: Any) -> Any:
-    """A frame or series with the attributes that somebody has set on it, which pandas drops."""
+    """A frame or series with the attributes that somebody has set on it, which pandas drops.
+
+    And with the very `attrs` that it has, which a variable may hold; pandas copies them.
+    """
     members = given_members(table)
+    attrs = vars(table).get("_attrs")
+    if type(attrs) is dict and (attrs or getrefcount(attrs) > _ALONE):
+        members = {**members, "_attrs": attrs}
     if not members:
         return NotImplemented
     make, arguments, state, *_ = table.__reduce_ex__(5)
     return make, arguments, (state, members), None, None, set_state
+
+
+_HOLDER: list[dict[str, object]] = [{}]
+_FOUND = _HOLDER[0]
+_ALONE = getrefcount(_FOUND)
+"""References to a dict that one object holds, and a variable that was looked up."""
 
 
 def set_state(table: Any, state: tuple[Any, dict[str, object]]) -> None:
@@ -54,15 +68,47 @@ def _reduce_block(pickler: NamespacePickler, block: Any) -> Any:
     if type(values).__module__ == "numpy":
         values = values.view()
         pickler.keep(values)
-    _own(pickler, values)
+        parts = [values]
+    else:
+        parts = [getattr(values, attribute, None) for attribute in _ATTRIBUTES]
+    for part in parts:
+        _own(pickler, part, is_written=True, is_copied=_is_copied(block))
     return make, (values, *rest)
 
 
+def _is_copied(block: Any) -> bool:
+    """Whether pandas copies a block before it writes to it, as another table has it as well."""
+    refs = getattr(block, "refs", None)
+    return refs is not None and bool(refs.has_reference())
+
+
 def _reduce_owner(pickler: NamespacePickler, owner: Any) -> Any:
-    for attribute in ("_data", "_ndarray", "_codes", "_mask"):
+    for attribute in _ATTRIBUTES:
         _own(pickler, getattr(owner, attribute, None))
     return NotImplemented
 
 
-def _own(pickler: NamespacePickler, values: object) -> None:
+_ATTRIBUTES = ("_data", "_ndarray", "_codes", "_mask")
+"""Where an index or extension array has its arrays."""
+
+
+def _own(
+    pickler: NamespacePickler, values: Any, *, is_written: bool = False, is_copied: bool = False
+) -> None:
+    """Write an array of a table on its own, unless an array lies on its memory, too.
+
+    Parameters
+    ----------
+    is_written
+        Whether the table writes to it; if not, only an array that can be written to matters.
+    is_copied
+        Whether it then has a copy: nobody can be given both that and the memory of an array.
+    """
+    if type(values).__module__ == "numpy" and not is_copied:
+        owner = owner_of(values)
+        pickler.tables.setdefault(id(owner), set()).add(id(values))
+        if is_written:
+            pickler.written.add(id(owner))
+        if id(owner) in pickler.linked:
+            return
     pickler.private.add(id(values))

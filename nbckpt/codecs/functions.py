@@ -126,7 +126,7 @@ def set_function(function: FunctionType, state: dict[str, Any]) -> None:
         setattr(function, f"__{member}__", state[member])
     if "type_params" in state:
         function.__type_params__ = state["type_params"]  # type: ignore[attr-defined]  # 3.12
-    function.__dict__.update(state["members"])
+    function.__dict__ = state["members"]  # the very dict: a variable may hold it
     for cell, contents in state["closure"]:
         cell.cell_contents = contents
 

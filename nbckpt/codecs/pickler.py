@@ -26,6 +26,7 @@ from nbckpt.codecs import (
     files,
     frames,
     functions,
+    instance_dicts,
     library,
     locks,
     named,
@@ -93,12 +94,21 @@ class Encoded:
         ids of the mutable objects and memory inside: variables with a common one belong together.
     views
         id or address of each memory → ids of the arrays, and of what else, that lie on it.
+    tables
+        ids of memories of tables: they tie these to arrays on them, and not to each other.
+    written
+        ids of memories that are written to through an array or a table inside.
+    dicts
+        ids of the dicts of instances that something else inside holds, too.
     """
 
     parts: list[Buffer]
     needs: frozenset[str]
     shares: frozenset[int]
     views: Mapping[int, frozenset[int]]
+    tables: frozenset[int] = frozenset()
+    written: frozenset[int] = frozenset()
+    dicts: frozenset[int] = frozenset()
     keepalive: object = None
 
 
@@ -114,7 +124,8 @@ def encode(
     Parameters
     ----------
     linked
-        ids of array memories on which several arrays lie: these are written as views.
+        ids of array memories on which several arrays lie: these are written as views; and of
+        dicts that come back as the very dicts of the instances that have them.
     with_shares
         Whether `shares` is wanted; it costs up to a microsecond an object.
 
@@ -135,22 +146,33 @@ def encode(
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())
         plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
-        memo = pickler.memo.copy() if plain is None or pickler.exporters else {}
-        _tie_memories(pickler, memo)
+        is_wanted = plain is None or pickler.exporters or pickler.dicts
+        memo = pickler.memo.copy() if is_wanted else {}
+        arrays.tie_memories(pickler, memo)
         shares = plain or shareable_ids(
-            memo.values(),
+            memo.values() if with_shares else (),
             except_ids=pickler.private,
             homes=scope.homes,
             tuples=scope.tuples,
         )
+        twice = instance_dicts.held_twice(pickler.dicts, memo, values.values())
+        tying = {dict_ for dict_, owners in pickler.dicts.items() if not shares.isdisjoint(owners)}
     finally:
         if enabled:
             gc.enable()
     return Encoded(
         parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),
-        shares=shares.union(pickler.views, pickler.storages, pickler.addresses, pickler.cells),
-        views={root: frozenset(ids) for root, ids in pickler.views.items()},
+        shares=shares.union(
+            pickler.views, pickler.storages, pickler.addresses, pickler.cells, tying
+        ),
+        views={
+            root: frozenset(ids.union(pickler.tables.get(root, ())))
+            for root, ids in pickler.views.items()
+        },
+        tables=frozenset(pickler.tables),
+        written=frozenset(pickler.written),
+        dicts=twice,
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
             memo,
@@ -167,16 +189,6 @@ def encode(
 def _apart(name: str) -> str:
     """A text that no value holds: one written once for both would tell a restored name apart."""
     return name.encode().decode()
-
-
-def _tie_memories(pickler: NamespacePickler, memo: Mapping[int, tuple[int, object]]) -> None:
-    """Note what arrays share with what is no array: a `bytearray` that was met, a tensor."""
-    if pickler.exporters:
-        for _, obj in memo.values():
-            if id(obj) in pickler.exporters:
-                pickler.views[id(obj)].add(id(obj))
-    for address in pickler.addresses & pickler.storages.keys():
-        pickler.views[address] = {address, id(pickler)}
 
 
 class EncodeError(Exception):
@@ -206,8 +218,11 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.scope = scope
         self.own = own
         self.linked = linked
+        self.dicts: dict[int, set[int]] = {}
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
+        self.tables: dict[int, set[int]] = {}
+        self.written: set[int] = set()
         self.storages: dict[int, storages.StorageRef] = {}
         self.storage_arrays: dict[int, storages.StorageArray] = {}
         self.addresses: set[int] = set()
@@ -231,7 +246,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
             return substitute
         kind = type(obj)
         if kind not in self._reducers:
-            self._reducers[kind] = _reducer_for(kind)
+            self._reducers[kind] = instance_dicts.watching(kind, _reducer_for(kind))
         reducer = self._reducers[kind]
         return NotImplemented if reducer is None else reducer(self, obj)
 

@@ -93,6 +93,19 @@ def _reduce_proxy(pickler: NamespacePickler, proxy: MappingProxyType[Any, Any]) 
     behind = gc.get_referents(proxy)
     if proxy is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
         pickler.private.update(map(id, behind))  # all fields that have none refer to it
-    if len(behind) != 1 or not isinstance(behind[0], Mapping) or "__module__" in behind[0]:
-        return NotImplemented  # of a class's members, a copy
+    if len(behind) != 1 or not isinstance(behind[0], Mapping):
+        return NotImplemented
+    if "__module__" in behind[0] and (owner := _class_of(behind[0])) is not None:
+        return vars, (owner,)
     return MappingProxyType, (behind[0],)
+
+
+def _class_of(members: Any) -> type | None:
+    """The class whose members these are; None if they are no class's."""
+    told = (
+        getattr(members.get(name), "__objclass__", None) for name in ("__dict__", "__weakref__")
+    )
+    for owner in (*told, *gc.get_referrers(members)):
+        if isinstance(owner, type) and any(one is members for one in gc.get_referents(owner)):
+            return owner
+    return None

@@ -56,7 +56,7 @@ def also_on(
     Parameters
     ----------
     are_tables_values
-        Whether what pandas shows of memory does not count.
+        Whether what pandas shows of memory does not count for arrays that are read-only.
     """
     own = regions_of(namespace[name]) if name in namespace else []
     left_out = {name, *apart}
@@ -89,7 +89,7 @@ def _is_seen(one: Region, other: Region, are_tables_values: bool) -> bool:
         return False
     kinds = {one.kind, other.kind}
     if "table" in kinds:
-        return not are_tables_values and not kinds.isdisjoint({"raw", "read"})
+        return "raw" in kinds or (not are_tables_values and "read" in kinds)
     return "raw" in kinds
 
 
