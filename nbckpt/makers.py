@@ -56,7 +56,7 @@ def _lost(session: Session) -> dict[str, results.Lost]:
 
 def _look_up(session: Session, target: Checkpoint) -> None:
     """Find in the history of a checkpoint which cells made what it does not hold."""
-    wanted = refused_by(target)
+    wanted = refused_by(target) | session.unkept.failed
     if not wanted:
         return
     line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
@@ -89,7 +89,8 @@ def _noted(
     for name in wanted & (reads | binds):
         if name in binds:
             lacked_before = before is not None and name in refused_by(before)
-            if not (name in reads and lacked_before):
+            goes_on = lacked_before or name in checkpoint.in_place
+            if not (name in reads and goes_on):
                 begun.add(name)
         elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
             continue

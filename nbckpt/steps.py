@@ -34,6 +34,7 @@ from nbckpt.matching import (
     key_before,
     why_not_restored,
 )
+from nbckpt.meanwhile import tasks_met
 from nbckpt.model import (
     Cell,
     Checkpoint,
@@ -153,6 +154,7 @@ class Step(ThroughItems):
     _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
     _ties_before: dict[str, str] = field(default_factory=dict)
+    _tasks_met: tuple[str, ...] = ()
     _users_before: dict[str, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
@@ -400,6 +402,7 @@ class Step(ThroughItems):
         self.is_running = True
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self.at.scope = self._calls.scope
+        self._tasks_met = tasks_met(self.tree, session.namespace)
         self._windows = session.observer.open()
         self._began, self._since = time.perf_counter(), time.time()
 
@@ -583,6 +586,7 @@ class Step(ThroughItems):
             },
             preconditions=unsure,
             unrepeatable=(
+                *self._tasks_met,
                 *keys.changed_databases(self.key),
                 *self._inseparable(bound, captured.manifest),
             ),

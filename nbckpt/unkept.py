@@ -52,6 +52,8 @@ class Unkept:
     since
         Id of the checkpoint that the namespace was brought to as a whole: what that lacks is looked
         up in its history when it is first asked for. None if that was done, or never has to be.
+    failed
+        Variables that the checkpoint holds, and that did not come back from it.
     makers
         Name of each variable that is lacking → the cells that make it, oldest first. A name that is
         bound again lacks no more.
@@ -64,6 +66,7 @@ class Unkept:
     """
 
     since: str | None = None
+    failed: frozenset[str] = frozenset()
     makers: dict[str, tuple[Maker, ...]] = field(default_factory=dict)
     digests: dict[str, Digest] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)

@@ -16,10 +16,14 @@ from nbckpt.analysis.bytecode import union
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
 from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.reach import definitions_in, names_of_definition
+from nbckpt.names import is_user_name
 from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.ownership import is_users
+from nbckpt.referents import names_reached
 from nbckpt.values.homes import is_named
+from nbckpt.values.plain import ATOMS
 
+_CODE = (FunctionType, ModuleType, type)
 _LONG = 20_000
 _MANY = 1_000
 
@@ -104,13 +108,21 @@ class Attached:
         return digest_of_json([inputs.variables, inputs.definitions])
 
     def touches(self, namespace: Mapping[str, object]) -> frozenset[str] | None:
-        """The variables that its code can change when a library calls it; None for any."""
+        """The variables that can change by it: what it holds, and what its code changes.
+
+        A cell that names the library can change what it holds; a library can call its code. None
+        for any.
+        """
         if self.change is None or is_named(self.change.new, namespace):
             return frozenset()
-        found = definitions_in(self.change.new, namespace)
+        value = self.change.new
+        found = definitions_in(value, namespace)
         if found is None:
             return None
-        return keys.touched(union(names_of_definition(d, namespace) for d in found), namespace)
+        changed = keys.touched(union(names_of_definition(d, namespace) for d in found), namespace)
+        if changed is None or type(value) in ATOMS or isinstance(value, _CODE):
+            return changed
+        return changed | names_reached([value], filter(is_user_name, namespace), namespace)
 
     def as_json(self) -> dict[str, Json]:
         """What is recorded of it with checkpoints."""
