@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
 
+from nbckpt.codecs import class_making
+
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
 
@@ -45,7 +47,8 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if "__slots__" in cls.__dict__ and not makes_its_own:
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
-    return make, (kind, name, bases, members, None, None), *rest
+    arguments = (kind, name, bases, members)
+    return class_making.make_class, arguments, *rest[:-1], class_making.set_class
 
 
 def _add_repeated(members: dict[str, object], cls: type) -> None:
@@ -139,7 +142,8 @@ def make_enum(
 ) -> Any:
     """An enum of these members, with room for its methods, in the order of a class's body."""
     kind: Any = type(bases[-1])
-    body = kind.__prepare__(name, bases)
+    maker = class_making.maker_of(kind)
+    body = maker.__prepare__(name, bases)
     body["__module__"] = module
     body["__qualname__"] = qualname
     if isinstance(doc, str):
@@ -148,7 +152,8 @@ def make_enum(
         body[member] = value
     for method in methods:
         body[method] = _to_come
-    return kind.__new__(kind, name, bases, body)
+    with class_making.without_hooks(bases):
+        return maker.__new__(kind, name, bases, body)
 
 
 def _to_come(*_: object, **__: object) -> None:
@@ -158,7 +163,7 @@ def _to_come(*_: object, **__: object) -> None:
 def set_enum(cls: Any, state: tuple[Any, dict[str, dict[str, object]]]) -> None:
     """Give an enum its methods, and its members what their class's code once gave them."""
     own, members = state
-    cloudpickle._class_setstate(cls, own)  # noqa: SLF001  # no public twin
+    class_making.set_class(cls, own)
     for name, attributes in members.items():
         vars(cls._member_map_[name]).update(attributes)
 
