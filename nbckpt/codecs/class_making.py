@@ -45,7 +45,7 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
     for name, value in members.items():
         if name != "_abc_impl":
             maker.__setattr__(cls, name, value)
-    if "__firstlineno__" in members:  # which any other member that is set takes away
+    if "__firstlineno__" in members:  # which `__module__` takes away
         maker.__setattr__(cls, "__firstlineno__", members["__firstlineno__"])
     registered: Any = members.get("_abc_impl") or ()
     for other in registered:
@@ -63,7 +63,7 @@ def without_hooks(bases: tuple[Any, ...]) -> Iterator[None]:
 
     Those of libraries are called as ever, and a class that another thread defines is told to all.
     """
-    known = dict.fromkeys(cls for base in bases for cls in type.mro(base))
+    known = dict.fromkeys(cls for base in bases for cls in base.__mro__)
     hooked = [cls for cls in known if _HOOK in vars(cls) and _is_users(cls)]
     if not hooked:
         yield
