@@ -53,7 +53,7 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
 
 
 def maker_of(kind: Any) -> Any:
-    """The metaclass whose code makes classes of `kind`: itself, or the first that is a library's."""
+    """Whose code makes classes of the metaclass `kind`: its own, or that of a library above it."""
     return next(known for known in kind.__mro__ if not _is_users(known))
 
 
