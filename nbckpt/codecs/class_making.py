@@ -79,10 +79,10 @@ def without_hooks(bases: tuple[Any, ...]) -> Iterator[None]:
                 _put(cls, hook)
 
 
-def _passing(owner: type, hook: Any, thread: int) -> Any:
+def _passing(owner: Any, hook: Any, thread: int) -> Any:
     """What stands for a hook while a class is made in `thread`."""
 
-    def pass_over(cls: type, **kwargs: object) -> None:
+    def pass_over(cls: type, /, **kwargs: object) -> None:
         if threading.get_ident() == thread:
             super(owner, cls).__init_subclass__(**kwargs)
         else:
