@@ -75,6 +75,14 @@ class Field:
     def __set_name__(self, owner, name): registry.append((owner.__name__, name))
 class Plugin: pass"""
 COUNTED = "[Meta.made, type(A) is type(Plugin) is Meta, B.__mro__[1:-1] == (A, Plugin)]"
+IN_C = """\
+import ctypes
+registry = {}
+class Meta(type(ctypes.Structure)):
+    def __new__(meta, *given):
+        registry[given[0]] = cls = super().__new__(meta, *given)
+        return cls
+class Plugin(ctypes.Structure, metaclass=Meta): pass"""
 SAME = "registry['A'] is A and registry['B'] is B and list(registry)"
 
 NOTEBOOKS = {
@@ -103,6 +111,12 @@ NOTEBOOKS = {
         "class A(Plugin[T]): pass",
         "class B(A[int]): pass",
         f"[{SAME}, str(B.__orig_bases__), A.__parameters__ == (T,)]",
+    ),
+    "metaclass in C": (
+        IN_C,
+        "class A(Plugin):\n    _fields_ = [('x', ctypes.c_int)]",
+        "class B(A):\n    _fields_ = [('y', ctypes.c_byte)]",
+        f"[{SAME}, ctypes.sizeof(B), B(1, 2).y]",
     ),
     "enum": (
         ENUM,

@@ -13,10 +13,13 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
+from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 from nbckpt.codecs import functions
 
+_OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
+_IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)
 _HOOK = "__init_subclass__"
 _MAKING = threading.RLock()
 
@@ -54,7 +57,7 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
 
 def maker_of(kind: Any) -> Any:
     """Whose code makes classes of the metaclass `kind`: its own, or that of a library above it."""
-    return next(known for known in kind.__mro__ if not _is_users(known))
+    return next(known for known in kind.__mro__ if _is_in_c(known) or not _is_users(known))
 
 
 @contextlib.contextmanager
@@ -97,3 +100,8 @@ def _put(cls: type, hook: object) -> None:
 
 def _is_users(cls: type) -> bool:
     return not functions.is_importable(cls)
+
+
+def _is_in_c(kind: type) -> bool:
+    """Whether C code makes classes of `kind`, which may have no name to be imported by."""
+    return any(isinstance(vars(kind).get(name), _IN_C) for name in _OF_METACLASSES)
