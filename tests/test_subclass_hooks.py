@@ -21,6 +21,10 @@ class Plugin:
     def __init_subclass__(cls, **k):
         super().__init_subclass__(**k)
         registry[cls.__name__] = cls"""
+HOLDING = """\
+class Plugin:
+    subs = []
+    def __init_subclass__(cls, **k): Plugin.subs.append(cls)"""
 META = """\
 registry, made, begun = {}, [], []
 class Meta(type):
@@ -93,6 +97,12 @@ NOTEBOOKS = {
         "[Plugin.subs, B.__mro__[1:-1] == (A, Plugin)]",
     ),
     "metaclass that counts": (COUNTING, "class A(Plugin): pass", "class B(A): pass", COUNTED),
+    "list of classes": (
+        HOLDING,
+        "class A(Plugin): pass",
+        "class B(A): pass",
+        "[Plugin.subs == [A, B], Plugin.__subclasses__() == [A], A.__subclasses__() == [B]]",
+    ),
     "registry": (REGISTERING, "class A(Plugin): pass", "class B(A): pass", SAME),
     "metaclass": (
         META,
@@ -156,6 +166,16 @@ def test_what_classes_write_elsewhere_is_written_once(
     resumed = run(kept, ["%resume"], ask, mode="skip")
     assert resumed.value == plain
     assert "did not come back" not in resumed.said
+
+
+@pytest.mark.parametrize("name", ["list", "registry", "metaclass", "metaclass that counts"])
+def test_going_back_writes_nothing_twice(name: str, tmp_path: Path) -> None:
+    *cells, ask = NOTEBOOKS[name]
+    plain = run(tmp_path / "plain", cells, ask, mode="plain").value
+    moved = [*cells, "%rewind cell-c1", "%rewind cell-c2"]
+    done = run(tmp_path / "kept", moved, ask, mode="skip")
+    assert done.errors == []
+    assert done.value == plain
 
 
 def test_an_edited_subclass_is_told_to_the_hook_once(tmp_path: Path) -> None:

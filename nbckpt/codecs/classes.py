@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,23 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     arguments = (kind, name, bases, members)
     return class_making.make_class, arguments, *rest[:-1], class_making.set_class
+
+
+def bases_first(values: Mapping[str, object]) -> list[str]:
+    """The names of `values`, a class behind its metaclass and its bases.
+
+    A class that a base of its holds would be made twice, were it written before that base; the
+    other one would be among the subclasses until it is collected.
+    """
+    found = {n: v for n, v in values.items() if issubclass(type(v), type)}
+    if not found:
+        return list(values)
+    order = sorted(found, key=lambda n: _depth(found[n]))
+    return [*order, *(n for n in values if n not in found)]
+
+
+def _depth(cls: Any) -> tuple[bool, int]:
+    return not issubclass(cls, type), len(cls.__mro__)
 
 
 def _add_repeated(members: dict[str, object], cls: type) -> None:
