@@ -120,15 +120,21 @@ def kept(session: Session, value: object, names: Iterable[str]) -> Json:
     return {"parts": [base64.b64encode(p).decode("ascii") for p in parts]} if parts else {}
 
 
-def follow(namespace: Mapping[str, object], replaced: Mapping[str, object]) -> None:
+def follow(
+    namespace: Mapping[str, object],
+    replaced: Mapping[str, object],
+    shown: Iterable[dict[str, object]] = (),
+) -> None:
     """Have results that were the objects of changed variables be those that stand for them now.
 
     Parameters
     ----------
     replaced
         Name of each variable that a restored step changed in place → what it held before.
+    shown
+        Where the shell has the last results, too: it sets `_` while that is the same object there.
     """
-    tables = [namespace, namespace.get("_oh")]
+    tables = [namespace, namespace.get("_oh"), *shown]
     for name, old in replaced.items():
         new = namespace.get(name, old)
         if new is old or type(old) in ATOMS:

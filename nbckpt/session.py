@@ -71,6 +71,7 @@ class Session(Keeping):
         self.confirms: Callable[[str], bool | None] | None = None
         self.is_remaking = False
         self.asker: Callable[..., Any] | None = None
+        self.shown: tuple[dict[str, object], ...] = ()
         self.reducers: dict[str, Reducer] = {}
         self.policy: Policy = OFF
         self.joining = Joining(self)

@@ -248,7 +248,7 @@ class Step(ThroughItems):
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
-            results.follow(namespace, changed)
+            results.follow(namespace, changed, session.shown)
             self.was_set = session.observer.was_set
             self.took_s = time.perf_counter() - began
             with held(firmly=True):  # its values are bound

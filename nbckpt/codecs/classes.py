@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
+
+from nbckpt.codecs import class_making
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -45,7 +48,25 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     if "__slots__" in cls.__dict__ and not makes_its_own:
         # Slots are made with the class or not at all; cloudpickle sets the attribute too late.
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
-    return make, (kind, name, bases, members, None, None), *rest
+    arguments = (kind, name, bases, members)
+    return class_making.make_class, arguments, *rest[:-1], class_making.set_class
+
+
+def bases_first(values: Mapping[str, object]) -> list[str]:
+    """The names of `values`, a class behind its metaclass and its bases.
+
+    A class that a base of its holds would be made twice, were it written before that base; the
+    other one would be among the subclasses until it is collected.
+    """
+    found = {n: v for n, v in values.items() if issubclass(type(v), type)}
+    if not found:
+        return list(values)
+    order = sorted(found, key=lambda n: _depth(found[n]))
+    return [*order, *(n for n in values if n not in found)]
+
+
+def _depth(cls: Any) -> tuple[bool, int]:
+    return not issubclass(cls, type), len(cls.__mro__)
 
 
 def _add_repeated(members: dict[str, object], cls: type) -> None:
@@ -139,7 +160,8 @@ def make_enum(
 ) -> Any:
     """An enum of these members, with room for its methods, in the order of a class's body."""
     kind: Any = type(bases[-1])
-    body = kind.__prepare__(name, bases)
+    maker = class_making.maker_of(kind)
+    body = maker.__prepare__(name, bases)
     body["__module__"] = module
     body["__qualname__"] = qualname
     if isinstance(doc, str):
@@ -148,7 +170,8 @@ def make_enum(
         body[member] = value
     for method in methods:
         body[method] = _to_come
-    return kind.__new__(kind, name, bases, body)
+    with class_making.without_hooks(bases):
+        return maker.__new__(kind, name, bases, body)
 
 
 def _to_come(*_: object, **__: object) -> None:
@@ -158,7 +181,7 @@ def _to_come(*_: object, **__: object) -> None:
 def set_enum(cls: Any, state: tuple[Any, dict[str, dict[str, object]]]) -> None:
     """Give an enum its methods, and its members what their class's code once gave them."""
     own, members = state
-    cloudpickle._class_setstate(cls, own)  # noqa: SLF001  # no public twin
+    class_making.set_class(cls, own)
     for name, attributes in members.items():
         vars(cls._member_map_[name]).update(attributes)
 

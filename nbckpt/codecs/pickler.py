@@ -141,7 +141,7 @@ def encode(
     try:
         gc.disable()
         try:
-            pickler.dump({_apart(name): value for name, value in values.items()})
+            pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
         except (Exception, SystemExit, GeneratorExit) as error:  # a value ends no process
             raise EncodeError(pickler.latest) from error
         storages.finish(pickler.storages.values())

@@ -47,6 +47,7 @@ class Extension:
             store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
         )
         self.session.asker = self._ask
+        self.session.shown = (vars(shell.displayhook), shell.user_ns_hidden)
         self.cells = Cells(shell, self.session)
         self.comms = Comms(self.cells)
         self._transformer = Transformer(self.cells, self.comms)

@@ -108,6 +108,7 @@ _WORDS = {
     "nbckpt.codecs.loading.from_namespace": _OF_NOTEBOOK,
     "nbckpt.codecs.functions": _OF_NOTEBOOK,
     "nbckpt.codecs.classes": "a class of the notebook",
+    "nbckpt.codecs.class_making": "a class of the notebook",
     "cloudpickle.cloudpickle": _OF_NOTEBOOK,
     "dill._dill": "what only dill can keep",
     "nbckpt.recipes": "a statement that makes it again",

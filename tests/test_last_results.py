@@ -1,0 +1,37 @@
+"""`_`, `__` and `___` go on as in plain when what they stood for was changed by a restored cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.observation.kernels import run
+
+NOTEBOOKS = {
+    "last": (["r = [3]\nr", "r.append(4)", "10", "x = _ + 1"], "x"),
+    "all three": (["r = [3]\nr", "1", "r.append(4)", "10", "x = (_, __, ___)"], "x"),
+    "the same object": (["r = [3]\nr", "r.append(4)", "r.append(5)", "x = _ is r, _"], "x"),
+    "bound by code": (["r = [3]\nr", "_ = [7]", "r.append(4)", "10", "x = _"], "x"),
+}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
+@pytest.mark.parametrize("last", ["", "pass\n"], ids=["unchanged", "edited"])
+def test_last_results_are_those_of_the_cells_above(
+    notebook: tuple[list[str], str], last: str, tmp_path: Path
+) -> None:
+    cells, ask = notebook
+    plain = run(tmp_path / "plain", cells, ask, mode="plain")
+    first = run(tmp_path / "kept", cells, ask, mode="skip")
+    again = run(tmp_path / "kept", [*cells[:-1], last + cells[-1]], ask, mode="skip")
+    assert (first.errors, again.errors) == ([], [])
+    assert plain.value == first.value == again.value
+
+
+def test_results_after_a_resume_are_shown_as_ever(tmp_path: Path) -> None:
+    cells, _ = NOTEBOOKS["last"]
+    run(tmp_path, cells[:3], "1", mode="skip")
+    done = run(tmp_path, ["%resume", "r", "r.append(5)", "20", "x = _, __"], "[*x, r]", mode="skip")
+    assert done.errors == []
+    assert done.value == [20, [3, 4, 5], [3, 4, 5]]
