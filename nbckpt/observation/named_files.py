@@ -18,6 +18,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.analysis import nodes_of
+from nbckpt.observation.file_states import SKIPPED
 
 MAX_TEXTS = 500
 """Texts of one cell to look for on the disk."""
@@ -151,13 +152,13 @@ class Named:
             else:
                 self._of_code(constant)
 
-    def paths(self, words: Iterable[object] = ()) -> Iterator[str]:
+    def paths(self, *, has_commands: bool = False) -> Iterator[str]:
         """Paths that are named: of files that are there, or that the code asks for.
 
         Parameters
         ----------
-        words
-            Of the command lines of child processes.
+        has_commands
+            Whether processes were started: texts may be command lines.
         """
         if not self.has_calls:
             return
@@ -173,7 +174,7 @@ class Named:
         for text in self.texts:
             if _QUERY.search(text) or text.count("\n"):
                 yield from self._quoted(text)
-        for text in [*map(_text_of, words), *(t for t in self.texts if words and " " in t)]:
+        for text in (t for t in self.texts if has_commands and " " in t):
             for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
                 if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
                     yield word
@@ -223,7 +224,8 @@ def matches_of(pattern: str, folder: str | None = None) -> list[str]:
     """The files that a pattern names, sorted; no more than some."""
     try:
         found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
-        return sorted(islice(found, MAX_MATCHES))
+        names = (name for name in found if SKIPPED.isdisjoint(name.rpartition("/")[::2]))
+        return sorted(islice(names, MAX_MATCHES))
     except (OSError, re.error, ValueError):
         return []
 
@@ -232,10 +234,14 @@ def _may_be_path(text: str) -> bool:
     return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
 
 
-def _text_of(word: object) -> str:
-    if isinstance(word, bytes):
-        return os.fsdecode(word)
-    return str(word) if isinstance(word, str | PurePath) else ""
+def scripts_of(tree: ast.Module) -> Iterator[str]:
+    """The bodies of magics such as `%%bash`."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_magic = node.func.attr == "run_cell_magic" and len(node.args) == 3
+            body = node.args[2] if is_magic else None
+            if isinstance(body, ast.Constant) and isinstance(body.value, str):
+                yield body.value
 
 
 def _files_of_database(value: Any) -> list[str]:
