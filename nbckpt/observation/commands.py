@@ -61,7 +61,8 @@ _LEADS = frozenset(
     }
 )
 _TOKEN = re.compile(
-    r"""((?:[^\s'"\\;|&<>()`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)|(\n|;+|\|\|?|&&?|>>?|<+|[()`])""",
+    r"""(?P<redirected>\d*>&[\d-]|\d*>[>|]?|&>>?|<+)|(?P<ends>\n|;+|\|\|?|&&?|[()`])|"""
+    r"""(?P<word>(?:[^\s'"\\;|&<>()`]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)""",
     re.DOTALL,
 )
 _QUOTED = re.compile(r"""\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
@@ -113,13 +114,13 @@ class Asked:
         """Take in what a shell would run."""
         command: list[_Word] = []
         for match in _TOKEN.finditer(line[:MAX_LINE]):
-            raw, operator = match.groups()
+            raw = match["word"]
             if raw is not None:
                 command.append(_word(raw))
                 if depth < 3 and raw[0] != "'" and '"' in raw and ("$(" in raw or "`" in raw):
                     for inner in re.split(r"\$\(|`", raw.strip('"'))[1:]:
                         self.line(inner.rpartition(")")[0] or inner, folder, depth + 1)
-            elif operator[0] not in "<>":
+            elif match["ends"]:
                 folder = self._command(command, folder)
                 command = []
         self._command(command, folder)

@@ -81,6 +81,7 @@ class _Found:
     before: Mapping[str, Stamp] | None = None
     commands: list[audit_events.Child] = field(default_factory=list)
     is_relative: bool = False
+    is_more: bool = False
 
 
 class Files:
@@ -153,6 +154,8 @@ class Files:
                     return f"{package} {version} -> {now}"
             if "cwd" in kept and self._places.short(working_folder()) != kept["cwd"]:
                 return f"it ran in folder '{kept['cwd']}'"
+            if "more" in kept:
+                return "it asks for more files than are looked at"
             return self._file_difference(kept)
 
     def standing(self) -> Json:
@@ -215,6 +218,7 @@ class Files:
         if found.commands:
             self._of_children(window, found, ran.tree)
         if entries := asked_by(named.calls):
+            found.is_more = named.is_full and entries != "names"
             found.looks.update(dict.fromkeys((entries, folder) for folder in found.listed))
             if entries == "times":
                 found.looks.update(dict.fromkeys(("time", file) for file in found.files))
@@ -305,6 +309,7 @@ class Files:
             "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
             "trees": {short(f): tree_of(f) for f in trees},
             "globs": found.globs,
+            "more": found.is_more,
         }
         looks: dict[str, dict[str, Json]] = {}
         for entries, path in found.looks:
