@@ -26,6 +26,9 @@ _LISTS = frozenset({"ls", "dir", "vdir", "find", "tree", "du", "fd", "fdfind", "
 _DEEP = frozenset(
     {"find", "tree", "du", "fd", "fdfind", "rg", "ag", "tar", "zip", "rsync", "pytest"}
 )
+_NAMES_ONLY = frozenset({"ls", "dir", "vdir", "find", "tree", "fd", "fdfind"})
+"""Programs that tell of names, if nothing else is asked for."""
+
 _DEEP_LETTERS = {"ls": "R", "dir": "R", "vdir": "R", "grep": "rR", "egrep": "rR", "fgrep": "rR"}
 _DEEP_LETTERS |= {"cp": "rRa", "scp": "r", "diff": "rR"}
 _TELLS_LETTERS = {"ls": "lstScukgon", "dir": "l", "vdir": "", "tree": "shDpt"}
@@ -86,8 +89,6 @@ class Asked:
         Folders of which the names count, but for hidden ones.
     looks
         Folders of which more counts; files of which the time does.
-    trees
-        Folders of which all content counts.
     patterns
         As a shell expands them.
     """
@@ -95,7 +96,6 @@ class Asked:
     files: dict[str, None] = field(default_factory=dict)
     listed: dict[str, None] = field(default_factory=dict)
     looks: dict[tuple[EntriesOf, str], None] = field(default_factory=dict)
-    trees: dict[str, None] = field(default_factory=dict)
     patterns: dict[str, None] = field(default_factory=dict)
 
     def words(self, words: Sequence[object], folder: str) -> None:
@@ -175,12 +175,9 @@ class Asked:
         is_deep, tells = _is_deep(program, options), _tells(program, options)
         if program == "du":
             self.looks["all sizes", path] = None
-        elif program == "find" and any(word.startswith("-exec") for word in options):
-            self.trees[path] = None
-        elif is_deep and program in ("ls", "dir", "vdir", "find", "tree", "fd", "fdfind"):
-            self.looks["all times" if tells else "all names", path] = None
         elif is_deep:
-            self.trees[path] = None
+            is_named_only = program in _NAMES_ONLY and not tells
+            self.looks["all names" if is_named_only else "all times", path] = None
         elif tells or program == "stat":
             self.looks["times", path] = None
         elif any(word[:2] != "--" and not {"a", "A", "f"}.isdisjoint(word) for word in options):
@@ -260,4 +257,6 @@ def _joined(folder: str, text: str) -> str:
 def _text_of(word: object) -> str | None:
     if isinstance(word, bytes):
         return os.fsdecode(word)
-    return str(word) if isinstance(word, str | PurePath) else None
+    if isinstance(word, str):
+        return str.__str__(word)  # not that of a class of the user's
+    return os.fspath(word) if isinstance(word, PurePath) else None

@@ -256,8 +256,8 @@ class Files:
             asked.line(script, folder)
         for path in asked.files:
             self._add(found, path, folder, is_named=True)
-        for paths, kept in ((asked.listed, found.listed), (asked.trees, found.trees)):
-            kept.update((whole, None) for p in paths if (whole := self._folder(found, p, folder)))
+        listed = (self._folder(found, path, folder) for path in asked.listed)
+        found.listed.update((whole, None) for whole in listed if whole)
         for entries, path in asked.looks:
             if whole := self._folder(found, path, folder):
                 found.looks[entries, whole] = None

@@ -71,7 +71,8 @@ def look_at(path: str, entries: EntriesOf, counts: Callable[[str], bool]) -> str
                 return TOO_MANY
             if is_folder and is_deep:
                 waiting.append(entry.path)
-            lines.append(_line(entry, what, is_folder=is_folder)[len(path) :])
+            asked = "names" if is_folder and is_deep else what  # its own entries tell
+            lines.append(_line(entry, asked, is_folder=is_folder)[len(path) :])
     return digest_of(*sorted(lines))[:32]
 
 

@@ -247,24 +247,24 @@ def test_a_folder_is_looked_at_as_the_program_tells_of_it(tmp_path: Path) -> Non
     (tmp_path / "d").mkdir()
     d = str(tmp_path / "d")
     lines: dict[str, list[object]] = {
-        "ls": [[str(tmp_path)], [], []],
-        "ls d": [[d], [], []],
-        "ls -l d": [[], [("times", d)], []],
-        "ls -A d": [[], [("names", d)], []],
-        "ls -lR d": [[], [("all times", d)], []],
-        "find d -name '*.py'": [[], [("all names", d)], []],
-        "find d -mtime 1": [[], [("all times", d)], []],
-        "find d -exec cat {} +": [[], [], [d]],
-        "du d": [[], [("all sizes", d)], []],
-        "grep -r word d": [[], [], [d]],
-        "grep word": [[], [], []],
-        "mkdir -p d": [[], [], []],
+        "ls": [[str(tmp_path)], []],
+        "ls d": [[d], []],
+        "ls -l d": [[], [("times", d)]],
+        "ls -A d": [[], [("names", d)]],
+        "ls -lR d": [[], [("all times", d)]],
+        "find d -name '*.py'": [[], [("all names", d)]],
+        "find d -mtime 1": [[], [("all times", d)]],
+        "find d -exec cat {} +": [[], [("all times", d)]],
+        "du d": [[], [("all sizes", d)]],
+        "grep -r word d": [[], [("all times", d)]],
+        "grep word": [[], []],
+        "mkdir -p d": [[], []],
     }
 
     for line, found in lines.items():
         asked = Asked()
         asked.words(["/bin/sh", "-c", line], str(tmp_path))
-        assert [list(asked.listed), list(asked.looks), list(asked.trees)] == found, line
+        assert [list(asked.listed), list(asked.looks)] == found, line
 
 
 def test_a_look_leaves_out_what_no_cell_is_about(
