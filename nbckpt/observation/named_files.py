@@ -161,6 +161,9 @@ class Named:
                 for member in list(vars(value).values()):
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
         else:
+            if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
+                for item in self._items(_column_items(value)):
+                    self._of_value(item, depth + 1)
             for text in _texts_of(value):
                 self._add(text)
             if kind.__module__ == "__main__" and depth < 2:
@@ -281,6 +284,23 @@ def scripts_of(tree: ast.Module) -> Iterator[str]:
             body = node.args[2] if is_magic else None
             if isinstance(body, ast.Constant) and isinstance(body.value, str):
                 yield body.value
+
+
+def _column_items(value: Any) -> list[Any]:
+    """The first texts and paths in a frame, column or array."""
+    try:
+        if hasattr(value, "select_dtypes"):
+            value = value.select_dtypes(["object", "string"])
+        if not hasattr(value, "dtype") and not hasattr(value, "columns"):
+            return []
+        if getattr(getattr(value, "dtype", None), "kind", "O") not in "OUT":
+            return []
+        first = value[: MAX_ASKED + 1]
+        array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
+        items: list[Any] = array.ravel().tolist()
+    except Exception:  # whatever a library raises of its own object
+        return []
+    return [item for item in items if issubclass(type(item), str | PurePath)]
 
 
 def _files_of_database(value: Any) -> list[str]:
