@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from os import O_ACCMODE, O_APPEND, O_RDONLY, O_WRONLY
@@ -31,6 +32,8 @@ from nbckpt.observation.audit_events import (
     Unpickled,
     Went,
 )
+from nbckpt.observation.commands import terminal_of
+from nbckpt.observation.file_states import TICK_NS, changed_since
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -56,6 +59,8 @@ _events: list[Event] = []
 _windows: set[int] = set()
 _deaf: set[int] = set()  # threads that are inside the hook, or in work of nbckpt's own
 _is_open = False
+_is_looked = False  # whether files were looked at before a process started, in the latest window
+_since_ns = 0  # when the outermost window was opened
 _namespace: Mapping[str, object] = {}
 _numbers = iter(range(1, sys.maxsize))
 
@@ -69,9 +74,12 @@ class Window(NamedTuple):
 
 def opened(namespace: Mapping[str, object]) -> Window:
     """A window that collects events from now on; `namespace` is that of the notebook."""
-    global _is_open, _namespace  # noqa: PLW0603  # looked at by the hook
+    global _is_open, _is_looked, _namespace, _since_ns  # noqa: PLW0603  # looked at by the hook
     _namespace = namespace
     _add()
+    if not _windows:
+        _since_ns = time.time_ns() - TICK_NS
+    _is_looked = False
     window = Window(next(_numbers), len(_events))
     _windows.add(window.number)
     _is_open = True
@@ -222,13 +230,23 @@ def _connected(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     return None if _is_nbckpts(_module_of(frame)) else Opened(args[0], True, False)
 
 
-def _started(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+def _child(words: object, folder: object, frame: FrameType) -> Event | None:
+    global _is_looked  # noqa: PLW0603  # one look for all that a window starts
     if _is_nbckpts(_module_of(frame)):
         return None
-    words: list[object] = []
-    for arg in args[:2]:
-        words += arg if isinstance(arg, list | tuple) else [arg]
-    return Child(tuple(words))
+    before = None
+    if not _is_looked:
+        before = changed_since(os.getcwd(), _since_ns)  # noqa: PTH109  # texts all the way
+        _is_looked = True
+    return Child(tuple(words) if isinstance(words, list | tuple) else (words,), folder, before)
+
+
+def _started(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    return _child(args[1], args[2] if len(args) == 4 else None, frame)  # `Popen` tells its folder
+
+
+def _forked(_: tuple[Any, ...], frame: FrameType) -> Event | None:
+    return _child(*terminal_of(frame), frame)
 
 
 def _evaluated(args: tuple[Any, ...], frame: FrameType) -> Event | None:
@@ -321,8 +339,9 @@ _KINDS: dict[str, _Told] = {
     **dict.fromkeys(("os.rename", "os.link", "os.symlink"), _moved),
     "os.chdir": lambda args, _: Went(args[0]),
     "sqlite3.connect": _connected,
-    **dict.fromkeys(("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec"), _started),
-    **dict.fromkeys(("os.fork", "os.forkpty"), lambda _, frame: _started((), frame)),
+    **dict.fromkeys(("subprocess.Popen", "os.posix_spawn", "os.exec"), _started),
+    "os.system": lambda args, frame: _child(args[0], None, frame),
+    **dict.fromkeys(("os.fork", "os.forkpty"), _forked),
     "exec": _evaluated,
     "compile": _compiled,
     "sys._getframe": _framed,

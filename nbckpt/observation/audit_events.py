@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import CodeType
 from typing import NamedTuple, TypeAlias
+
+from nbckpt.observation.file_states import Stamp
 
 
 class Opened(NamedTuple):
@@ -34,9 +37,21 @@ class Went(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A process that was started; its words, where they are known."""
+    """A process that is about to be started.
+
+    Attributes
+    ----------
+    words
+        The command and its arguments, or a command line alone; nothing where they are not known.
+    folder
+        In which it runs; nothing for the working folder.
+    before
+        Files that had changed not long before, and what told of that; of the first of a window.
+    """
 
     words: tuple[object, ...]
+    folder: object = None
+    before: Mapping[str, Stamp] | None = None
 
 
 class Evaluated(NamedTuple):

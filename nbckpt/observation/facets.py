@@ -30,8 +30,9 @@ def later_facets(
         The folder of nbckpt's own files.
     """
     from nbckpt.observation.attachments import Attachments
-    from nbckpt.observation.files import Files, working_folder
+    from nbckpt.observation.files import Files
     from nbckpt.observation.names import Names
+    from nbckpt.observation.places import working_folder
 
     return (
         Attachments(namespace, touch),

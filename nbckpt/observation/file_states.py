@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from blake3 import blake3
 
@@ -28,6 +28,9 @@ SKIPPED = frozenset(
     }
 )
 """Folders that no cell is about."""
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+"""Of a file: size, times in nanoseconds, inode."""
 
 _digests: dict[tuple[str, int, int, int, int], str] = {}
 
@@ -106,6 +109,20 @@ def tree_of(folder: str) -> Json:
         for path, about in walked(folder)
     )
     return digest_of(*entries)[:32]
+
+
+def stamp_of(about: os.stat_result) -> Stamp:
+    """What tells of a change to a file without a look at its bytes."""
+    return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino
+
+
+def changed_since(folder: str, since_ns: int) -> dict[str, Stamp]:
+    """Files below a folder whose times lie after `since_ns`."""
+    return {
+        path: stamp_of(about)
+        for path, about in walked(folder)
+        if max(about.st_mtime_ns, about.st_ctime_ns) >= since_ns
+    }
 
 
 def walked(folder: str) -> Iterator[tuple[str, os.stat_result]]:

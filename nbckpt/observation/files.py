@@ -10,33 +10,40 @@ to makes it run where the file is as it was before, and not where it is as the c
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Json, digest_of
 from nbckpt.observation import audit, audit_events
+from nbckpt.observation.commands import Asked
 from nbckpt.observation.file_states import (
     TICK_NS,
+    Stamp,
     begins_as,
+    changed_since,
     is_in,
     names_in,
     state_of,
     tree_of,
-    walked,
 )
+from nbckpt.observation.folder_looks import TOO_MANY, EntriesOf, asked_by, look_at
 from nbckpt.observation.library_versions import version_of, versions_of
-from nbckpt.observation.named_files import Named, matches_of
+from nbckpt.observation.named_files import Named, matches_of, scripts_of
 from nbckpt.observation.observer import Ran
-from nbckpt.observation.places import Places
-from nbckpt.values.sources import is_user_file
+from nbckpt.observation.places import (
+    Places,
+    is_made,
+    joined,
+    loaded_user_files,
+    source_of,
+    text_of,
+    working_folder,
+)
 
 MAX_IN_FOLDER = 300
 """Files of one folder that are kept one by one; of more the folder stands for them."""
@@ -69,10 +76,12 @@ class _Found:
     appended: dict[str, bool] = field(default_factory=dict)  # whether nothing else was done to it
     listed: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
+    looks: dict[tuple[EntriesOf, str], None] = field(default_factory=dict)
     globs: dict[str, str] = field(default_factory=dict)
+    before: Mapping[str, Stamp] | None = None
+    commands: list[audit_events.Child] = field(default_factory=list)
     is_relative: bool = False
-    words: list[object] = field(default_factory=list)
-    has_children: bool = False
+    is_more: bool = False
 
 
 class Files:
@@ -145,6 +154,8 @@ class Files:
                     return f"{package} {version} -> {now}"
             if "cwd" in kept and self._places.short(working_folder()) != kept["cwd"]:
                 return f"it ran in folder '{kept['cwd']}'"
+            if "more" in kept:
+                return "it asks for more files than are looked at"
             return self._file_difference(kept)
 
     def standing(self) -> Json:
@@ -172,6 +183,12 @@ class Files:
         for path, names in kept.get("listed", {}).items():
             if names_in(full(path)) != names:
                 return f"other files are in folder '{path}'"
+        for entries, folders in kept.get("looks", {}).items():
+            for path, look in folders.items():
+                if look == TOO_MANY:
+                    return f"folder '{path}' holds more than is looked at"
+                if look_at(full(path), entries, self._places.counts) != look:
+                    return f"{'file' if entries == 'time' else 'files in folder'} '{path}' changed"
         for pattern, matches in kept.get("globs", {}).items():
             if _matching(pattern, working_folder()) != matches:
                 return f"'{pattern}' names other files"
@@ -186,7 +203,7 @@ class Files:
         found = _Found()
         self._of_events(window, found)
         named = Named(ran.tree, reads, ran.namespace)
-        for text in named.paths(found.words):
+        for text in named.paths(has_commands=bool(found.commands)):
             self._add(found, text, window.folder, is_named=True)
         for pattern in named.patterns:
             found.globs[pattern] = _matching(pattern, window.folder)
@@ -196,10 +213,15 @@ class Files:
             if path and not any(file.startswith(f"{path}/") for file in found.files):
                 found.trees[path] = None
         if not _IMPORTERS.isdisjoint(named.calls):
-            for file in _user_modules():
+            for file in loaded_user_files():
                 self._add(found, file, window.folder)
-        if found.has_children:
-            self._of_children(window, found)
+        if found.commands:
+            self._of_children(window, found, ran.tree)
+        if entries := asked_by(named.calls):
+            found.is_more = named.is_full and entries != "names"
+            found.looks.update(dict.fromkeys((entries, folder) for folder in found.listed))
+            if entries == "times":
+                found.looks.update(dict.fromkeys(("time", file) for file in found.files))
         return found
 
     def _of_events(self, window: _Window, found: _Found) -> None:
@@ -208,30 +230,53 @@ class Files:
             if isinstance(event, audit_events.Opened):
                 is_made = event.is_written
                 if event.is_imported:
-                    if file := _source_of(event.path):
+                    if file := source_of(event.path):
                         self._add(found, file, folder)
                 elif path := self._add(found, event.path, folder):
                     found.written.update([path] if is_made else ())
                     found.appended[path] = event.is_appended and found.appended.get(path, True)
             elif isinstance(event, audit_events.Listed):
-                if path := self._absolute(found, event.path, folder):
+                if path := self._folder(found, event.path, folder):
                     found.listed[path] = None
             elif isinstance(event, audit_events.Replaced):
                 if path := self._add(found, event.path, folder):
                     found.written.add(path)
             elif isinstance(event, audit_events.Went):
-                folder = _joined(folder, event.path) or folder
+                folder = joined(folder, event.path) or folder
             elif isinstance(event, audit_events.Child):
-                found.has_children = True
-                found.words.extend(event.words)
+                found.commands.append(event._replace(folder=joined(folder, event.folder or folder)))
+                found.before = event.before if found.before is None else found.before
 
-    def _of_children(self, window: _Window, found: _Found) -> None:
-        """Files below the working folder that changed while child processes ran."""
-        for path, about in walked(window.folder):
-            if max(about.st_mtime_ns, about.st_ctime_ns) < window.since_ns:
+    def _of_children(self, window: _Window, found: _Found, tree: ast.Module) -> None:
+        """What commands name, and files that changed since before the first of them."""
+        asked, folder = Asked(), window.folder
+        for child in found.commands:
+            asked.words(child.words, str(child.folder or folder))
+        for script in scripts_of(tree):
+            asked.line(script, folder)
+        for path in asked.files:
+            self._add(found, path, folder, is_named=True)
+        listed = (self._folder(found, path, folder) for path in asked.listed)
+        found.listed.update((whole, None) for whole in listed if whole)
+        for entries, path in asked.looks:
+            if whole := self._folder(found, path, folder):
+                found.looks[entries, whole] = None
+        for pattern in asked.patterns:
+            found.globs[pattern] = _matching(pattern, folder)
+        known = found.before or {}
+        for path, stamp in changed_since(folder, window.since_ns).items():
+            if stamp == known.get(path) or path.endswith(".ipynb"):
                 continue
-            if not path.endswith(".ipynb") and (whole := self._add(found, path, window.folder)):
+            if whole := self._add(found, path, folder):
                 found.written.add(whole)
+
+    def _folder(self, found: _Found, path: object, folder: str) -> str | None:
+        """The whole path of a folder whose entries count."""
+        whole = joined(folder, path)
+        if whole is None or not self._places.counts(f"{whole}/."):
+            return None
+        found.is_relative = found.is_relative or not os.path.isabs(text_of(path) or "/")  # noqa: PTH117
+        return whole
 
     def _add(
         self, found: _Found, path: object, folder: str, *, is_named: bool = False
@@ -244,10 +289,10 @@ class Files:
         self, found: _Found, path: object, folder: str, *, is_named: bool = False
     ) -> str | None:
         """The whole path of what counts; in temporary folders, of what the code names."""
-        whole = _joined(folder, path)
-        if whole is None or not (self._places.counts(whole) or (is_named and _is_made(whole))):
+        whole = joined(folder, path)
+        if whole is None or not (self._places.counts(whole) or (is_named and is_made(whole))):
             return None
-        found.is_relative = found.is_relative or not os.path.isabs(_text(path) or "/")  # noqa: PTH117
+        found.is_relative = found.is_relative or not os.path.isabs(text_of(path) or "/")  # noqa: PTH117
         return whole
 
     def _states(self, found: _Found) -> dict[str, Json]:
@@ -264,7 +309,13 @@ class Files:
             "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
             "trees": {short(f): tree_of(f) for f in trees},
             "globs": found.globs,
+            "more": found.is_more,
         }
+        looks: dict[str, dict[str, Json]] = {}
+        for entries, path in found.looks:
+            known = looks.setdefault(entries, {})
+            known[short(path)] = look_at(path, entries, self._places.counts)
+        kept["looks"] = dict(looks)
         return {member: what for member, what in kept.items() if what}
 
 
@@ -279,7 +330,11 @@ def _told(path: str, state: Json, full: str, *, is_written: bool) -> str:
 def _join(observed: dict[str, Json], nested: Any) -> None:
     for member, what in nested.items():
         known: Any = observed.get(member)
-        if isinstance(what, dict):
+        if member == "looks":
+            for entries, folders in what.items():
+                ours: Any = observed.setdefault("looks", {})
+                ours[entries] = {**folders, **ours.get(entries, {})}
+        elif isinstance(what, dict):
             observed[member] = {**what, **(known or {})}
         elif isinstance(what, list | tuple):
             observed[member] = sorted({*what, *(known or ())})
@@ -291,62 +346,5 @@ def _matching(pattern: str, folder: str) -> str:
     return digest_of(*(f"{name}\n" for name in matches_of(pattern, folder)))[:32]
 
 
-def working_folder() -> str:
-    """The working folder; the root if it was deleted."""
-    try:
-        return os.getcwd()  # noqa: PTH109  # texts all the way
-    except OSError:  # it was deleted
-        return "/"
-
-
-def _text(path: object) -> str | None:
-    try:
-        found: Any = os.fspath(path)  # type: ignore[call-overload]
-        return os.fsdecode(found)
-    except (TypeError, ValueError):
-        return None
-
-
-def _joined(folder: str, path: object) -> str | None:
-    text = _text(path)
-    if not text or "\0" in text or text.startswith((":memory:", "file:", "<")):
-        return None
-    whole = text if text[0] == "/" else f"{folder}/{text}"
-    if "./" in whole or "//" in whole or whole[-1] in "./" or os.sep != "/":
-        return os.path.normpath(os.path.join(folder, text))  # noqa: PTH118
-    return whole
-
-
 def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _is_made(path: str) -> bool:
-    """Whether a file that code names lies in a temporary folder, not among those of the system."""
-    return path.startswith(_temporary()) and "/.nbckpt/" not in path
-
-
-def _temporary() -> tuple[str, ...]:
-    folder = tempfile.gettempdir()
-    return f"{folder}/", f"{os.path.realpath(folder)}/"
-
-
-def _source_of(path: object) -> str | None:
-    """The user's source file behind what the import system opens; None for a library's."""
-    text = _text(path)
-    if text and text.endswith(".pyc"):
-        try:
-            text = importlib.util.source_from_cache(text)
-        except ValueError:
-            return None
-    return text if text and is_user_file(text) else None
-
-
-def _user_modules() -> Iterator[str]:
-    """The files of the user's modules that are loaded."""
-    for name, module in list(sys.modules.items()):
-        if name == "__main__":
-            continue
-        file = getattr(module, "__dict__", {}).get("__file__")
-        if isinstance(file, str) and file.endswith(".py") and is_user_file(file):
-            yield file

@@ -11,16 +11,21 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import PurePath
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.analysis import nodes_of
+from nbckpt.observation.file_states import SKIPPED
+from nbckpt.values.sources import is_user_file
 
 MAX_TEXTS = 500
 """Texts of one cell to look for on the disk."""
+
+MAX_ASKED = 5_000
+"""The same, and elements of one container, of a cell that asks for files without opening them."""
 
 MAX_ITEMS = 1_000
 """Elements of a container to look at."""
@@ -31,7 +36,7 @@ MAX_MATCHES = 2_000
 ASKS = frozenset(
     {
         *("exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "stat", "lstat"),
-        *("getsize", "getmtime", "getctime", "access"),
+        *("getsize", "getmtime", "getctime", "getatime", "access", "islink"),
     }
 )
 """Calls that ask for a file without opening it: an absent one is an answer."""
@@ -70,12 +75,15 @@ class Named:
         Attributes and functions that the code mentions.
     patterns
         Patterns that were met by `paths`.
+    is_full
+        Whether there is more than is looked at.
     """
 
     def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
         self.texts: dict[str, None] = {}
         self.calls: set[str] = set()
         self.patterns: dict[str, None] = {}
+        self.is_full = False
         self.namespace = namespace
         self.has_calls = any(isinstance(n, ast.Call | ast.With | ast.For) for n in _running(tree))
         self._of_tree(tree)
@@ -86,8 +94,24 @@ class Named:
 
     def _add(self, text: str) -> None:
         is_short = len(text) < 2 and not text.isalnum()  # a separator, not a file
-        if not is_short and len(text) < 100_000 and len(self.texts) < MAX_TEXTS:
+        if is_short or len(text) >= 100_000:
+            return
+        if len(self.texts) < (MAX_ASKED if self.asks else MAX_TEXTS):
             self.texts[text] = None
+        else:
+            self.is_full = self.is_full or text not in self.texts
+
+    @property
+    def asks(self) -> bool:
+        """Whether files are asked for without being opened."""
+        return not ASKS.isdisjoint(self.calls)
+
+    def _items(self, items: Collection[Any]) -> Iterator[Any]:
+        limit = MAX_ASKED if self.asks else MAX_ITEMS
+        if len(items) > limit:
+            some = islice(items, limit)
+            self.is_full = self.is_full or any(issubclass(type(i), str | PurePath) for i in some)
+        return islice(items, limit)
 
     def _of_tree(self, tree: ast.Module) -> None:
         for node in nodes_of(tree):
@@ -121,18 +145,25 @@ class Named:
         elif issubclass(kind, PurePath):
             self._add(str(value))
         elif kind in (list, tuple, set, frozenset) and depth < 3:
-            for item in islice(value, MAX_ITEMS):
+            for item in self._items(value):
                 self._of_value(item, depth + 1)
         elif kind is dict and depth < 3:
-            for item in islice(list(value.values()), MAX_ITEMS):
+            for item in self._items([*value.values(), *(value if self.asks else ())]):
                 self._of_value(item, depth + 1)
         elif issubclass(kind, FunctionType | MethodType):
             self._of_code(getattr(value, "__code__", None))
+            if value.__module__ != "__main__":
+                self._calls_in(sys.modules.get(str(value.__module__)))
+        elif issubclass(kind, ModuleType):
+            self._calls_in(value)
         elif issubclass(type(value), type):
             if value.__module__ == "__main__":
                 for member in list(vars(value).values()):
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
         else:
+            if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
+                for item in self._items(_column_items(value)):
+                    self._of_value(item, depth + 1)
             for text in _texts_of(value):
                 self._add(text)
             if kind.__module__ == "__main__" and depth < 2:
@@ -151,29 +182,41 @@ class Named:
             else:
                 self._of_code(constant)
 
-    def paths(self, words: Iterable[object] = ()) -> Iterator[str]:
+    def _calls_in(self, module: object) -> None:
+        """What functions of a module beside the notebook mention: one of them calls another."""
+        members = dict(getattr(module, "__dict__", {}))
+        file = members.get("__file__")
+        if isinstance(file, str) and is_user_file(file):
+            waiting = [getattr(member, "__code__", None) for member in members.values()]
+            while waiting:
+                code = waiting.pop()
+                if isinstance(code, CodeType):
+                    self.calls.update(code.co_names)
+                    waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+
+    def paths(self, *, has_commands: bool = False) -> Iterator[str]:
         """Paths that are named: of files that are there, or that the code asks for.
 
         Parameters
         ----------
-        words
-            Of the command lines of child processes.
+        has_commands
+            Whether processes were started: texts may be command lines.
         """
         if not self.has_calls:
             return
         texts = [text for text in self.texts if _may_be_path(text)]
         folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
-        asks = not ASKS.isdisjoint(self.calls)
-        for text in texts:
+        asks = self.asks
+        for place, text in enumerate(texts):
             yield from self._paths_of(text, asks=asks)
-            if folders and not os.path.isabs(text):  # noqa: PTH117  # texts
+            if folders and place < MAX_TEXTS and not os.path.isabs(text):  # noqa: PTH117  # texts
                 for folder in folders[:20]:
                     whole = os.path.join(folder, text)  # noqa: PTH118  # texts
                     yield from self._paths_of(whole, asks=asks)
         for text in self.texts:
             if _QUERY.search(text) or text.count("\n"):
                 yield from self._quoted(text)
-        for text in [*map(_text_of, words), *(t for t in self.texts if words and " " in t)]:
+        for text in (t for t in self.texts if has_commands and " " in t):
             for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
                 if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
                     yield word
@@ -223,7 +266,8 @@ def matches_of(pattern: str, folder: str | None = None) -> list[str]:
     """The files that a pattern names, sorted; no more than some."""
     try:
         found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
-        return sorted(islice(found, MAX_MATCHES))
+        names = (name for name in found if SKIPPED.isdisjoint(name.rpartition("/")[::2]))
+        return sorted(islice(names, MAX_MATCHES))
     except (OSError, re.error, ValueError):
         return []
 
@@ -232,10 +276,31 @@ def _may_be_path(text: str) -> bool:
     return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
 
 
-def _text_of(word: object) -> str:
-    if isinstance(word, bytes):
-        return os.fsdecode(word)
-    return str(word) if isinstance(word, str | PurePath) else ""
+def scripts_of(tree: ast.Module) -> Iterator[str]:
+    """The bodies of magics such as `%%bash`."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_magic = node.func.attr == "run_cell_magic" and len(node.args) == 3
+            body = node.args[2] if is_magic else None
+            if isinstance(body, ast.Constant) and isinstance(body.value, str):
+                yield body.value
+
+
+def _column_items(value: Any) -> list[Any]:
+    """The first texts and paths in a frame, column or array."""
+    try:
+        if hasattr(value, "select_dtypes"):
+            value = value.select_dtypes(["object", "string"])
+        if not hasattr(value, "dtype") and not hasattr(value, "columns"):
+            return []
+        if getattr(getattr(value, "dtype", None), "kind", "O") not in "OUT":
+            return []
+        first = value[: MAX_ASKED + 1]
+        array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
+        items: list[Any] = array.ravel().tolist()
+    except Exception:  # whatever a library raises of its own object
+        return []
+    return [item for item in items if issubclass(type(item), str | PurePath)]
 
 
 def _files_of_database(value: Any) -> list[str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
+
+from nbckpt.values.sources import is_user_file
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
 _HOME_CACHES = (
@@ -84,3 +89,62 @@ def _folders(paths: list[str]) -> tuple[str, ...]:
     """Paths as they are written and as they are behind links, each with a slash at its end."""
     found = {p for path in paths for p in (os.path.abspath(path), os.path.realpath(path))}  # noqa: PTH100
     return tuple(sorted(f"{path.rstrip('/')}/" for path in found if path.strip("/")))
+
+
+def text_of(path: object) -> str | None:
+    """A path as a text; None for what is none."""
+    try:
+        found: Any = os.fspath(path)  # type: ignore[call-overload]
+        return os.fsdecode(found)
+    except (TypeError, ValueError):
+        return None
+
+
+def joined(folder: str, path: object) -> str | None:
+    """The whole path of what is named in a folder; None for what names no file."""
+    text = text_of(path)
+    if not text or "\0" in text or text.startswith((":memory:", "file:", "<")):
+        return None
+    whole = text if text[0] == "/" else f"{folder}/{text}"
+    if "./" in whole or "//" in whole or whole[-1] in "./" or os.sep != "/":
+        return os.path.normpath(os.path.join(folder, text))  # noqa: PTH118
+    return whole
+
+
+def is_made(path: str) -> bool:
+    """Whether a file that code names lies in a temporary folder, not among those of the system."""
+    return path.startswith(_temporary()) and "/.nbckpt/" not in path
+
+
+def _temporary() -> tuple[str, ...]:
+    folder = tempfile.gettempdir()
+    return f"{folder}/", f"{os.path.realpath(folder)}/"
+
+
+def working_folder() -> str:
+    """The working folder; the root if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109  # texts all the way
+    except OSError:  # it was deleted
+        return "/"
+
+
+def source_of(path: object) -> str | None:
+    """The user's source file behind what the import system opens; None for a library's."""
+    text = text_of(path)
+    if text and text.endswith(".pyc"):
+        try:
+            text = importlib.util.source_from_cache(text)
+        except ValueError:
+            return None
+    return text if text and is_user_file(text) else None
+
+
+def loaded_user_files() -> Iterator[str]:
+    """The files of the user's modules that are loaded."""
+    for name, module in list(sys.modules.items()):
+        if name == "__main__":
+            continue
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if isinstance(file, str) and file.endswith(".py") and is_user_file(file):
+            yield file
