@@ -71,6 +71,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
         *_referring(session, loaded, manifest, bound | replaced),
+        *session.observer.why_not_bound(bound | replaced, set(loaded.values)),
     ]
     if reasons:
         return tuple(reasons)
@@ -388,6 +389,7 @@ def _bind(
     session.observer.replaced(bound.replaced(session.namespace))
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
+    session.observer.bound({*checkpoint.bound, *names})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)
