@@ -84,7 +84,7 @@ class SharedObjects:
                 made = {*made, name}
         olds = {n: _held(p) for n, p in homed.items() if n in made and _is_there(p)}
         olds = {n: old for n, old in olds.items() if self.namespace.get(n) is not old or n in made}
-        if not reasons and olds and _is_held_elsewhere(list(olds.values()), self._all_modules()):
+        if not reasons and olds and self._is_held_elsewhere(list(olds.values())):
             told = min(homed[name] for name in olds)
             reasons.append(f"a module beside the notebook holds what {told!r} is elsewhere, too")
         return reasons
@@ -102,12 +102,36 @@ class SharedObjects:
             old, new = _held(place), self.namespace[name]
             if old is new:
                 continue
-            if _is_held_elsewhere([old], self._all_modules()):
+            if self._is_held_elsewhere([old]):
                 unset.append(place)
             for members in self._all_modules().values():
                 for member in [m for m, value in members.items() if value is old]:
                     members[member] = new
         return unset
+
+    def _is_held_elsewhere(self, olds: list[object]) -> bool:
+        """Whether modules hold some of their objects, or what is in them, by more than their names.
+
+        Where one is replaced, a default argument, say, would go on with the one from before.
+        """
+        modules = self._all_modules()
+        tables = {id(self.namespace), *(id(members) for members in modules.values())}
+        inside = _reached(olds, tables, set(modules))
+        if inside is None:
+            return True
+        ours = {id(old) for old in olds}
+        others = [
+            value
+            for members in modules.values()
+            for member, value in list(members.items())
+            if member[:2] != "__" and id(value) not in ours
+        ]
+        outside = _reached(others, tables, set(modules))
+        return outside is None or any(
+            not issubclass(type(value), _SHARED_ANYWAY)
+            for found, value in inside.items()
+            if found in outside
+        )
 
     def _all_modules(self) -> dict[str, dict[str, object]]:
         loaded = [name for name in list(sys.modules) if is_users_module(name)]
@@ -132,25 +156,6 @@ def _is_there(place: str) -> bool:
 def _held(place: str) -> object:
     name, _, member = place.rpartition(".")
     return vars(sys.modules[name])[member]
-
-
-def _is_held_elsewhere(olds: list[object], modules: Mapping[str, dict[str, object]]) -> bool:
-    """Whether modules hold some of their objects, or what is in them, by more than their names.
-
-    Where one is replaced, a default argument, say, would go on with the one from before.
-    """
-    ours = {id(old) for old in olds}
-    tables = {id(members) for members in modules.values()}
-    inside = _reached(olds, tables, set(modules))
-    if inside is None:
-        return True
-    others = [v for m in modules.values() for v in list(m.values()) if id(v) not in ours]
-    outside = _reached(others, tables, set(modules))
-    return outside is None or any(
-        not issubclass(type(value), _SHARED_ANYWAY)
-        for found, value in inside.items()
-        if found in outside
-    )
 
 
 def _reached(
