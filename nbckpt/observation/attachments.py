@@ -41,6 +41,7 @@ from nbckpt.observation.user_modules import (
     changes_in_modules,
     only_imports,
     other_state,
+    values_at,
 )
 
 _MODULES = "modules"
@@ -63,6 +64,7 @@ class _Window:
     tokens: Mapping[str, str]
     inputs: Mapping[str, Digest]
     user_modules: frozenset[str]
+    shared: Mapping[str, str]
 
 
 class Attachments:
@@ -192,6 +194,7 @@ class Attachments:
             tokens={where: attached.token for where, attached in self.now.items()},
             inputs=self._digests(self.now),
             user_modules=frozenset(self.libraries.user_modules),
+            shared=self.shared.now(),
         )
 
     def close(self, window: object, ran: Ran) -> Json:
@@ -204,6 +207,12 @@ class Attachments:
         inside = self._reached(window.inputs, ran) if window.inputs else {}
         changes = changes_in_modules(window.user_modules, ran)
         shared = self.shared.now()
+        left = (
+            place
+            for name, place in window.shared.items()
+            if name in ran.key.inputs and place not in shared.values()
+        )
+        changes = {**values_at(left), **changes}
         of_places = {place: name for name, place in shared.items()}
         self.modules.changed(changes)
         self.modules.reached(self._modules_reached(ran))

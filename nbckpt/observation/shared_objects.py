@@ -76,16 +76,14 @@ class SharedObjects:
         """
         lost = sorted(self.changed - bound)
         reasons = [f"it changes {self.wanted[name]!r}, which is not kept" for name in lost]
-        homed = {n: p for n, p in self.wanted.items() if n in bound}
-        for name, place in homed.items():
-            if not _is_there(place):
+        replaced = []
+        for name, place in self.wanted.items():
+            if name in bound and not _is_there(place):
                 reasons.append(f"{place!r}, which {name!r} is, is not there")
-            elif name not in made and self.namespace.get(name) is not _held(place):
-                made = {*made, name}
-        olds = {n: _held(p) for n, p in homed.items() if n in made and _is_there(p)}
-        olds = {n: old for n, old in olds.items() if self.namespace.get(n) is not old or n in made}
-        if not reasons and olds and self._is_held_elsewhere(list(olds.values())):
-            told = min(homed[name] for name in olds)
+            elif name in bound and (name in made or self.namespace.get(name) is not _held(place)):
+                replaced.append(place)
+        if not reasons and self._is_held_elsewhere([_held(place) for place in replaced]):
+            told = min(replaced)
             reasons.append(f"a module beside the notebook holds what {told!r} is elsewhere, too")
         return reasons
 
@@ -114,6 +112,8 @@ class SharedObjects:
 
         Where one is replaced, a default argument, say, would go on with the one from before.
         """
+        if not olds:
+            return False
         modules = self._all_modules()
         tables = {id(self.namespace), *(id(members) for members in modules.values())}
         inside = _reached(olds, tables, set(modules))

@@ -39,8 +39,17 @@ def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
             found[name] = None
         for place in sorted({*now.values, *_places_in(name, ran)}):
             if now.values.get(place) != ran.key.inputs.get(place):
-                value = getattr(sys.modules.get(name), place.rpartition(".")[2], ABSENT)
-                found[place] = [loads(dumps(value))] if is_plain(value) else None
+                found.update(values_at([place]))
+    return found
+
+
+def values_at(places: Iterable[str]) -> dict[str, Json]:
+    """What modules hold at some places, in a list; None for what JSON does not have."""
+    found: dict[str, Json] = {}
+    for place in places:
+        name, _, member = place.rpartition(".")
+        value = getattr(sys.modules.get(name), member, ABSENT)
+        found[place] = [loads(dumps(value))] if is_plain(value) else None
     return found
 
 
