@@ -336,6 +336,8 @@ class Attachments:
         """Make variables that were brought back one with the modules' objects that they were."""
         if self.shared.wanted:
             self.modules.reached(None)
+            wanted = self.shared.wanted
+            self.modules.changed({wanted[n]: None for n in self.shared.changed if n in wanted})
             self.modules.not_set(self.shared.unite(names))
 
     # -- moves ------------------------------------------------------------------------------

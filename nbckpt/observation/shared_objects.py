@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 from nbckpt.names import is_user_name
 from nbckpt.observation.ownership import is_users_module
@@ -178,6 +179,7 @@ def _reached(
             waiting += _parts_of_function(value)  # type: ignore[arg-type]
         elif not issubclass(kind, type):
             waiting += [part for part in gc.get_referents(value) if part is not kind]
+            waiting += _memory_of(value)
         elif getattr(value, "__module__", None) in modules:
             waiting += vars(value).values()
     return found
@@ -187,3 +189,13 @@ def _parts_of_function(function: FunctionType) -> list[object]:
     """What a function holds; not the variables that it looks up by their names."""
     defaults = (function.__defaults__, function.__kwdefaults__)
     return [*defaults, function.__dict__, *(function.__closure__ or ())]
+
+
+def _memory_of(value: Any) -> list[object]:
+    """What has the memory that a view lies on, which the collector does not tell."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "numpy":
+        return [getattr(value, "base", None)]
+    if library == "torch" and hasattr(value, "untyped_storage"):
+        return [value.untyped_storage()]
+    return [value.obj] if type(value) is memoryview else []

@@ -164,6 +164,51 @@ CASES = {
         ["from core import cache, get", "a = get(1)", "b = get(2)", "y = a, b, str(cache)"],
         "(y, get(3), str(cache))",
     ),
+    "a variable of its own later": Case(
+        {"core.py": REGISTRY},
+        [
+            "from core import register",
+            "@register\ndef alpha(): return 1",
+            "from core import REG\nn = len(REG)",
+            "@register\ndef beta(): return REG",
+            "y = sorted(REG), n",
+        ],
+        "(y, __import__('core').REG is REG, REG['alpha'] is alpha, beta() is REG)",
+    ),
+    "no variable later": Case(
+        {"core.py": REGISTRY},
+        [
+            "from core import register, REG",
+            "@register\ndef alpha(): return 1",
+            "del REG",
+            "import core\ny = sorted(core.REG)",
+        ],
+        "(y, sorted(core.REG))",
+    ),
+    "bound on a condition": Case(
+        {"core.py": REGISTRY},
+        [
+            "import core",
+            "core.register(len)",
+            "if 'REG' not in globals():\n    from core import REG",
+            "REG['two'] = {2}",
+            "y = sorted(REG), sorted(core.REG)",
+        ],
+        "(y, core.REG is REG)",
+    ),
+    "an array": Case(
+        {"core.py": "import numpy as np\nA = np.zeros(3)\nV = A[1:]\ndef both(): return A, V\n"},
+        ["from core import A, both", "A[1] = 5", "y = [list(map(float, a)) for a in both()]"],
+        "(y, both()[0] is A, float(both()[1][0]))",
+    ),
+    "a column": Case(
+        {
+            "core.py": "import numpy as np, pandas as pd\nF = pd.DataFrame({'a': [1.0, 2.0]})\n"
+            "def total(): return float(F['a'].sum())\n"
+        },
+        ["from core import F, total", "F.loc[0, 'a'] = 5", "y = total()"],
+        "(y, total(), __import__('core').F is F)",
+    ),
     "a module that was imported twice": Case(
         {"state.py": STATE},
         [
@@ -236,7 +281,8 @@ def test_moves_bring_both_back(
 
     resumed = run(folder, ["%resume"], ask)
     back = run(folder, ["%resume", "%rewind cell-c0"], ask)
-    forth = run(folder, [*cells[:2], "%rewind cell-c0", "%rewind cell-c1"], ask, mode="skip")
+    moved = _folder(tmp_path / "moved", files)
+    forth = run(moved, [*cells[:2], "%rewind cell-c0", "%rewind main.1"], ask, mode="skip")
 
     assert [a.value for a in (resumed, back, forth)] == [
         [after, True],
