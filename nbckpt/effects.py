@@ -71,6 +71,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
         *_referring(session, loaded, manifest, bound | replaced),
+        *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
     ]
     if reasons:
         return tuple(reasons)
@@ -295,6 +296,18 @@ def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, diges
     return live[name].value == kept or session.digests_of([name])[name] == digest
 
 
+def _not_of_modules(
+    session: Session, checkpoint: Checkpoint, bound: set[str], made: set[str]
+) -> list[str]:
+    """Reasons: variables that were objects of modules beside the notebook, and cannot be."""
+    if checkpoint.trusted:
+        return session.observer.why_not_bound(bound, made)
+    observed = checkpoint.observed.get("attachments")
+    shared = observed.get("shared") if isinstance(observed, Mapping) else None
+    names = sorted(bound.intersection(shared)) if isinstance(shared, Mapping) else []
+    return [f"{n!r} was what a module holds, by a record that is not trusted" for n in names]
+
+
 def _other_holders(session: Session, replaced: Iterable[str], together: set[str]) -> list[str]:
     """Reasons: variables that hold an object which would be replaced for others only."""
     live = session.capturer.settled()
@@ -390,6 +403,8 @@ def _bind(
     session.observer.replaced(bound.replaced(session.namespace))
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
+    if checkpoint.trusted:
+        session.observer.bound({*checkpoint.bound, *names})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)

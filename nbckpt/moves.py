@@ -277,6 +277,7 @@ def take(
         session.namespace.pop(name, None)
     session.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
+    session.observer.bound({*loaded.values, *loaded.unchanged})
     kept, replaced = session.capturer.manifest(), {*loaded.values, *removed}
     session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
     # What stays and shared an object with what was replaced shares it no more.

@@ -27,6 +27,7 @@ from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.observer import Ran, UnrepeatableError
 from nbckpt.observation.registering import registering_calls
+from nbckpt.observation.shared_objects import SharedObjects
 from nbckpt.observation.stores import (
     defines,
     is_harmless,
@@ -40,10 +41,14 @@ from nbckpt.observation.user_modules import (
     changes_in_modules,
     only_imports,
     other_state,
+    values_at,
 )
 
 _MODULES = "modules"
 """Where what modules beside the notebook hold stands among what is attached."""
+
+_SHARED = "shared"
+"""Where variables that are objects of such modules stand among what is attached."""
 
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
@@ -59,6 +64,7 @@ class _Window:
     tokens: Mapping[str, str]
     inputs: Mapping[str, Digest]
     user_modules: frozenset[str]
+    shared: Mapping[str, str]
 
 
 class Attachments:
@@ -84,6 +90,7 @@ class Attachments:
         self.touch = touch
         self.libraries = Libraries(namespace)
         self.modules = ModuleState()
+        self.shared = SharedObjects(namespace, lambda: self.libraries.user_modules)
         self._attribution = Attribution(namespace, self.libraries)
         self.now: dict[str, Attached] = {}
         self.missing: dict[str, Mapping[str, Any]] = {}
@@ -115,6 +122,8 @@ class Attachments:
         if not is_harmless_cell and self._n_seen == self._n_seen_before:
             for call in registering_calls(tree, self.namespace):
                 self._add(call)
+        if not is_harmless_cell and (shared := self.shared.now()):
+            self.touch(frozenset(shared))  # by code of their modules
         for attached in self.now.values():
             if (names := attached.touches(self.namespace)) is None or names:
                 self.touch(names)
@@ -185,6 +194,7 @@ class Attachments:
             tokens={where: attached.token for where, attached in self.now.items()},
             inputs=self._digests(self.now),
             user_modules=frozenset(self.libraries.user_modules),
+            shared=self.shared.now(),
         )
 
     def close(self, window: object, ran: Ran) -> Json:
@@ -196,6 +206,14 @@ class Attachments:
         did = [w for w in places if tokens.get(w) != window.tokens.get(w)]
         inside = self._reached(window.inputs, ran) if window.inputs else {}
         changes = changes_in_modules(window.user_modules, ran)
+        shared = self.shared.now()
+        left = (
+            place
+            for name, place in window.shared.items()
+            if name in ran.key.inputs and place not in shared.values()
+        )
+        changes = {**values_at(left), **changes}
+        of_places = {place: name for name, place in shared.items()}
         self.modules.changed(changes)
         self.modules.reached(self._modules_reached(ran))
         self._is_closed = True
@@ -203,7 +221,13 @@ class Attachments:
         found: dict[str, Json] = {
             "in": inside,
             "did": {where: self._done(where) for where in sorted(did)},
-            "modules": {**changes, **self.modules.state_of(new)},
+            "modules": {
+                place: {"is": of_places[place]}
+                if place in of_places and type(value) is not list
+                else value
+                for place, value in {**changes, **self.modules.state_of(new)}.items()
+            },
+            _SHARED: shared,
         }
         return {member: value for member, value in found.items() if value} or None
 
@@ -276,6 +300,9 @@ class Attachments:
             if "plain" in done and self._set_plain(where, done):
                 texts.append(done["what"])
         state = recorded.get("modules", {})
+        self.shared.wanted = dict(recorded.get(_SHARED, {}))
+        changed = (value["is"] for value in state.values() if type(value) is dict)
+        self.shared.changed = frozenset(changed)
         texts += self.modules.set_all({p: v[0] for p, v in state.items() if type(v) is list})
         if place := other_state(state):
             message = f"{place!r} is not as the step left it"
@@ -301,6 +328,18 @@ class Attachments:
                 self._note(change, str(done.get("source", "")))
         return True
 
+    def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
+        """Reasons why variables cannot be brought back as the objects of modules they were."""
+        return self.shared.why_not(bound, made)
+
+    def bound(self, names: set[str]) -> None:
+        """Make variables that were brought back one with the modules' objects that they were."""
+        if self.shared.wanted:
+            self.modules.reached(None)
+            wanted = self.shared.wanted
+            self.modules.changed({wanted[n]: None for n in self.shared.changed if n in wanted})
+            self.modules.not_set(self.shared.unite(names))
+
     # -- moves ------------------------------------------------------------------------------
 
     def standing(self) -> Json:
@@ -309,6 +348,8 @@ class Attachments:
         found: dict[str, Any] = {**self.missing, **known}
         if state := self.modules.standing():
             found[_MODULES] = state
+        if shared := self.shared.now():
+            found[_SHARED] = shared
         return found or None
 
     def go_to(self, standing: Json) -> Sequence[str]:
@@ -316,7 +357,9 @@ class Attachments:
         wanted = dict(cast("Mapping[str, Mapping[str, Any]]", standing or {}))
         self._look(None)
         self.missing = {}
-        texts = self.modules.go_to(wanted.pop(_MODULES, {}))
+        shared: dict[str, Any] = dict(wanted.pop(_SHARED, {}))
+        self.shared.wanted, self.shared.changed = shared, frozenset()
+        texts = self.modules.go_to(wanted.pop(_MODULES, {}), frozenset(shared.values()))
         for where in sorted({*self.now, *wanted}):
             now, want = self.now.get(where), wanted.get(where)
             token = want and want.get("token")

@@ -203,6 +203,25 @@ class Observer:
 
             follow(pairs)
 
+    def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
+        """Reasons why names cannot be bound to what a step that is restored made.
+
+        Parameters
+        ----------
+        bound
+            The names that it bound.
+        made
+            Those that are about to get another object.
+        """
+        asked = (getattr(facet, "why_not_bound", None) for facet in self._known)
+        return [why for ask in asked if ask is not None for why in ask(bound, made)]
+
+    def bound(self, names: set[str]) -> None:
+        """Take note that names were bound to what was brought back."""
+        for facet in self._known:
+            if (tell := getattr(facet, "bound", None)) is not None:
+                tell(names)
+
     def standing(self) -> dict[str, Json]:
         """What a rewind to this moment has to set."""
         found = {facet.name: facet.standing() for facet in self._known}

@@ -39,8 +39,17 @@ def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
             found[name] = None
         for place in sorted({*now.values, *_places_in(name, ran)}):
             if now.values.get(place) != ran.key.inputs.get(place):
-                value = getattr(sys.modules.get(name), place.rpartition(".")[2], ABSENT)
-                found[place] = [loads(dumps(value))] if is_plain(value) else None
+                found.update(values_at([place]))
+    return found
+
+
+def values_at(places: Iterable[str]) -> dict[str, Json]:
+    """What modules hold at some places, in a list; None for what JSON does not have."""
+    found: dict[str, Json] = {}
+    for place in places:
+        name, _, member = place.rpartition(".")
+        value = getattr(sys.modules.get(name), member, ABSENT)
+        found[place] = [loads(dumps(value))] if is_plain(value) else None
     return found
 
 
@@ -145,13 +154,26 @@ class ModuleState:
             found.update(changed)
         return found
 
-    def go_to(self, standing: Mapping[str, Json]) -> list[str]:
-        """Set what `standing` says, and the rest as their import left it."""
+    def go_to(
+        self, standing: Mapping[str, Json], shared: frozenset[str] = frozenset()
+    ) -> list[str]:
+        """Set what `standing` says, and the rest as their import left it.
+
+        Parameters
+        ----------
+        shared
+            Places that get the object of a variable, which is about to be brought back.
+        """
         self.reached(None)
         texts, unset = [], []
         for place in sorted({*standing, *self.standing()}):
             name, _, member = place.rpartition(".")
             want: Any = standing.get(place)
+            if place in shared and type(want) is not list:
+                self._tokens.pop(place, None)
+                if want is not None:
+                    self._tokens[place] = want
+                continue
             if want is None and place not in self._tokens:
                 value = self._imported.get(name, {}).get(member, ABSENT)
                 if value is not ABSENT:
@@ -163,8 +185,14 @@ class ModuleState:
                     unset.append(place)
             elif want != self._tokens.get(place):
                 unset.append(place)
-        self.unset = tuple(f"{place!r}: run the cell that sets it" for place in _told(unset))
+        self.unset = ()
+        self.not_set(unset)
         return texts
+
+    def not_set(self, places: Iterable[str]) -> None:
+        """Take note of places that a move could not set."""
+        told = (f"{place!r}: run the cell that sets it" for place in _told(places))
+        self.unset = tuple(dict.fromkeys((*self.unset, *told)))
 
     def set_all(self, values: Mapping[str, object]) -> list[str]:
         """Set what a restored step has set; the places where something else was."""
