@@ -105,7 +105,9 @@ def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
     if piece.kind == "nothing":
         return set(), set()
     if piece.kind != "joined" and checkpoint.key is not None:
-        return set(checkpoint.key.inputs), set(checkpoint.bound) | _omitted(checkpoint, piece)
+        return {*checkpoint.key.inputs, *checkpoint.lacking}, set(checkpoint.bound) | _omitted(
+            checkpoint, piece
+        )
     names = analysis.names_of_tree(parsed(piece.cell.source))
     return set(names.loads | names.reads), set(names.binds)
 

@@ -171,8 +171,8 @@ class Checkpoint:
     refused
         What could not be kept.
     lacking
-        Of what could not be kept, each variable that the cell bound or read → digest of its value
-        after the cell, as a key has it.
+        Of what could not be kept, each variable that the cell bound or read, or that holds what the
+        cell changed → digest of its value after the cell, as a key has it.
     omitted
         Names that were there and, by ``--vars`` or ``--exclude``, were not asked for.
     outputs

@@ -22,7 +22,7 @@ _MACHINERY = frozenset(
 )
 """Packages whose objects lead to the whole process, and are not where notebooks keep things."""
 
-_LEAVES = (ModuleType, CodeType, BuiltinFunctionType, type)
+_LEAVES = (CodeType, BuiltinFunctionType, type)
 
 
 def names_reached(
@@ -61,6 +61,8 @@ def _held_by(roots: list[object], namespace: object) -> dict[int, object] | None
 
 def _is_leaf(value: object) -> bool:
     kind = type(value)
+    if issubclass(kind, ModuleType):  # one that was made by hand holds what the notebook gave it
+        return getattr(value, "__spec__", None) is not None
     if kind in ATOMS or issubclass(kind, _LEAVES):
         return True
     if str(kind.__module__).partition(".")[0] in _MACHINERY:

@@ -45,6 +45,7 @@ from nbckpt.model import (
     is_trusted,
 )
 from nbckpt.observation import Ran, unheard
+from nbckpt.referents import names_reached
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
@@ -573,6 +574,7 @@ class Step(ThroughItems):
         }
         refused = {r.variable for r in captured.refused}
         named = refused & {*bound, *assigned, *self.key.inputs}
+        named |= self._changed_behind(bound - refused, refused - named)
         return replace(
             draft,
             key=self.key,
@@ -602,6 +604,17 @@ class Step(ThroughItems):
             tags=request.tags,
             note=request.note,
         )
+
+    def _changed_behind(self, bound: set[str], refused: set[str]) -> set[str]:
+        """Those of `refused`, which the cell does not name, that hold what it bound or changed."""
+        namespace = self.session.namespace
+        changed = bound & namespace.keys()
+        with allowed():
+            return {
+                name
+                for name in refused & namespace.keys()
+                if changed and names_reached([namespace[name]], changed, namespace)
+            }
 
     def _unsure(self, now: Mapping[str, Digest], differing: set[str]) -> dict[str, Digest]:
         """The names that the body binds on a condition and left as they were, with their values.
