@@ -15,7 +15,7 @@ CellRecord = dict[str, Any]
 
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+|IPY_MODEL_\w+|model_id='?\w+'?|(?<=\bid=)\d{6,}|tmp\w{8}"
-    r'|ipykernel_\d+/\d+\.py", line \d+|\d+(\.\d+)? [mnµu]?s\b'
+    r'|[^"\s]*ipykernel_\d+/\d+\.py", line \d+|<nbckpt \w+>", line \d+|\d+(\.\d+)? [mnµu]?s\b'
 )
 """Addresses, models' ids, names of temporary files and of a process's folder, durations."""
 
