@@ -10,8 +10,7 @@ from pathlib import PurePath
 from types import FrameType
 from typing import NamedTuple
 
-from nbckpt.observation.folder_looks import EntriesOf
-from nbckpt.observation.named_files import matches_of
+from nbckpt.observation.folder_looks import EntriesOf, matches_of
 
 MAX_WORDS = 2_000
 """Words of one command line to look for on the disk."""

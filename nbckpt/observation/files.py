@@ -31,9 +31,9 @@ from nbckpt.observation.file_states import (
     state_of,
     tree_of,
 )
-from nbckpt.observation.folder_looks import TOO_MANY, EntriesOf, asked_by, look_at
+from nbckpt.observation.folder_looks import TOO_MANY, EntriesOf, asked_by, look_at, matches_of
 from nbckpt.observation.library_versions import version_of, versions_of
-from nbckpt.observation.named_files import Named, matches_of, scripts_of
+from nbckpt.observation.named_files import Named, scripts_of
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.places import (
     Places,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from nbckpt.digests import digest_of
@@ -16,6 +19,9 @@ EntriesOf: TypeAlias = Literal[
 
 MAX_ENTRIES = 10_000
 """Entries to look at; of more it cannot be told whether they are as before."""
+
+MAX_MATCHES = 2_000
+"""Files that one pattern may name."""
 
 TOO_MANY = "too many"
 
@@ -99,3 +105,13 @@ def _about(path: str) -> os.stat_result | None:
         return os.stat(path)  # noqa: PTH116  # texts all the way
     except (OSError, ValueError):
         return None
+
+
+def matches_of(pattern: str, folder: str | None = None) -> list[str]:
+    """The files that a pattern names, sorted; no more than some."""
+    try:
+        found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
+        names = (name for name in found if SKIPPED.isdisjoint(name.rpartition("/")[::2]))
+        return sorted(islice(names, MAX_MATCHES))
+    except (OSError, re.error, ValueError):
+        return []

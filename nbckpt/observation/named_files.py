@@ -18,7 +18,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.analysis import nodes_of
-from nbckpt.observation.file_states import SKIPPED
+from nbckpt.observation.folder_looks import matches_of
 from nbckpt.values.sources import is_user_file
 
 MAX_TEXTS = 500
@@ -30,8 +30,6 @@ MAX_ASKED = 5_000
 MAX_ITEMS = 1_000
 """Elements of a container to look at."""
 
-MAX_MATCHES = 2_000
-"""Files that one pattern may name."""
 
 ASKS = frozenset(
     {
@@ -260,16 +258,6 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         else:
             waiting += ast.iter_child_nodes(node)
-
-
-def matches_of(pattern: str, folder: str | None = None) -> list[str]:
-    """The files that a pattern names, sorted; no more than some."""
-    try:
-        found = glob.iglob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207  # texts
-        names = (name for name in found if SKIPPED.isdisjoint(name.rpartition("/")[::2]))
-        return sorted(islice(names, MAX_MATCHES))
-    except (OSError, re.error, ValueError):
-        return []
 
 
 def _may_be_path(text: str) -> bool:
