@@ -209,7 +209,11 @@ class _Teller:
 
     def _iterator(self, value: Any, path: str) -> Iterator[Told]:
         """The list that an iterator goes through, and how far it is; an ended one has none."""
-        _, (items, *_), *state = value.__reduce__()
+        try:
+            _, (items, *_), *state = value.__reduce__()
+        except RuntimeError:  # its dict has grown: it raises whatever is asked of it
+            yield "cannot be told"
+            return
         if len(items) > (state[0] if state and state[0] is not None else 0):
             yield state or [0]
             yield self.told(items, f"{path}.items")
