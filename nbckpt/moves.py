@@ -284,7 +284,7 @@ def take(
     stays = kept.keys() - replaced
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position = checkpoint.id
-    lost = {r.variable for r in (*loaded.failed, *loaded.untrusted)} & manifest.keys()
+    lost = {r.variable for r in loaded.failed} & manifest.keys()
     session.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
     session.live_objects.restored(checkpoint)
     note_seeds(session, checkpoint, loaded)

@@ -66,6 +66,8 @@ class Standing:
     listeners
         Called with what happened: ``checkpoint``, ``progress``, ``moved``, ``tag``, ``refreshed``
         (others have written) or ``pruned``; on the thread where it happened.
+    began_at
+        When it began, in seconds since 1970.
     begun
         Whether it has written anything.
     held
@@ -76,6 +78,7 @@ class Standing:
 
     def __init__(self, store: Store, notebook: str, branch: str | None) -> None:
         self.id = os.urandom(6).hex()
+        self.began_at = time.time()
         self.store = store
         self.notebook = notebook
         self.branch = branch or MAIN

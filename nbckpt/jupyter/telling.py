@@ -77,7 +77,11 @@ def tell_kept(
     binds
         Names that the cell bound: what of them was not kept is news.
     """
-    if checkpoint.parent is None and head is not None:
+    # What another kernel has kept meanwhile was not there before.
+    is_older = head is not None and (
+        head.session == session.id or head.created_at < session.began_at
+    )
+    if checkpoint.parent is None and head is not None and is_older:
         _tell_new_line(shell, session, head)
     news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
     if news:
