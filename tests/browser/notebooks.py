@@ -30,11 +30,15 @@ RUN = """([index, waits]) => {
 OPEN = """path => window.jupyterapp.commands.execute('docmanager:open', { path })"""
 THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 
+UNLISTED = "Directory not found: "
+"""What JupyterLab's list of files says, in a dialog, where the server does not get to list them."""
+
 NOT_OURS = (
     "reading 'schema'",  # Notebook 7.6 throws this by itself
     "Failed to load resource",
     "Comm not found for comm id",  # widgets' in another window, or an answer to who has gone
     "Canceled future for create_subshell_request",  # JupyterLab's, where a kernel dies meanwhile
+    UNLISTED,
 )
 
 
@@ -61,6 +65,8 @@ class Notebook(Parts):
         self.errors: list[str] = []
         self.sidebar = Sidebar(page)
         self._begun = 0
+        dialog = page.locator(".jp-Dialog", has_text=UNLISTED)
+        page.add_locator_handler(dialog, lambda found: found.locator(".jp-mod-accept").click())
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
         page.goto(application.notebook(f"{name}.ipynb"))
