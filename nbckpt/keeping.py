@@ -28,7 +28,7 @@ from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
 from nbckpt.unkept import Unkept
-from nbckpt.values import ValueDigester
+from nbckpt.values import Examined, ValueDigester
 
 if TYPE_CHECKING:
     from nbckpt.joining import Joining
@@ -170,16 +170,16 @@ class Keeping(Standing):
 
     def _described(self, group: Sequence[str]) -> str:
         """Variables that share objects, and a digest that tells where in them the objects are."""
-        return f"{', '.join(group)}: {self.digest_together(group)[:_TOLD]}"
+        return f"{', '.join(group)}: {self._examined_together(group).digest[:_TOLD]}"
 
-    def digest_together(self, names: Iterable[str]) -> Digest:
-        """The digest of some live variables as one value: which parts of them are one, too."""
+    def _examined_together(self, names: Iterable[str]) -> Examined:
+        """Some live variables as one value: which parts of them are one counts, too."""
         now = [self.namespace[n] for n in sorted(names)]
         with allowed():
-            return ValueDigester(self.namespace).digest(tuple(now))
+            return ValueDigester(self.namespace).examine(tuple(now))
 
     def tie_of(self, name: str, key: Key | None) -> Digest:
-        """`digest_together` of a variable and what it shares objects with of a key's inputs.
+        """Digest, as one value, of a variable and what it shares objects with of a key's inputs.
 
         Empty if that is nothing, or if nobody can tell.
         """
@@ -188,8 +188,8 @@ class Keeping(Standing):
         together = {n for n in group if n in inputs and n in self.namespace}
         if not together:
             return ""
-        first, again = (self.digest_together({name, *together}) for _ in range(2))
-        return first if first == again else ""
+        examined = self._examined_together({name, *together})
+        return "" if examined.unknown else examined.digest
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""

@@ -30,12 +30,15 @@ class Examined(NamedTuple):
     exhausted
         The value has more objects than were looked at. Values that differ only beyond that have
         the same digest.
+    unknown
+        Part of the value cannot be told: its digest is one that nothing equals.
     """
 
     digest: Digest
     reached: tuple[object, ...]
     modules: frozenset[str]
     exhausted: bool
+    unknown: bool = False
 
 
 class ValueDigester:
@@ -46,9 +49,10 @@ class ValueDigester:
     on hash seeds, addresses, file names, or on which equal immutable objects are the same.
 
     What cannot be taken apart counts by what can be told of it: an open file by its place and
-    content, a generator by its code, its variables and the place it has come to, a lock by its
-    type; and an object of a known client's package by its type and its public settings. Anything
-    else of that kind (a cursor with rows to give, a task) has a digest that nothing equals.
+    content, a generator by its code, its variables and the place it has come to, a lock by
+    whether it is held; and an object of a known client's package by its type and its public
+    settings. Anything else of that kind (a cursor with rows to give, a task) has a digest that
+    nothing equals.
     The values of the globals that a function reads do not count; the function is in `reached`.
 
     Parameters
@@ -90,4 +94,5 @@ class ValueDigester:
         found = Found(self.namespace, self.budget, counts_caches=self.counts_caches)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
-        return Examined(digest, reached, frozenset(found.modules), found.exhausted)
+        modules = frozenset(found.modules)
+        return Examined(digest, reached, modules, found.exhausted, found.is_unknown)
