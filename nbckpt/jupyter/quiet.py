@@ -18,17 +18,13 @@ class QuietWidget(anywidget.AnyWidget):
         # a subshell that would show, and close, the figures of a cell that is drawing them.
         self.comm.handle_msg = self._handle_msg
         self.comm.on_close(lambda _: self.close())
-        self._let_messages_say_where_they_go()
-
-    def _send(self, msg: object, buffers: object = None) -> None:
-        super()._send(msg, buffers=buffers)
-        self._let_messages_say_where_they_go()
-
-    def _let_messages_say_where_they_go(self) -> None:
         # ipykernel 7.4 hands the next message to the shell that published last on the comm, so
         # that it would wait for the running cell. Each message says itself which shell it is for.
-        if self.comm is not None:
-            self.comm.__dict__.pop("_reply_subshell_id", None)
+        self.comm.__dict__["_reply_subshell_for"] = _the_one_it_names
+
+
+def _the_one_it_names(_: object, subshell_id: str | None) -> str | None:
+    return subshell_id
 
 
 def cell_id_of(shell: InteractiveShell) -> str:

@@ -70,6 +70,16 @@ class Front:
         """Run a cell to its end."""
         self.finish(self.kernel.send(source, cell_id))
 
+    def begin(self, source: str) -> str:
+        """Send a cell and wait until it is shown to run; the id of the request.
+
+        A cell before it may be shown still: what is asked then would come before this one.
+        """
+        request = self.kernel.send(source)
+        line = source.splitlines()[0]
+        self.wait(lambda: (self.state["status"]["busy"] or {}).get("name") == line)
+        return request
+
     def finish(self, request: str) -> None:
         """Wait until a cell has ended; it must end well."""
         replies = self.kernel.client

@@ -81,11 +81,14 @@ def test_a_write_happens_on_the_main_thread(front: Front) -> None:
     assert "it ran on MainThread" in front.text()
 
 
-def test_reads_are_answered_while_a_cell_runs(front: Front) -> None:
+def test_reads_are_answered_while_a_cell_runs(front: Front, tmp_path: Path) -> None:
     front.use_subshell()
-    cell = front.kernel.send("import time; time.sleep(2); print('slept')")
-    front.wait(lambda: front.state["status"]["busy"])
-    assert front.state["status"]["busy"]["name"] == "import time; time.sleep(2); print('slept')"
+    may_end = tmp_path / "may-end"
+    cell = front.begin(
+        "import os, time\n"
+        f"while not os.path.exists({str(may_end)!r}): time.sleep(0.02)\n"
+        "print('slept')"
+    )
 
     details = front.call("details", ref="a")
 
@@ -95,6 +98,7 @@ def test_reads_are_answered_while_a_cell_runs(front: Front) -> None:
     # Pushes from the running cell's kernel do not send the next request to the main shell.
     assert front.call("details", ref="b")["row"]["name"] == "b"
     assert "slept" not in front.text()
+    may_end.touch()
     front.finish(cell)
     front.wait(lambda: front.state["status"]["busy"] is None)
 
@@ -112,8 +116,7 @@ def test_a_write_waits_for_the_running_cell(
         front.use_subshell()
     may_end = tmp_path / "may-end"
     body = pause.format(f"import os\nwhile not os.path.exists({str(may_end)!r})")
-    cell = front.kernel.send(f"{body}\nprint('x in the cell is', x)")
-    front.wait(lambda: front.state["status"]["busy"])
+    cell = front.begin(f"{body}\nprint('x in the cell is', x)")
 
     request = front.ask("rewind", ref="a")
     if subshell:  # else it is not heard before the cell has ended
