@@ -20,11 +20,9 @@ from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.randomness import NAMES
-from nbckpt.reachability import reaches
 from nbckpt.values import ValueDigester
 from nbckpt.values.definitions import holds_state
 from nbckpt.values.likeness import whole_digest
-from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -117,7 +115,7 @@ def _held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> l
         n: holders
         for n in sorted(bound & loaded.unchanged & namespace.keys())
         if not isinstance(namespace[n], FunctionType | type)
-        and (holders := _unkeepable_holders(session, namespace[n]))
+        and (holders := session.live_objects.holders_of(namespace[n]))
     }
     return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
 
@@ -149,7 +147,7 @@ def _held_anew(
         if isinstance(namespace[name], bytearray) and name in live:
             known -= bound  # what is seen through another variable cannot grow
         holders = [m for m in live[name].group if m not in known] if name in live else []
-        holders += _unkeepable_holders(session, namespace[name])
+        holders += session.live_objects.holders_of(namespace[name])
         if holders:
             reasons.append(f"it reads and binds {name!r}, and {holders[0]!r} holds that too now")
     return reasons
@@ -315,7 +313,7 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
     for name in sorted(replaced):
         others = [m for m in live[name].group if m not in together] if name in live else []
         others += [m for m, v in live.items() if name in v.needs and m not in together]
-        others += _unkeepable_holders(session, session.namespace[name])
+        others += session.live_objects.holders_of(session.namespace[name])
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
@@ -357,15 +355,6 @@ def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manif
     return [f"it changes {n!r} in place, and {m!r} lies on its memory" for n, m in pairs if m]
 
 
-def _unkeepable_holders(session: Session, obj: object) -> list[str]:
-    """Variables that cannot be kept, a generator say, and that reach `obj`."""
-    refused = [r.variable for r in session.capturer.refusals()]
-    namespace = session.namespace
-    if not refused or type(obj) in ATOMS:
-        return []
-    return [n for n in refused if n in namespace and reaches(namespace[n], obj, namespace)]
-
-
 def _reads_only_fixed(session: Session, checkpoint: Checkpoint) -> bool:
     """Whether what a step reads is the same objects as then, where it is equal to what was then.
 
@@ -373,13 +362,6 @@ def _reads_only_fixed(session: Session, checkpoint: Checkpoint) -> bool:
     """
     inputs = checkpoint.key.inputs if checkpoint.key else {}
     return all(is_fixed(value) for n, value in session.namespace.items() if n in inputs)
-
-
-def _left_behind(session: Session, replaced: Iterable[str]) -> set[str]:
-    """Variables that cannot be kept, and hold an object that a name is about to lose."""
-    namespace = session.namespace
-    lost = [n for n in replaced if n in namespace]
-    return {h for n in lost for h in _unkeepable_holders(session, namespace[n])}
 
 
 def _bind(
@@ -393,9 +375,11 @@ def _bind(
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
     is_as_then = _reads_only_fixed(session, checkpoint)
     stays = session.live_objects.untouched(checkpoint) if is_as_then else set()
-    stays -= _left_behind(session, {*names, *aliases})  # they hold what the names lose
+    stays -= session.live_objects.holders_of_any(
+        {*names, *aliases}
+    )  # they hold what the names lose
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
-    parted_from = _left_behind(session, {*names, *aliases, *gone})
+    parted_from = session.live_objects.holders_of_any({*names, *aliases, *gone})
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}

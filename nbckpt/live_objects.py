@@ -7,13 +7,16 @@ its cell would make another one, and not the same again.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nbckpt.describe import type_name_of
 from nbckpt.interrupts import allowed
 from nbckpt.model import Checkpoint, Refusal
+from nbckpt.reachability import reaches
 from nbckpt.unkept import refused_by
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.capture import Capturer
@@ -38,8 +41,25 @@ class LiveObjects:
 
     def restored(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of a checkpoint; what is known of it stays known."""
+        self._note(checkpoint, refused_by(checkpoint))
+
+    def restored_cell(self, checkpoint: Checkpoint) -> None:
+        """Take note that what one cell binds is that of its checkpoint.
+
+        What it found is so, too, where it is that of the checkpoint before.
+        """
+        found = refused_by(checkpoint)
+        bound = found.intersection(checkpoint.bound)
+        before = {} if checkpoint.joined else self._objects.get(checkpoint.parent or "", {})
+        namespace = self._capturer.namespace
+        as_before = {
+            n for n in found & before.keys() & namespace.keys() if before[n]() is namespace[n]
+        }
+        self._note(checkpoint, bound | as_before)
+
+    def _note(self, checkpoint: Checkpoint, names: Iterable[str]) -> None:
         known = self._objects.get(checkpoint.id, {})
-        for name in refused_by(checkpoint):
+        for name in names:
             if name not in known or known[name]() is None:
                 self.made_again(checkpoint, name)
 
@@ -70,6 +90,19 @@ class LiveObjects:
             and r.type_name not in inside
             and (r.type_name not in kinds or type_name_of(namespace[r.variable]) == r.type_name)
         }
+
+    def holders_of(self, value: object) -> list[str]:
+        """Variables that cannot be kept, a generator say, and that reach `value`."""
+        refused = [r.variable for r in self._capturer.refusals()]
+        namespace = self._capturer.namespace
+        if not refused or type(value) in ATOMS:
+            return []
+        return [n for n in refused if n in namespace and reaches(namespace[n], value, namespace)]
+
+    def holders_of_any(self, names: Iterable[str]) -> set[str]:
+        """Variables that cannot be kept, and hold an object that one of `names` holds now."""
+        namespace = self._capturer.namespace
+        return {h for n in names if n in namespace for h in self.holders_of(namespace[n])}
 
     def lasting(self, checkpoint: Checkpoint) -> set[str]:
         """Names that hold what a checkpoint could not keep, and no cell makes the same again.

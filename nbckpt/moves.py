@@ -343,6 +343,7 @@ def restore_all(
     left = refused | set(target.omitted)
     present = set(session.capturer.user_names())
     untouched = session.live_objects.untouched(target)
+    untouched -= session.live_objects.holders_of_any(loaded.values)  # they hold what is replaced
     lasting = session.live_objects.lasting(target) - untouched
     still = refused if is_undone else untouched | lasting
     stays = still | set(target.omitted) | own_names(session)

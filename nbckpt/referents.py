@@ -7,6 +7,7 @@ changes the other.
 
 from __future__ import annotations
 
+import builtins
 import gc
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, ModuleType
@@ -66,6 +67,8 @@ def _is_leaf(value: object) -> bool:
     if kind in ATOMS or issubclass(kind, _LEAVES):
         return True
     if str(kind.__module__).partition(".")[0] in _MACHINERY:
+        return True
+    if value is vars(builtins):  # each function holds it
         return True
     return kind is dict and "__builtins__" in value  # type: ignore[operator]  # globals of a module
 

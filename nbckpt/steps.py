@@ -11,7 +11,7 @@ import ast
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
@@ -157,6 +157,7 @@ class Step(ThroughItems):
     _ties_before: dict[str, str] = field(default_factory=dict)
     _tasks_met: tuple[str, ...] = ()
     _users_before: dict[str, object] = field(default_factory=dict)
+    _untold: dict[int, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
     _objects_before: dict[str, Place] = field(default_factory=dict)
@@ -255,7 +256,7 @@ class Step(ThroughItems):
             with held(firmly=True):  # its values are bound
                 if session.watch is None:
                     session.stand_on(checkpoint)
-                    session.live_objects.restored(checkpoint)
+                    session.live_objects.restored_cell(checkpoint)
                     self.restored = checkpoint
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
@@ -422,20 +423,31 @@ class Step(ThroughItems):
     def _users(self) -> dict[str, object]:
         """Digests of variables that are kept by the names of definitions that the code makes anew.
 
-        They hold the ones that were there before, and are kept otherwise afterwards.
+        They hold the ones that were there before, and are kept otherwise afterwards. What cannot be
+        told, an open file say, is what it was, unless the code names what shares it.
         """
         made = self.names.binds
         kept, namespace = self.session.capturer.manifest(), self.session.namespace
+        named = made | self.names.loads
         users = [n for n, v in kept.items() if n not in made and not made.isdisjoint(v.needs)]
         with allowed():
-            return {n: whole_digest(namespace[n], namespace) for n in users if n in namespace}
+            return {
+                n: whole_digest(namespace[n], namespace, self._same_in(n, named))
+                for n in users
+                if n in namespace
+            }
+
+    def _same_in(self, name: str, named: Container[str]) -> dict[int, object] | None:
+        """Where the objects of a variable go that count by their identity; None if none may."""
+        group = self.session.capturer.manifest()[name].group
+        return None if any(n in named for n in group) else self._untold
 
     def _is_as_before(self, name: str, was: object) -> bool:
         namespace = self.session.namespace
         if was is None or name not in namespace or not self._is_same_object(name):
             return False
         with allowed():
-            return was == whole_digest(namespace[name], namespace)
+            return was == whole_digest(namespace[name], namespace, self._untold)
 
     def _unfinished(self) -> Checkpoint | None:
         """How far an earlier run of this step's loops came; its key is then this step's."""

@@ -65,6 +65,8 @@ class ValueDigester:
     counts_caches
         Whether what a function under `functools.lru_cache` remembers counts also where it only
         makes it faster.
+    same
+        If given, what cannot be told counts by its identity, and is held here from then on.
     """
 
     def __init__(
@@ -73,10 +75,12 @@ class ValueDigester:
         budget: int = BUDGET,
         *,
         counts_caches: bool = False,
+        same: dict[int, object] | None = None,
     ) -> None:
         self.namespace = namespace
         self.budget = budget
         self.counts_caches = counts_caches
+        self.same = same
         self.exhausted = False
 
     def digest(self, value: object) -> Digest:
@@ -91,7 +95,7 @@ class ValueDigester:
         from nbckpt.values.kinds import step_for
         from nbckpt.values.walking import Found, Walk
 
-        found = Found(self.namespace, self.budget, counts_caches=self.counts_caches)
+        found = Found(self.namespace, self.budget, counts_caches=self.counts_caches, same=self.same)
         digest = Walk(found, step_for).digest(value)
         reached = tuple(found.reached.values())
         modules = frozenset(found.modules)

@@ -103,7 +103,7 @@ def walk_cached(walk: Walk, value: Any) -> None:
     elif not walk.is_known(value):
         cache, answers = caches.cache_of(value), caches.answers_of(value)
         if cache is None or answers is None:
-            put_unknown(walk)
+            put_unknown(walk, value)
             return
         if not walk.found.counts_caches and caches.is_only_faster(
             value, cache, walk.found.namespace

@@ -156,7 +156,7 @@ def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
     except Exception:  # a closed or broken thing raises what it likes
         told = None
     if told is None:
-        put_unknown(walk)
+        put_unknown(walk, value)
         return
     walk.put(b"told", f"{type(value).__module__}.{type(value).__qualname__}")
     walk.put_all(b"parts", told)
@@ -174,7 +174,7 @@ def put_opaque(walk: Walk, value: object) -> None:
         raise Opaque
     client = client_around(walk, value)
     if client is None and not is_bare(type(value)):
-        put_unknown(walk)
+        put_unknown(walk, value)
         return
     if isinstance(client, Frame):
         walk.go_back_to(client)
@@ -186,8 +186,15 @@ def put_opaque(walk: Walk, value: object) -> None:
             walk.put(b"setting", name, digest)
 
 
-def put_unknown(walk: Walk) -> None:
-    """Make the digest one that nothing equals; what else there is need not be looked at."""
+def put_unknown(walk: Walk, value: object) -> None:
+    """Make the digest one that nothing equals; what else there is need not be looked at.
+
+    Where the walk may tell objects by their identity, it does so instead.
+    """
+    if (same := walk.found.same) is not None:
+        same[id(value)] = value
+        walk.put(b"same", str(id(value)))
+        return
     walk.put(b"unknown", secrets.token_hex(16))
     walk.found.is_unknown = True
     walk.stack.clear()

@@ -9,10 +9,14 @@ from nbckpt.values import ValueDigester
 
 
 def whole_digest(
-    value: object, namespace: Mapping[str, object]
+    value: object, namespace: Mapping[str, object], same: dict[int, object] | None = None
 ) -> tuple[Digest, list[Digest]] | None:
-    """Digests of a value and of the user's code inside it; None if it is too large to tell."""
-    digester = ValueDigester(namespace)
+    """Digests of a value and of the user's code inside it; None if it is too large to tell.
+
+    What cannot be told makes two digests differ. With `same` it counts by its identity: between two
+    moments of one process.
+    """
+    digester = ValueDigester(namespace, same=same)
     examined = digester.examine(value)
     inside = [digester.examine(definition) for definition in examined.reached]
     if examined.exhausted or any(one.exhausted for one in inside):

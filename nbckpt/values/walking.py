@@ -34,7 +34,9 @@ class Found:
     """What the walks through one value share: limits, and what they met.
 
     `counts_caches` has what cached functions remember count where it only makes them faster, too.
-    `keep` holds the objects that were made on the way, so that no two have one `id`.
+    `keep` holds the objects that were made on the way, so that no two have one `id`. `same`, if
+    given, holds what cannot be told and counts by its identity: as long as it is held, no other
+    object has its `id`.
     """
 
     namespace: Mapping[str, object]
@@ -47,6 +49,7 @@ class Found:
     exhausted: bool = False
     is_unknown: bool = False
     counts_caches: bool = False
+    same: dict[int, object] | None = None
 
     def home(self, value: object) -> str | None:
         """`home_of`, asked once; the user's modules among the homes are noted."""

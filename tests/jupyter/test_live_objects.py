@@ -127,6 +127,47 @@ def test_after_a_restart_a_rewind_leaves_the_one_that_was_made_again(mode: str, 
     assert shell.user_ns["server"] is server
 
 
+def test_after_a_restart_it_is_that_of_the_cells_that_found_it(shell: Any) -> None:
+    cells = (f"%%checkpoint one\n{SERVER}", "%%checkpoint two\nn = 1")
+    for cell in cells:
+        run(shell, cell).raise_error()
+    restart(shell)
+    for cell in (*cells, "%%checkpoint three\nserver.answer()"):
+        run(shell, cell).raise_error()
+    server = shell.user_ns["server"]
+
+    run(shell, "%rewind two").raise_error()
+
+    assert shell.user_ns["server"] is server
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it is not closed
+def test_a_restored_cell_is_no_word_of_what_another_cell_made(shell: Any) -> None:
+    one, after = "%%checkpoint one\nodd = open('/dev/null')", "%%checkpoint after\npass"
+    run(shell, one).raise_error()
+    run(shell, "import re\nodd = re.finditer('a', 'banana')").raise_error()
+    run(shell, after).raise_error()
+    run(shell, one).raise_error()
+    run(shell, "pass").raise_error()
+    run(shell, after).raise_error()
+
+    run(shell, "%rewind after").raise_error()
+
+    assert "odd" not in shell.user_ns
+
+
+@pytest.mark.parametrize("change", ["rows.append(2)", "[rows.append(i) for i in (2,)]"])
+def test_what_holds_what_is_replaced_is_made_again(change: str, shell: Any) -> None:
+    run(shell, "%%checkpoint one\nrows = [1]").raise_error()
+    run(shell, "%%checkpoint two\nodd = (i for i in rows); print()").raise_error()
+    run(shell, f"%%checkpoint three\n{change}").raise_error()
+    run(shell, "%rewind two").raise_error()
+
+    run(shell, "rows.append(3); found = list(odd)").raise_error()
+
+    assert shell.user_ns["found"] == [1, 3]
+
+
 def test_a_cell_that_reads_what_stayed_runs(shell: Any) -> None:
     read = "%%checkpoint read\nfound = server.answered"
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()

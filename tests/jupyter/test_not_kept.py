@@ -411,3 +411,17 @@ def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
 
     assert before is not None
     assert session.capturer.kept_as("Kind") == before
+
+
+def test_who_holds_a_function_that_is_made_anew_is_not_of_its_cell(shell: Any) -> None:
+    make, anew = "f = lambda x: x * 1", "f = lambda x: x * 1\nprint('anew')"
+    run(shell, "%nbckpt auto skip").raise_error()
+    run_all(shell, make, "odd = open('/dev/null')\npair = (odd, f)", anew)
+    odd = shell.user_ns["odd"]
+    restart(shell)
+    odd.close()
+    run(shell, "%nbckpt auto skip").raise_error()
+
+    run(shell, anew, cell_id="cell-2").raise_error()
+
+    assert "pair" not in shell.user_ns

@@ -41,8 +41,10 @@ _BOOKKEEPING = frozenset(
 _SENTINELS = frozenset(
     {type(dataclasses.MISSING), type(dataclasses._FIELD), type(dataclasses._HAS_DEFAULT_FACTORY)}
 )  # type: ignore[attr-defined]
-_ITERATORS = frozenset(map(type, (iter([]), iter({}), iter({}.items()), iter({}.values()))))
-"""Python itself pickles an iterator of a dict as one of a list."""
+_ITERATORS = frozenset(
+    map(type, (iter([]), iter(set()), iter({}), iter({}.items()), iter({}.values())))
+)
+"""Python itself pickles an iterator of a dict or a set as one of a list."""
 
 Told = object
 
@@ -323,7 +325,7 @@ def _is_left(state: tuple[Any, ...]) -> bool:
 
 
 def _name_of(kind: type) -> Told:
-    """A type; pickled iterators of dicts come back as iterators of lists, in any Python."""
+    """A type; pickled iterators of dicts and sets come back as iterators of lists, in any Python."""
     if kind in _ITERATORS:
         return "iterator"
     return kind if kind.__module__ != "__main__" else "user's"
