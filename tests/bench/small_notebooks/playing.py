@@ -191,10 +191,13 @@ def _run(
     kernel: InProcessKernel, notebook: SmallNotebook, cells: tuple[str, ...], way: str
 ) -> None:
     for number, source in enumerate(cells):
-        if way == "ckpt" and is_marked(notebook, number):
-            kernel.run(f"%%checkpoint c{number}\n{source}", f"cell-{number}")
-        else:
-            kernel.run(source, f"cell-{number}")
+        first_line = ""
+        if is_marked(notebook, number):
+            if way == "ckpt":
+                first_line = f"%%checkpoint c{number}\n"
+            elif not source.startswith("%%"):  # errors tell of the same lines
+                first_line = f"# c{number}\n"
+        kernel.run(first_line + source, f"cell-{number}")
 
 
 def is_marked(notebook: SmallNotebook, number: int) -> bool:
