@@ -15,9 +15,10 @@ CellRecord = dict[str, Any]
 
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+|IPY_MODEL_\w+|model_id='?\w+'?|(?<=\bid=)\d{6,}|tmp\w{8}"
-    r'|[^"\s]*ipykernel_\d+/\d+\.py", line \d+|<nbckpt \w+>", line \d+|\d+(\.\d+)? [mnµu]?s\b'
+    r'|[^"\s]*ipykernel_\d+/\d+\.py", line \d+|<nbckpt \w+>", line \d+|\b\d{6,}\.py(?=, line)'
+    r"|\d+(\.\d+)? [mnµu]?s\b"
 )
-"""Addresses, models' ids, names of temporary files and of a process's folder, durations."""
+"""Addresses, models' ids, names of temporary files and of cells' code, durations."""
 
 
 class _NoThread:
@@ -131,7 +132,7 @@ class InProcessKernel:
             elif said:
                 outputs.append({"kind": "stream", "name": content["name"], "text": said})
         elif kind == "error":
-            record["error"] = f"{content['ename']}: {content['evalue']}"[:300]
+            record["error"] = masked(f"{content['ename']}: {content['evalue']}")[:300]
         elif kind != "stream":
             outputs.append({"kind": kind, **content})
         return False
