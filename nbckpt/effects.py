@@ -63,6 +63,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_ending(session, set(checkpoint.bound) - in_place),
         *_held_unkept(session, loaded, bound - in_place),
         *_held_anew(session, checkpoint, loaded, bound - in_place),
+        *_untied(session, checkpoint, present & set(loaded.values)),
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
@@ -184,6 +185,18 @@ def _is_same(loaded: restore.Loaded, name: str, mate: str) -> bool:
 
 def _only_aliased(aliases: Mapping[str, str], manifest: Manifest) -> set[str]:
     return {mate for name in aliases for mate in manifest[name].group}
+
+
+def _untied(session: Session, checkpoint: Checkpoint, mates: set[str]) -> list[str]:
+    """Reasons: variables that shared an object with what the step reads before it, and do not now.
+
+    ``d = d`` leaves the two as they were; it does not tie them.
+    """
+    return [
+        f"{mate!r} shared an object with what it reads then, and does not now"
+        for mate in sorted(mates & checkpoint.passive.keys())
+        if session.tie_of(mate, checkpoint.key) != checkpoint.passive[mate][-1]
+    ]
 
 
 def _parted_mates(session: Session, loaded: restore.Loaded, present: set[str]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import analysis, results
 from nbckpt.model import Checkpoint
+from nbckpt.names import RESULT
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, changes, refused_by
 from nbckpt.values.lookups import reaches_all
@@ -47,7 +48,7 @@ def sharing_results(session: Session) -> set[str]:
 def _lost(session: Session) -> dict[str, results.Lost]:
     if not session.unkept.has_lost_results:
         return {}
-    named = {n: v for n, v in session.namespace.items() if results.RESULT.fullmatch(n)}
+    named = {n: v for n, v in session.namespace.items() if RESULT.fullmatch(n)}
     out = session.namespace.get("_oh")
     if type(out) is dict:
         named |= {f"_{number}": v for number, v in out.items()}
@@ -136,7 +137,7 @@ def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str])
             unkept.makers[name] = (*_others(unkept.makers[name], maker), maker)
         if name in checkpoint.lacking:
             unkept.digests[name] = checkpoint.lacking[name]
-    for name in filter(results.RESULT.fullmatch, bound):  # `for _ in …`: no variable that is kept
+    for name in filter(RESULT.fullmatch, bound):  # `for _ in …`: no variable that is kept
         namespace[name] = results.Lost(maker)
         unkept.has_lost_results = True
 

@@ -9,6 +9,9 @@ from types import FunctionType, MethodType, ModuleType
 
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
 
+RESULT = re.compile(r"_{1,3}|_\d+")
+"""IPython's names of results."""
+
 
 @functools.cache
 def is_user_name(name: str) -> bool:

@@ -25,12 +25,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import analysis, keys, outside_effects, randomness, restore, results
+from nbckpt import analysis, keys, outside_effects, randomness, restore
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
 from nbckpt.makers import lacking, lost_results, sharing_results
 from nbckpt.model import Checkpoint, Manifest
+from nbckpt.names import RESULT
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, refused_by
 
@@ -74,7 +75,7 @@ def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
         and isinstance(n.slice, ast.Constant)
     ]
     if uses > len(entries):
-        return {n for n in absent if results.RESULT.fullmatch(n)}
+        return {n for n in absent if RESULT.fullmatch(n)}
     return {f"_{entry!s}" for entry in entries if isinstance(entry, int)}
 
 
@@ -245,7 +246,7 @@ def _run(
             error: BaseException | None = ended.value
             values[checkpoint.id, ""] = runner.result
             binds = analysis.names_of_tree(parsed(maker.cell.source)).binds
-            for name in filter(results.RESULT.fullmatch, binds & session.namespace.keys()):
+            for name in filter(RESULT.fullmatch, binds & session.namespace.keys()):
                 values[checkpoint.id, name] = session.namespace[name]
             return error
     work.close()

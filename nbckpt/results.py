@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import gc
-import re
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -19,6 +18,7 @@ from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import RestoreError
 from nbckpt.interrupts import allowed
 from nbckpt.keys.memory import on_same_memory
+from nbckpt.names import RESULT
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ MAX_OBJECTS = 3_000
 
 _PLAIN = frozenset({int, float, bool, str})
 _NAME = "_"
-
-RESULT = re.compile(r"_{1,3}|_\d+")
-"""IPython's names of results."""
 
 
 class Lost:

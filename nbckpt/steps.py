@@ -418,7 +418,8 @@ class Step(ThroughItems):
         named = {*self.key.inputs, *self.names.binds}
         shared = {mate for n in named if n in kept for mate in kept[n].group} - named
         needed = {need for n in named if n in kept for need in kept[n].needs}
-        return shared | (set(capturer.changeable(needed)) - named - self.names.loads)
+        changeable = set(capturer.changeable(needed)) - named - self.names.loads
+        return (shared | changeable) & kept.keys()
 
     def _users(self) -> dict[str, object]:
         """Digests of variables that are kept by the names of definitions that the code makes anew.

@@ -8,7 +8,10 @@ from nbckpt.analysis import Names, reach_of_all
 from nbckpt.keys.memory import on_same_memory
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.keys.scope import is_tool
+from nbckpt.names import RESULT, is_user_name
+from nbckpt.referents import names_reached
 from nbckpt.values.definitions import holds_state
+from nbckpt.values.plain import ATOMS
 
 
 def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | None:
@@ -22,7 +25,17 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
         return None
     found, binds = reached
     found = found & namespace.keys() | binds
+    found |= _held_by_results(found, namespace)
     return frozenset(found | on_same_memory(found, namespace))
+
+
+def _held_by_results(found: set[str], namespace: Mapping[str, object]) -> set[str]:
+    """The variables that hold what a result holds, too: ``_`` is no variable that is kept."""
+    results = [namespace[n] for n in found if RESULT.fullmatch(n) and n in namespace]
+    shareable = [value for value in results if type(value) not in ATOMS]
+    if not shareable:
+        return set()
+    return names_reached(shareable, filter(is_user_name, namespace), namespace)
 
 
 def bound(names: Names, namespace: Mapping[str, object]) -> frozenset[str]:

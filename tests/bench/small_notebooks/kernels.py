@@ -16,9 +16,9 @@ CellRecord = dict[str, Any]
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+|IPY_MODEL_\w+|model_id='?\w+'?|(?<=\bid=)\d{6,}|tmp\w{8}"
     r'|[^"\s]*ipykernel_\d+/\d+\.py", line \d+|<nbckpt \w+>", line \d+|\b\d{6,}\.py(?=, line)'
-    r"|\d+(\.\d+)? [mnµu]?s\b"
+    r"|\d+(\.\d+)? [mnµu]?s\b|(?:%%checkpoint|#) c\d"
 )
-"""Addresses, models' ids, names of temporary files and of cells' code, durations."""
+"""Addresses, models' ids, names of temporary files and of cells' code, durations, marks."""
 
 
 class _NoThread:
