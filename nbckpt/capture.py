@@ -176,7 +176,7 @@ class Capturer:
             self._forget(name)
         # What refers to a definition by its name holds the one that was there till now.
         kept = self._kept
-        self.touched(n for n, v in kept.items() if n not in restored and restored.keys() & v.needs)
+        self.distrust(n for n, v in kept.items() if n not in restored and restored.keys() & v.needs)
 
     def settled(self) -> dict[str, Variable]:
         """What is kept and still as it was: the names that no code can have changed since."""

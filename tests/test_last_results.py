@@ -12,6 +12,12 @@ NOTEBOOKS = {
     "last": (["r = [3]\nr", "r.append(4)", "10", "x = _ + 1"], "x"),
     "all three": (["r = [3]\nr", "1", "r.append(4)", "10", "x = (_, __, ___)"], "x"),
     "the same object": (["r = [3]\nr", "r.append(4)", "r.append(5)", "x = _ is r, _"], "x"),
+    "another name of it": (["r = [3]\nr", "z = _", "r.append(4)", "pass", "x = z is r, z"], "x"),
+    "a part of it": (["r = [[3]]\nr", "z = _[0]", "r[0].append(4)", "pass", "x = z, r"], "x"),
+    "in a function": (
+        ["r = [3]\nr", "def f():\n    return _1\nz = f()", "r.append(4)", "x = z is r, z"],
+        "x",
+    ),
     "bound by code": (["r = [3]\nr", "_ = [7]", "r.append(4)", "10", "x = _"], "x"),
 }
 

@@ -404,3 +404,13 @@ def test_a_cell_that_only_changes_who_shares_what_does_so_when_it_is_restored(sh
     run_all(shell, *cells)
 
     assert shell.user_ns["held"]["h"] is shell.user_ns["a"]
+
+
+def test_a_name_bound_to_itself_is_tied_to_nothing(shell: Any) -> None:
+    first, last = "%%checkpoint first\na = [1]", "%%checkpoint last\na = a"
+    run_all(shell, first, "b = a", last)
+
+    run_all(shell, first, "pass", last)
+
+    assert shell.user_ns["a"] == shell.user_ns["b"] == [1]
+    assert shell.user_ns["a"] is not shell.user_ns["b"]

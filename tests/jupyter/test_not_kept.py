@@ -425,3 +425,16 @@ def test_who_holds_a_function_that_is_made_anew_is_not_of_its_cell(shell: Any) -
     run(shell, anew, cell_id="cell-2").raise_error()
 
     assert "pair" not in shell.user_ns
+
+
+def test_another_name_of_a_function_that_was_restored_anew_is_that_function(shell: Any) -> None:
+    cells = (
+        "%%checkpoint one\nf = [1]",
+        "%%checkpoint two\nf = lambda: (yield 1)",
+        "%%checkpoint three\ng = f",
+    )
+    run_all(shell, *cells)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["g"] is shell.user_ns["f"]
