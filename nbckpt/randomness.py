@@ -1,4 +1,4 @@
-"""The state of random generators that belong to no variable: `random`, NumPy's legacy one, torch.
+"""The state of random generators of no variable: `random`, NumPy's legacy one, torch, SymPy.
 
 They are part of the namespace under names that no variable can have, so that a rerun from a
 checkpoint draws the same numbers.
@@ -31,8 +31,11 @@ _TWISTER = 625 * 4
 
 
 def _python_memory(module: Any) -> bytes | None:
-    generator: Any = getattr(module.getstate, "__self__", None)
-    if type(generator) is not module.Random or not _has_words_after_head():
+    return _twister_memory(getattr(module.getstate, "__self__", None))
+
+
+def _twister_memory(generator: Any) -> bytes | None:
+    if type(generator) is not Random or not _has_words_after_head():
         return None
     return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(generator.gauss_next).encode()
 
@@ -78,6 +81,13 @@ _GENERATORS = (
         "torch",
         lambda m: m.get_rng_state().numpy().tobytes(),
         lambda m, s: m.set_rng_state(m.frombuffer(bytearray(s), dtype=m.uint8)),
+    ),
+    _Generator(
+        "sympy.core.random.state",
+        "sympy.core.random",
+        lambda m: m.rng.getstate(),
+        lambda m, s: m.rng.setstate(s),
+        lambda m: _twister_memory(m.rng),
     ),
 )
 

@@ -244,13 +244,19 @@ def test_a_cell_that_deleted_a_variable_deletes_it_when_it_is_restored(shell: An
     assert "raw" not in shell.user_ns
 
 
-def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(shell: Any) -> None:
-    cell = "%%checkpoint draw\ndrawn = random.random()"
-    run(shell, "import random; random.seed(1)")
+SOURCES = pytest.mark.parametrize("module", ["random", "sympy.core.random"])
+
+
+@SOURCES
+def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(
+    shell: Any, module: str
+) -> None:
+    cell = "%%checkpoint draw\ndrawn = source.random()"
+    run(shell, f"import {module} as source; source.seed(1)")
     run(shell, cell)
     first = shell.user_ns["drawn"]
     restart(shell)
-    run(shell, "import random; random.seed(2)")
+    run(shell, f"import {module} as source; source.seed(2)")
 
     run(shell, cell)
 
@@ -258,17 +264,20 @@ def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(shell: An
     assert shell.user_ns["drawn"] != first
 
 
-def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(shell: Any) -> None:
-    cell = "%%checkpoint draw\ndrawn = random.random()"
-    run(shell, "import random; random.seed(1)")
+@SOURCES
+def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(
+    shell: Any, module: str
+) -> None:
+    cell = "%%checkpoint draw\ndrawn = source.random()"
+    run(shell, f"import {module} as source; source.seed(1)")
     run(shell, cell)
-    run(shell, "after = random.random()")
+    run(shell, "after = source.random()")
     first, after = shell.user_ns["drawn"], shell.user_ns["after"]
     restart(shell)
-    run(shell, "import random; random.seed(1)")
+    run(shell, f"import {module} as source; source.seed(1)")
 
     run(shell, cell)
-    run(shell, "after = random.random()")
+    run(shell, "after = source.random()")
 
     assert not current.session().steps["draw"].todo
     assert (shell.user_ns["drawn"], shell.user_ns["after"]) == (first, after)

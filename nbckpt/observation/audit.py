@@ -55,6 +55,9 @@ _OUR_THREADS = (
 )
 
 
+put_in_environment: dict[Any, Any] = {}
+"""What `os.putenv` was last given for each name; None after `os.unsetenv`."""
+
 _events: list[Event] = []
 _windows: set[int] = set()
 _deaf: set[int] = set()  # threads that are inside the hook, or in work of nbckpt's own
@@ -329,6 +332,10 @@ def _may_look_up(code: CodeType) -> bool:
     return names.isdisjoint(("f_back", "f_code", "f_lineno", "co_filename", "filename"))
 
 
+def _put(args: tuple[Any, ...], _: FrameType) -> None:
+    put_in_environment[args[0]] = args[1] if len(args) > 1 else None
+
+
 _Told = Callable[[tuple[Any, ...], FrameType], "Event | None"]
 
 _KINDS: dict[str, _Told] = {
@@ -337,6 +344,7 @@ _KINDS: dict[str, _Told] = {
     "os.scandir": _listed,
     **dict.fromkeys(("os.remove", "os.rmdir", "os.truncate", "os.mkdir"), _replaced),
     **dict.fromkeys(("os.rename", "os.link", "os.symlink"), _moved),
+    **dict.fromkeys(("os.putenv", "os.unsetenv"), _put),
     "os.chdir": lambda args, _: Went(args[0]),
     "sqlite3.connect": _connected,
     **dict.fromkeys(("subprocess.Popen", "os.posix_spawn", "os.exec"), _started),

@@ -16,6 +16,8 @@ NUMBERS = "import numpy as np, pandas as pd"
 
 SETTINGS = {
     "environment": ("import os; os.environ['STATE_K'] = '{}'", "os.environ['STATE_K']", "ab"),
+    "environment of children": ("import os; os.putenv('STATE_K', '{}')",
+                                "os.popen('echo $STATE_K').read()", "ab"),
     "recursion limit": ("sys.setrecursionlimit({})", "sys.getrecursionlimit()", [3100, 3200]),
     "garbage": ("gc.set_threshold({})", "gc.get_threshold()[0]", [701, 702]),
     "digits": ("sys.set_int_max_str_digits({})", "sys.get_int_max_str_digits()", [5000, 6000]),

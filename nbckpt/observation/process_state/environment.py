@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from contextvars import ContextVar, copy_context
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.digests import Json
+from nbckpt.observation.audit import put_in_environment
 from nbckpt.observation.process_state.kinds import (
     ABSENT,
     MARK,
@@ -79,6 +81,38 @@ class Environment(Kind):
 
     def encoded(self, item: str, value: Any) -> Json:
         return {MARK: "secret", "v": short_digest(value)} if is_secret(item, value) else value
+
+
+class ChildEnvironment(Kind):
+    """What only child processes see: of `os.putenv` itself `os.environ` knows nothing."""
+
+    name = "environment of child processes"
+    module = "os"
+    setters = r"(put|unset)env"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        told = module.environ._data  # noqa: SLF001  # the mapping itself decodes each
+        return {
+            os.fsdecode(name): None if value is None else os.fsdecode(value)
+            for name, value in put_in_environment.items()
+            if told.get(name) != value
+        }
+
+    def put(self, module: Any, change: Change) -> None:
+        environ = module.environ
+        wanted = {**change.values, **{name: environ.get(name) for name in change.gone}}
+        for name, value in wanted.items():
+            if value is None:
+                module.unsetenv(name)
+            else:
+                module.putenv(name, value)
+            put_in_environment[environ.encodekey(name)] = (
+                None if value is None else environ.encodevalue(value)
+            )
+
+    def encoded(self, item: str, value: Any) -> Json:
+        is_hidden = value is not None and is_secret(item, value)
+        return {MARK: "secret", "v": short_digest(value)} if is_hidden else value
 
 
 class WorkingFolder(Kind):

@@ -194,7 +194,12 @@ class SympyPrinting(Kind):
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        return {}
+        if "sympy.printing.pretty.pretty_symbology" not in sys.modules:
+            return {}
+        encoding = getattr(sys.stdout, "encoding", None)
+        if encoding is None:  # it may be another stream by now
+            return {"unicode symbols": self.read(module)["unicode symbols"]}
+        return {"unicode symbols": encoding.lower().startswith("utf")}  # as sympy itself decides
 
     def put(self, module: Any, change: Change) -> None:
         settings = module.Printer._global_settings  # noqa: SLF001

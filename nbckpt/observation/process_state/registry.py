@@ -20,6 +20,7 @@ MadeFor: TypeAlias = Callable[[], Kind]
 
 _KINDS: list[MadeFor] = [
     environment.Environment,
+    environment.ChildEnvironment,
     environment.WorkingFolder,
     environment.ModulePath,
     environment.Umask,
@@ -30,6 +31,7 @@ _KINDS: list[MadeFor] = [
     loggers.LogFiles,
     standard.LevelNames,
     standard.CsvLimit,
+    standard.LoopDebugging,
     standard.StartMethod,
     interpreter.DecimalContext,
     libraries.MpmathPrecision,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from nbckpt.observation.process_state.kinds import Change, Imported, Kind
@@ -41,6 +42,39 @@ class StartMethod(Kind):
 
     def put(self, module: Any, change: Change) -> None:
         module.set_start_method(change.values["start method"], force=True)
+
+
+class LoopDebugging(Kind):
+    """How the kernel's own event loop is watched. Where none runs, it is as a new one."""
+
+    name = "asyncio"
+    module = "asyncio"
+    setters = r"set_debug|slow_callback_duration"
+
+    def __init__(self) -> None:
+        self._loop: Any = None
+
+    def _found(self, module: Any) -> Any:
+        if self._loop is None:  # of the first thread that asks: a subshell has another
+            with suppress(RuntimeError):
+                self._loop = module.get_running_loop()
+        return self._loop
+
+    def read(self, module: Any) -> dict[str, Any]:
+        if (loop := self._found(module)) is None:
+            return dict(self.defaults(module))
+        return {"debug": loop.get_debug(), "slow callback": loop.slow_callback_duration}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"debug": False, "slow callback": 0.1}
+
+    def put(self, module: Any, change: Change) -> None:
+        if (loop := self._found(module)) is None:
+            return
+        if "debug" in change.values:
+            loop.set_debug(change.values["debug"])
+        if "slow callback" in change.values:
+            loop.slow_callback_duration = change.values["slow callback"]
 
 
 class LevelNames(Kind):
