@@ -37,7 +37,8 @@ def _python_memory(module: Any) -> bytes | None:
 def _twister_memory(generator: Any) -> bytes | None:
     if type(generator) is not Random or not _has_words_after_head():
         return None
-    return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(generator.gauss_next).encode()
+    left: Any = generator.gauss_next  # type: ignore[attr-defined]  # of the pair that `gauss` makes
+    return ctypes.string_at(id(generator) + _HEAD, _TWISTER) + repr(left).encode()
 
 
 def _numpy_memory(module: Any) -> bytes | None:

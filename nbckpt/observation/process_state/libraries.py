@@ -193,7 +193,7 @@ class SympyPrinting(Kind):
             found["unicode symbols"] = getattr(symbols, "_use_unicode", False)
         return found
 
-    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+    def defaults(self, module: Any) -> Mapping[str, Any]:
         if "sympy.printing.pretty.pretty_symbology" not in sys.modules:
             return {}
         encoding = getattr(sys.stdout, "encoding", None)
