@@ -346,9 +346,12 @@ def _referring(
     }  # fmt: skip
     # What was found by a name that means something else now is built for those that are restored.
     needed_there = {m for n in together & set(loaded.values) for m in manifest[n].needs} - together
+    values = Values(session.store, manifest)
     built |= {
         n for n in needed_there
-        if n in manifest and (n not in live or live[n].value != manifest[n].value)
+        if n in manifest
+        and (n not in live or live[n].value != manifest[n].value)
+        and not holds(session, live.get(n), manifest[n], values)  # it may have other bytes by now
     }  # fmt: skip
     return [
         f"it gives the name {needed[0]!r} to what {name!r} holds"

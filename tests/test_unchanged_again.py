@@ -38,6 +38,15 @@ NOTEBOOKS = {
     "an output widget": [
         "import ipywidgets\nout = ipywidgets.Output()\nwith out:\n    print('inside')\nout",
     ],
+    "data classes": [
+        "from dataclasses import dataclass\n@dataclass\nclass D:\n    rows: list\nd = D([1])",
+        "rows = d.rows",
+        "rows.append(2); d",
+        "from functools import cached_property\nclass E:\n    @cached_property\n"
+        "    def rows(self): return [1]\ne = E()",
+        "r = e.rows",
+        "r.append(2); e.rows",
+    ],
     "results": ["import numpy as np\nx = np.arange(3)\nx", "x[0] = 5\nx", "int(x[0])"],
     "axes": [
         "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], label='a');",
