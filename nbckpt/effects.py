@@ -324,8 +324,11 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
     live = session.capturer.settled()
     reasons = []
     for name in sorted(replaced):
-        others = [m for m in live[name].group if m not in together] if name in live else []
-        others += [m for m, v in live.items() if name in v.needs and m not in together]
+        group = live[name].group if name in live else ()
+        others = [m for m in group if m not in together]
+        # A function of the group holds it for those who hold the function.
+        by_name = {name, *group}
+        others += [m for m, v in live.items() if m not in together and by_name & set(v.needs)]
         others += session.live_objects.holders_of(session.namespace[name])
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")

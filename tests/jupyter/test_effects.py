@@ -406,6 +406,20 @@ def test_a_cell_that_only_changes_who_shares_what_does_so_when_it_is_restored(sh
     assert shell.user_ns["held"]["h"] is shell.user_ns["a"]
 
 
+def test_who_holds_a_function_holds_what_that_holds(shell: Any) -> None:
+    cells = (
+        "%%checkpoint first\no = [5]",
+        "%%checkpoint second\nE = [o]\ndef f(o=o, p=E): pass",
+        "%%checkpoint third\ndef g(held=f): return held.__defaults__[0]",
+    )
+    run_all(shell, *cells)
+
+    run(shell, cells[1]).raise_error()
+    run(shell, "o.append(6); held = g()").raise_error()
+
+    assert shell.user_ns["held"] == shell.user_ns["E"][0] == [5, 6]
+
+
 def test_a_name_bound_to_itself_is_tied_to_nothing(shell: Any) -> None:
     first, last = "%%checkpoint first\na = [1]", "%%checkpoint last\na = a"
     run_all(shell, first, "b = a", last)
