@@ -29,14 +29,14 @@ def type_name_of(value: object) -> str:
     return f"{module}.{kind.__qualname__}"
 
 
-def shape_of(value: object) -> str | None:
+def shape_of(value: Any) -> str | None:
     """`1000 x 3` of arrays and tables, the length of containers; None of anything else."""
     if type(value) in ProxyTypes:  # what it stands for may be gone, and then it answers nothing
         return None
     shape = getattr(value, "shape", None) if _is_array_like(value) else None
     if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
         return " x ".join(map(str, shape)) or "scalar"
-    if isinstance(value, list | tuple | dict | set | frozenset | str | bytes):
+    if issubclass(type(value), list | tuple | dict | set | frozenset | str | bytes):
         return str(len(value))
     return None
 
@@ -51,12 +51,12 @@ def preview_of(value: object) -> str:
 def _preview(value: Any) -> str:
     if type(value) in ProxyTypes:
         return type_name_of(value)
-    if isinstance(value, ModuleType):
+    if issubclass(type(value), ModuleType):
         return f"module {value.__name__}"
-    if isinstance(value, FunctionType):
+    if issubclass(type(value), FunctionType):
         code = value.__code__
         return f"def {value.__name__}({', '.join(code.co_varnames[: code.co_argcount])})"
-    if isinstance(value, type):
+    if issubclass(type(value), type):
         return f"class {value.__qualname__}"
     if type(value) in _PLAIN:
         return _short.repr(_plain_only(value, depth=2))

@@ -8,7 +8,8 @@ import logging
 import os
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,8 @@ _QUIET.propagate = False
 _PORT_IS_TAKEN = "Address already in use"
 """What a kernel says whose ports another process took between their choice and its start."""
 _TRIES = 3
+LOOKS_S = 0.5
+"""Between two looks for an answer of which nothing was heard."""
 
 _NO_ERROR = type(None).__name__
 """What a kernel says of a cell that ended well, and whose result raised while it was shown."""
@@ -104,7 +107,8 @@ class Kernel:
             code, silent=True, store_history=False, user_expressions={"answer": expression}
         )
         try:
-            reply = (await client.async_wait_for_reply(request))["content"]
+            async with self._listening():
+                reply = (await client.async_wait_for_reply(request))["content"]
         except DeadKernelError:
             raise await self._death() from None
         answer = reply.get("user_expressions", {}).get("answer", reply)
@@ -126,7 +130,8 @@ class Kernel:
         client = self._client
         client.kc.session.metadata = {"cellId": cell.id}  # as JupyterLab sends it
         try:
-            await client.async_execute_cell(cell, index)
+            async with self._listening():
+                await client.async_execute_cell(cell, index)
         except CellExecutionError as error:
             if error.ename == _NO_ERROR:
                 return
@@ -134,6 +139,25 @@ class Kernel:
             raise CellError(message) from None
         except DeadKernelError:
             raise await self._death() from None
+
+    @asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        """Look from time to time whether an answer is there.
+
+        jupyter_client sends by a second socket on the same file descriptor, and what that takes off
+        it may be the sign of an answer: who waits for it is never woken (Session.send, 8.9).
+        """
+
+        async def look() -> None:
+            while True:
+                await asyncio.sleep(LOOKS_S)
+                await self._client.kc.shell_channel.socket.poll(1)
+
+        looking = asyncio.create_task(look())
+        try:
+            yield
+        finally:
+            looking.cancel()
 
     async def interrupt(self) -> None:
         """Raise `KeyboardInterrupt` in the running cell."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from types import FunctionType, ModuleType
+from typing import Any
 
 MAX_SEEN = 20_000
 """Objects that are looked at; where there are more, the answer is yes."""
@@ -11,18 +12,19 @@ MAX_SEEN = 20_000
 
 def reaches(start: object, target: object, namespace: object) -> bool:
     """Whether `target` is `start` or can be got at from it, by another way than `namespace`."""
-    queue, seen = [start], {id(namespace)}
+    queue: list[Any] = [start]
+    seen = {id(namespace)}
     while queue and len(seen) < MAX_SEEN:
         current = queue.pop()
         if current is target:
             return True
-        if id(current) in seen or isinstance(current, ModuleType | type):
+        if id(current) in seen or issubclass(type(current), ModuleType | type):
             continue
         seen.add(id(current))
         queue += (
             held
             for held in gc.get_referents(current)
-            if not isinstance(current, FunctionType)
+            if type(current) is not FunctionType
             or held is not current.__globals__  # a library's own namespace holds nothing of it
             or held is namespace
         )

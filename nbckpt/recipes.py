@@ -293,8 +293,8 @@ def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
     return True
 
 
-def _builds(call: ast.Call, value: object, namespace: Mapping[str, object]) -> bool:
-    if isinstance(value, types.GeneratorType | types.CoroutineType):
+def _builds(call: ast.Call, value: Any, namespace: Mapping[str, object]) -> bool:
+    if issubclass(type(value), types.GeneratorType | types.CoroutineType):
         return _is_of_its_code(call, value, namespace)
     if _is_writable(value) or _may_write(call, namespace):
         return False
@@ -329,9 +329,12 @@ def _is_harmless(cls: type) -> bool:
 
 def _is_writable(value: object) -> bool:
     """Whether a file was opened to be written: opening it again might empty it."""
-    if isinstance(value, io.IOBase) and not value.closed:
-        return value.writable()
-    return _is_writing_mode(getattr(value, "mode", None))
+    try:
+        if issubclass(type(value), io.IOBase) and not value.closed:  # type: ignore[attr-defined]
+            return bool(value.writable())  # type: ignore[attr-defined]
+        return _is_writing_mode(getattr(value, "mode", None))
+    except Exception:  # whatever its own code raises when it is asked
+        return True
 
 
 def _may_write(call: ast.Call, namespace: Mapping[str, object]) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
+import zmq
 from jupyter_client.connect import LocalPortCache
 
 from nbckpt.errors import NotebookError
@@ -44,3 +46,28 @@ def test_a_port_that_another_process_took_is_drawn_again(
             with pytest.raises(NotebookError, match=r"does not start: .*Address already in use"):
                 asyncio.run(start())
     assert len(drawn) == 5 * min(times + 1, 3)
+
+
+def test_an_answer_whose_sign_was_taken_is_heard(tmp_path: Path) -> None:
+    """As jupyter_client does when it sends: another socket on the descriptor takes the sign."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("import time; time.sleep(0.5); 1 + 1")]
+    )
+    kernel = Kernel(notebook, tmp_path, {})
+
+    async def run() -> None:
+        await kernel.start()
+        try:
+            running = asyncio.create_task(kernel.execute(notebook.cells[0], 0))
+            await asyncio.sleep(0.2)
+            waited_on = kernel._client.kc.shell_channel.socket
+            beside = zmq.Socket.shadow(waited_on.underlying)
+            while not beside.get(zmq.EVENTS) & zmq.POLLIN:  # and the loop does nothing meanwhile
+                time.sleep(0.001)
+            await asyncio.wait_for(running, 20)
+        finally:
+            await kernel.stop(now=True)
+
+    asyncio.run(run())
+
+    assert notebook.cells[0].outputs[0].data["text/plain"] == "2"

@@ -112,7 +112,7 @@ def _parts(obj: Any) -> Iterator[object]:
         yield from (obj.__kwdefaults__ or {}).values()
         for cell in obj.__closure__ or ():
             yield from gc.get_referents(cell)
-    elif getattr(getattr(obj, "dtype", None), "hasobject", False) and hasattr(obj, "ravel"):
+    elif hasattr(kind, "ravel") and getattr(getattr(obj, "dtype", None), "hasobject", False):
         yield from list(obj.ravel())
 
 

@@ -54,8 +54,8 @@ def lives_outside(value: object) -> bool:
     return False
 
 
-def _is_outside(obj: object) -> bool:
-    if isinstance(obj, sqlite3.Connection):
+def _is_outside(obj: Any) -> bool:
+    if issubclass(type(obj), sqlite3.Connection):
         return _has_file(obj)
     kind: Any = type(obj)
     return _is_of_outside(kind) and not _is_closed(obj)
@@ -63,9 +63,9 @@ def _is_outside(obj: object) -> bool:
 
 def _is_closed(obj: Any) -> bool:
     """Whether an object is done with for ever, so that nothing goes on in it."""
-    if isinstance(obj, socket.socket):
-        return obj.fileno() < 0
-    if isinstance(obj, Executor):
+    if issubclass(type(obj), socket.socket):
+        return bool(obj.fileno() < 0)
+    if issubclass(type(obj), Executor):
         return bool(getattr(obj, "_shutdown", False) or getattr(obj, "_shutdown_thread", False))
     return getattr(obj, "closed", False) is True
 

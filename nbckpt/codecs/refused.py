@@ -88,26 +88,26 @@ def _steps_to(place: _Place | None) -> list[Step]:
     return steps
 
 
-def children_of(obj: object) -> Iterator[Step]:
+def children_of(obj: Any) -> Iterator[Step]:
     """What an object holds: each with a text that leads to it (``['con']``, ``.rows``)."""
-    if isinstance(obj, Mapping):
+    if issubclass(type(obj), Mapping):
         items = itertools.islice(obj.items(), MAX_VISITED)
         yield from ((f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in items)
-    elif isinstance(obj, list | tuple | deque):
+    elif issubclass(type(obj), list | tuple | deque):
         yield from ((f"[{index}]", v) for index, v in enumerate(itertools.islice(obj, MAX_VISITED)))
-    elif isinstance(obj, set | frozenset):
+    elif issubclass(type(obj), set | frozenset):
         yield from (("{…}", v) for v in obj)
     yield from _members(obj)
 
 
-def _members(obj: object) -> Iterator[Step]:
-    if isinstance(obj, types.ModuleType):
+def _members(obj: Any) -> Iterator[Step]:
+    if issubclass(type(obj), types.ModuleType):
         return
-    if isinstance(obj, types.FunctionType):
+    if issubclass(type(obj), types.FunctionType):
         yield from _function_members(obj)
-    elif isinstance(obj, types.MethodType):
+    elif issubclass(type(obj), types.MethodType):
         yield "", obj.__self__
-    elif isinstance(obj, partial):
+    elif issubclass(type(obj), partial):
         yield from (("(…)", v) for v in (obj.func, *obj.args, *obj.keywords.values()))
     members = getattr(obj, "__dict__", None)
     if isinstance(members, Mapping):
@@ -137,7 +137,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 def dilled(obj: object) -> Any:
     """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
-    if type(obj) in weakref.ProxyTypes or isinstance(obj, _never_by_dill()):
+    if type(obj) in weakref.ProxyTypes or issubclass(type(obj), _never_by_dill()):
         return None
     if reason_against(type(obj)) is not None:
         return None

@@ -138,12 +138,12 @@ def shareable_ids(
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:
     """Whether streams hold only the name of a function, a class or the like."""
-    if isinstance(obj, types.ModuleType):
+    if issubclass(type(obj), types.ModuleType):
         return not is_made_module(obj)
     if id(obj) in homes or is_importable(obj):
         return True
     # `code` and `cell` have no name there to be imported by.
-    return isinstance(obj, type) and getattr(obj, "__module__", "") == "builtins"
+    return issubclass(type(obj), type) and getattr(obj, "__module__", "") == "builtins"
 
 
 def _of_classes() -> set[int]:

@@ -40,7 +40,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 def is_tensor(value: object) -> bool:
     """Whether `value` is a tensor."""
-    return isinstance(value, getattr(sys.modules.get("torch"), "Tensor", ()))
+    return issubclass(type(value), getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
 def _reduce_tensor(pickler: NamespacePickler, tensor: Any) -> Any:

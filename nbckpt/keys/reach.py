@@ -123,15 +123,15 @@ def _inside(value: Any) -> Iterator[object]:
         yield from _referred(value)
         return
     yield kind
-    if isinstance(value, MethodType):
+    if issubclass(kind, MethodType):
         yield from (value.__func__, value.__self__)
-    elif isinstance(value, GeneratorType | CoroutineType | AsyncGeneratorType):
+    elif issubclass(kind, GeneratorType | CoroutineType | AsyncGeneratorType):
         yield from _inside_generator(value)
-    elif isinstance(value, dict):
+    elif issubclass(kind, dict):
         yield from _elements(value, value.values())
-        if isinstance(value, defaultdict):  # asking any other mapping may make an entry
+        if issubclass(kind, defaultdict):  # asking any other mapping may make an entry
             yield value.default_factory
-    elif isinstance(value, list | tuple | set | frozenset | deque):
+    elif issubclass(kind, list | tuple | set | frozenset | deque):
         yield from _elements(value, value)
     elif (cache := cache_of(value)) is not None:
         yield value.__wrapped__

@@ -165,7 +165,7 @@ class Named:
             for text in _texts_of(value):
                 self._add(text)
             if kind.__module__ == "__main__" and depth < 2:
-                for item in islice(list(getattr(value, "__dict__", {}).values()), MAX_ITEMS):
+                for item in islice(_attributes(value), MAX_ITEMS):
                     self._of_value(item, depth + 1)
 
     def _of_code(self, code: object) -> None:
@@ -322,3 +322,10 @@ def _texts_of(value: Any) -> list[str]:
     except Exception:  # whatever a library raises of its own object
         return []
     return []
+
+
+def _attributes(value: object) -> list[object]:
+    try:
+        return list(vars(value).values())
+    except Exception:  # it has none, or its own code keeps them
+        return []

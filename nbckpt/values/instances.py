@@ -22,7 +22,7 @@ from nbckpt.values import drawings, plain
 from nbckpt.values.frames import Alone, Parts, memory_of
 from nbckpt.values.opaque import Told, is_bare, is_client
 from nbckpt.values.reducing import reduction_of
-from nbckpt.values.walking import END, End, Frame, Opaque, Walk
+from nbckpt.values.walking import END, RAISED, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
 """Homes of types that hold whatever is put into them: they make no client of it."""
@@ -46,7 +46,7 @@ def put_parts(walk: Walk, parts: Parts, value: Any) -> None:
     kind = type(value)
     try:
         found = parts(value)
-    except Exception:  # a shape that the package itself cannot show: as pickle sees it
+    except RAISED:  # a shape that the package itself cannot show: as pickle sees it
         take_apart(walk, value)
         return
     walk.put(b"known", f"{kind.__module__}.{kind.__qualname__}")
@@ -88,7 +88,7 @@ def take_apart(walk: Walk, value: object) -> None:
     """Walk the parts from which pickle would make `value` again."""
     try:
         reduced = _reduced(value)
-    except Exception:  # whatever is raised here means: cannot be taken apart
+    except RAISED:  # whatever is raised here means: cannot be taken apart
         put_opaque(walk, value)
         return
     if isinstance(reduced, str):
@@ -153,7 +153,7 @@ def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
         return
     try:
         told = tell(value)
-    except Exception:  # a closed or broken thing raises what it likes
+    except RAISED:  # a closed or broken thing raises what it likes
         told = None
     if told is None:
         put_unknown(walk, value)

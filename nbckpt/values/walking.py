@@ -28,6 +28,9 @@ class End:
 
 END = End()
 
+RAISED = (Exception, SystemExit, GeneratorExit)
+"""What a value's own code may raise when it is looked at; it ends no process."""
+
 
 @dataclass(slots=True)
 class Found:
@@ -136,7 +139,7 @@ class Walk:
             self.run()
         except Opaque:
             raise
-        except Exception as error:  # a user's object may do anything when it is looked at
+        except RAISED as error:  # a user's object may do anything when it is looked at
             self.put(b"failed", type(error).__name__)
             self.found.exhausted = True
         return blake3(self.out).hexdigest()

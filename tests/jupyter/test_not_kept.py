@@ -438,3 +438,28 @@ def test_another_name_of_a_function_that_was_restored_anew_is_that_function(shel
     run_all(shell, *cells)
 
     assert shell.user_ns["g"] is shell.user_ns["f"]
+
+
+ODD = {
+    "an archive of arrays": "import numpy as np; np.savez('z.npz', a=np.arange(3))\nodd = np.load('z.npz')",
+    "tells nothing": "class A:\n    def __getattribute__(self, n): raise AttributeError(n)\nodd = A()",
+    "raises": "class A:\n    def __getattribute__(self, n): raise ValueError(n)\nodd = A()",
+    "has a class that raises": "class A:\n    @property\n    def __class__(self): raise OSError\n"
+    "odd = A()",
+    "leaves": "class A:\n    def __reduce_ex__(self, n): raise SystemExit(3)\nodd = A()",
+    "a mock": "from unittest import mock\nodd = mock.MagicMock(), mock.Mock()",
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it is not closed
+@pytest.mark.parametrize("source", ODD.values(), ids=ODD)
+def test_an_odd_value_stops_no_keeping(
+    source: str, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all(shell, f"%%checkpoint odd\n{source}", "%%checkpoint after\nn = 1", "n, odd is None")
+
+    assert "defect" not in capsys.readouterr().out
+    assert was_restored("after") is False
+    restart(shell)
+    run(shell, "%%checkpoint after\nn = 1", cell_id="cell-1").raise_error()
+    assert was_restored("after")
