@@ -104,6 +104,9 @@ _SEEDING = frozenset(
 UNREADABLE = "polars.random"
 """Stands for a generator whose state nothing tells, among those that were seeded."""
 
+_READING = frozenset({"getstate", "get_state", "get_rng_state", "initial_seed"})
+"""Names of functions that tell where a generator stands."""
+
 _SEEDS_UNREADABLE = frozenset({"set_random_seed"})
 _DRAWS_UNREADABLE = frozenset({"sample", "shuffle"})
 
@@ -170,6 +173,11 @@ def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
 def seeds_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
     """Whether a cell may seed the generator of polars, which tells no state."""
     return "polars" in sys.modules and _calls(tree, namespace, _SEEDS_UNREADABLE)
+
+
+def reads(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """Whether a cell may ask where a generator stands, and draw nothing."""
+    return _calls(tree, namespace, _READING)
 
 
 def draws_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:

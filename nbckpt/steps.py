@@ -585,6 +585,8 @@ class Step(ThroughItems):
         drawn = {
             n: self._random_before.get(n, "") for n in randomness.NAMES & differing if n in now
         }
+        if self._random_before and randomness.reads(self.tree, session.namespace):
+            drawn = {**self._random_before, **drawn}
         refused = {r.variable for r in captured.refused}
         named = refused & {*bound, *assigned, *self.key.inputs}
         named |= self._changed_behind(bound - refused, refused - named)

@@ -283,6 +283,22 @@ def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(
     assert (shell.user_ns["drawn"], shell.user_ns["after"]) == (first, after)
 
 
+@pytest.mark.parametrize("ask", ["source.getstate()", "state()"])
+def test_a_cell_that_asks_where_a_generator_stands_reads_it(shell: Any, ask: str) -> None:
+    cell = f"%%checkpoint asked\nfound = {ask}"
+    run(shell, "import random as source; source.seed(1)\ndef state(): return source.getstate()")
+    run(shell, "source.random()")
+    run(shell, cell)
+    run(shell, "source.seed(1)")
+
+    run(shell, cell)
+
+    assert current.session().steps["asked"].todo
+    run(shell, "source.seed(1)")
+    run(shell, cell)
+    assert not current.session().steps["asked"].todo
+
+
 def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
     run(shell, "%%checkpoint a\nopen_log = [1]")
 

@@ -405,3 +405,49 @@ def test_a_cell_that_changes_nothing_records_nothing(tmp_path: Path) -> None:
     records = [json.loads(line) for p in journals for line in p.read_text().splitlines()]
 
     assert [r.get("observed") for r in records if r.get("kind") == "checkpoint"] == [None]
+
+
+READS = {
+    "pandas": ("import pandas as pd", "pd.set_option('display.float_format', lambda x: f'{x:.{k}f}')",
+               "str(pd.Series([1.2345]))"),
+    "pandas, a function": ("import pandas as pd\ndef shown(x): return str(k)",
+                           "pd.set_option('display.float_format', shown)", "str(pd.Series([1.2345]))"),
+    "numpy": ("import numpy as np", "np.set_printoptions(formatter={'float_kind': lambda x: f'{x:.{k}f}'})",
+              "str(np.array([1.2345]))"),
+    "numpy errors": ("import numpy as np\nlog = []", "def h(*a): log.append(k)\nnp.seterrcall(h)\n"
+                     "np.seterr(divide='call');", "[np.array([1.]) / 0, *log][1:]"),
+    "filter": ("import io, logging\nb = io.StringIO(); lg = logging.getLogger('z'); lg.propagate = False\n"
+               "lg.addHandler(logging.StreamHandler(b))", "lg.addFilter(lambda r: str(k) in r.msg);",
+               "lg.warning('1') or lg.warning('2') or b.getvalue()"),
+    "formatter": ("import io, logging\nclass F(logging.Formatter):\n"
+                  "    def format(self, r): return f'{k} {r.msg}'\n"
+                  "b = io.StringIO(); lg = logging.getLogger('z'); lg.propagate = False",
+                  "hd = logging.StreamHandler(b); hd.setFormatter(F()); lg.addHandler(hd)",
+                  "lg.warning('a') or b.getvalue()"),
+}  # fmt: skip
+"""Of each: a library, code of the notebook in its settings that reads `k`, and what calls it."""
+
+
+@pytest.mark.parametrize("mode", ["", "skip"])
+@pytest.mark.parametrize("kind", READS)
+def test_what_the_code_in_a_setting_reads_counts(tmp_path: Path, kind: str, mode: str) -> None:
+    setup, setting, use = READS[kind]
+    one, other = ([setup, f"k = {k}", setting, f"{MARK}y = {use}"] for k in (1, 2))
+    run(tmp_path, one, "y", mode=mode)
+
+    answer = run(tmp_path, other, "y", mode=mode)
+
+    assert answer.value == run(tmp_path / "plain", other, "y", mode="plain").value
+    assert answer.errors == []
+
+
+def test_a_cell_below_code_in_a_setting_is_restored_while_that_reads_the_same(
+    tmp_path: Path,
+) -> None:
+    setup, setting, use = READS["pandas"]
+    cells = [setup, "k = 2", setting, f"{MARK}y = {use}"]
+    first = run(tmp_path, cells, "y")
+
+    again = run(tmp_path, cells, "y")
+
+    assert (again.value, again.restored) == (first.value, [3])

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nbckpt.digests import Json
+from nbckpt.digests import Digest, Json
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.process_state.kinds import (
     ABSENT,
@@ -38,6 +38,7 @@ _MANY = 3
 @dataclass(eq=False)
 class _Window:
     before: dict[str, Reading]
+    read: dict[str, dict[str, Digest]]
     is_shown: bool = False
 
 
@@ -58,6 +59,7 @@ class ProcessState:
 
     def __init__(self, kinds: Iterable[Kind], namespace: Mapping[str, object]) -> None:
         self._readings = Readings(kinds, namespace)
+        self._namespace = namespace
         self._windows: list[_Window] = []
         self._named: set[str] = set()
         self._looked_at = 0.0
@@ -85,7 +87,7 @@ class ProcessState:
     def open(self) -> object:
         """A window that knows the state now."""
         self._look_again(None)
-        window = _Window(dict(self._readings.now))
+        window = _Window(dict(self._readings.now), self._read_by_code())
         self._windows.append(window)
         return window
 
@@ -102,8 +104,13 @@ class ProcessState:
         if met and any(k.reach != ANYTHING for k in self._kinds_of(met)):
             reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
             met = {name: self._counted(name, items, reach) for name, items in met.items()}
+        read = {
+            name: {item: digest for item, digest in items.items() if item in met.get(name, {})}
+            for name, items in window.read.items()
+        }
         found: dict[str, Json] = {
             "met": {name: items for name, items in met.items() if items},
+            "read": {name: items for name, items in read.items() if items},
             "set": done,
             "shown": is_shown,
         }
@@ -121,6 +128,8 @@ class ProcessState:
         self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
         if why := self._unsettable(done):
+            return why
+        if why := self._read_otherwise(_state(record, "read")):
             return why
         differing = self._differing(met, done, ran.tree)
         if not differing:
@@ -177,6 +186,25 @@ class ProcessState:
 
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
+
+    def _read_by_code(self) -> dict[str, dict[str, Digest]]:
+        """Kind → item that holds code of the notebook → digest of the variables that it reads."""
+        from nbckpt.observation.process_state.code_held import reads_of
+
+        read = {n: reads_of(r, self._namespace) for n, r in self._readings.now.items() if r.changed}
+        return {name: items for name, items in read.items() if items}
+
+    def _read_otherwise(self, read: State) -> str | None:
+        """Which code in a setting reads something else than it did then."""
+        if not read:
+            return None
+        now = self._read_by_code()
+        for name, items in read.items():
+            kind = self._readings.kinds.get(name)
+            for item, digest in items.items():
+                if kind is not None and now.get(name, {}).get(item, digest) != digest:
+                    return f"process state: what the code in {kind.text(item)} reads is another now"
+        return None
 
     def _counted(
         self, name: str, items: Mapping[str, str], reach: Collection[str]

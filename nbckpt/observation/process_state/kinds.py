@@ -151,11 +151,14 @@ class Reading:
         All items.
     changed
         Those that differ from the baseline.
+    code
+        Item → what of it holds code of the notebook; None before anybody asked.
     """
 
     kind: Kind
     items: dict[str, Any]
     changed: dict[str, Any]
+    code: dict[str, list[Any]] | None = None
     _encoded: dict[str, Json] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
 
