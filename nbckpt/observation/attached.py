@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import dumps, loads
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt import keys
 from nbckpt.analysis import Names
@@ -106,6 +106,14 @@ class Attached:
         except Exception:  # whatever its own code raises when it is looked at
             return secrets.token_hex(16)
         return digest_of_json([inputs.variables, inputs.definitions])
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is an object that code may change in place."""
+        if self.change is None:
+            return False
+        kind = type(self.change.new)
+        return kind not in ATOMS and not issubclass(kind, (*_CODE, MethodType, BuiltinFunctionType))
 
     def touches(self, namespace: Mapping[str, object]) -> frozenset[str] | None:
         """The variables that can change by it: what it holds, and what its code changes.

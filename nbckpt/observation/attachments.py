@@ -205,6 +205,9 @@ class Attachments:
         places = {**window.tokens, **tokens}
         did = [w for w in places if tokens.get(w) != window.tokens.get(w)]
         inside = self._reached(window.inputs, ran) if window.inputs else {}
+        stay = {w for w in inside if w not in did and w in self.now and self.now[w].is_data}
+        after = self._digests(dict.fromkeys(stay)) if stay else {}
+        did += [w for w in stay if after.get(w) != inside[w]]
         changes = changes_in_modules(window.user_modules, ran)
         shared = self.shared.now()
         left = (
@@ -220,7 +223,7 @@ class Attachments:
         new = [name for name in self._new_modules if name not in window.user_modules]
         found: dict[str, Json] = {
             "in": inside,
-            "did": {where: self._done(where) for where in sorted(did)},
+            "did": {w: self._done(w, is_changed=w in stay) for w in sorted(did)},
             "modules": {
                 place: {"is": of_places[place]}
                 if place in of_places and type(value) is not list
@@ -237,8 +240,10 @@ class Attachments:
             return None
         return [f.removeprefix(MODULE) for f in ran.key.functions if f.startswith(MODULE)]
 
-    def _done(self, where: str) -> Json:
+    def _done(self, where: str, *, is_changed: bool) -> Json:
         attached = self.now.get(where)
+        if attached is not None and is_changed:
+            return {"what": attached.what, "inside": True}
         if attached is not None:
             return attached.as_json()
         return {"what": what_of(self._originals[where]), "gone": True}
@@ -251,7 +256,8 @@ class Attachments:
         recorded = cast("Mapping[str, Any]", observed or {})
         for done in recorded.get("did", {}).values():
             if "plain" not in done:
-                return f"it {'takes away' if done.get('gone') else 'sets'} {done['what']}"
+                does = "changes" if done.get("inside") else "sets"
+                return f"it {'takes away' if done.get('gone') else does} {done['what']}"
         for place, plain in recorded.get("modules", {}).items():
             if plain is None:
                 return f"it changes {place!r}, which is no variable of the notebook"

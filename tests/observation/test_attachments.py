@@ -399,3 +399,38 @@ def test_a_registry_whose_own_code_raises_is_followed_without_it(
     assert [(c.owner, c.key, c.new) for c in changes] == [
         ("library_of_plugins.plugins", "two", print)
     ]
+
+
+IN_PLACE = {
+    "a list of a module": [
+        "import math\nmath.cfg = [1]",
+        "math.cfg.append(2)",
+        "y = len(math.cfg)",
+    ],
+    "a dict of builtins": [
+        "import builtins\nbuiltins.cfg = {'n': 1}",
+        "cfg['n'] += 1",
+        "def f(): return cfg['n']\ny = f()",
+    ],
+    "an object": [
+        "import math\nclass C: n = 0\nmath.cfg = C()",
+        "math.cfg.n += 1",
+        "y = math.cfg.n",
+    ],
+    "in a function": [
+        "import math\nmath.cfg = [1]\ndef f(): math.cfg.append(2)",
+        "f()",
+        "y = len(math.cfg)",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_what_changes_an_attachment_in_place_runs(kind: str, tmp_path: Path) -> None:
+    cells = IN_PLACE[kind]
+    plain = run(tmp_path / "plain", cells, cells, plain=True).value
+
+    live = run(tmp_path / "kept", cells, cells)
+    again = run(tmp_path / "kept", cells)
+
+    assert live.value == again.value == plain

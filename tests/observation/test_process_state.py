@@ -22,6 +22,7 @@ SETTINGS = {
     "garbage": ("gc.set_threshold({})", "gc.get_threshold()[0]", [701, 702]),
     "digits": ("sys.set_int_max_str_digits({})", "sys.get_int_max_str_digits()", [5000, 6000]),
     "csv": ("import csv; csv.field_size_limit({})", "csv.field_size_limit()", [999, 9999]),
+    "calendar": ("import calendar; calendar.setfirstweekday({})", "calendar.weekheader(2)", [2, 6]),
     "level name": ("import logging; logging.addLevelName(25, '{}')", "logging.getLevelName(25)",
                    ["ONE", "TWO"]),
     "start method": ("import multiprocessing as mp; mp.set_start_method('{}', force=True)",

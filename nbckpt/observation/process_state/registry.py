@@ -31,6 +31,7 @@ _KINDS: list[MadeFor] = [
     loggers.LogFiles,
     standard.LevelNames,
     standard.CsvLimit,
+    standard.FirstWeekday,
     standard.LoopDebugging,
     standard.StartMethod,
     interpreter.DecimalContext,

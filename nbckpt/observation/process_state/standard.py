@@ -26,6 +26,23 @@ class CsvLimit(Kind):
         module.field_size_limit(change.values["field size limit"])
 
 
+class FirstWeekday(Kind):
+    """With which day the weeks of `calendar` begin."""
+
+    name = "calendar"
+    module = "calendar"
+    setters = "setfirstweekday"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        return {"first weekday": int(module.firstweekday())}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"first weekday": 0}
+
+    def put(self, module: Any, change: Change) -> None:
+        module.setfirstweekday(change.values["first weekday"])
+
+
 class StartMethod(Kind):
     """How `multiprocessing` starts a process."""
 
