@@ -69,6 +69,9 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted(session, checkpoint, in_place),
         *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
         *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
+        *_parted_definitions(
+            session, manifest, (in_place & set(loaded.values)) | replaced, bound | replaced
+        ),
         *_referring(session, loaded, manifest, bound | replaced),
         *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
     ]
@@ -335,6 +338,28 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
     return reasons
 
 
+def _parted_definitions(
+    session: Session, manifest: Manifest, replaced: Iterable[str], together: set[str]
+) -> list[str]:
+    """Reasons: values of a class or function that has a name now, and would be of a copy of it.
+
+    Then it had another name or none, so that it was kept with the value.
+    """
+    live = session.capturer.settled()
+    reasons = []
+    for name in sorted(replaced):
+        named_since = set(live[name].needs if name in live else ()) - set(manifest[name].needs)
+        holders = [
+            holder
+            for definition in sorted(named_since & live.keys())
+            for holder in (definition, *live[definition].group)
+            if holder not in together
+        ]
+        if holders:
+            reasons.append(f"it changes {name!r} in place, and {holders[0]!r} holds that too now")
+    return reasons
+
+
 def _referring(
     session: Session, loaded: restore.Loaded, manifest: Manifest, together: set[str]
 ) -> list[str]:
@@ -356,12 +381,19 @@ def _referring(
         and (n not in live or live[n].value != manifest[n].value)
         and not holds(session, live.get(n), manifest[n], values)  # it may have other bytes by now
     }  # fmt: skip
-    return [
-        f"it gives the name {needed[0]!r} to what {name!r} holds"
-        for name, variable in sorted(manifest.items())
-        if name not in together and name in session.namespace
-        if (needed := sorted(built.intersection(variable.needs)))
-    ]
+    # One that is there already is given to no other object; who held it then holds another now.
+    same = {
+        n for n in together & loaded.unchanged
+        if issubclass(type(session.namespace.get(n)), FunctionType | type)
+    }  # fmt: skip
+    reasons = []
+    for name, variable in sorted(manifest.items()):
+        if name in together or name not in session.namespace:
+            continue
+        held_already = set(live[name].needs if name in live else ())
+        if needed := sorted(set(variable.needs) & (built | (same - held_already))):
+            reasons.append(f"it gives the name {needed[0]!r} to what {name!r} holds")
+    return reasons
 
 
 def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manifest) -> list[str]:

@@ -15,6 +15,7 @@ from nbckpt.describe import type_name_of
 from nbckpt.interrupts import allowed
 from nbckpt.model import Checkpoint, Refusal
 from nbckpt.reachability import reaches
+from nbckpt.referents import held_by
 from nbckpt.unkept import refused_by
 from nbckpt.values.plain import ATOMS
 
@@ -32,12 +33,43 @@ class LiveObjects:
         self._capturer = capturer
         self._refusals: dict[str, tuple[Refusal, ...]] = {}
         self._objects: dict[str, dict[str, weakref.ref[object]]] = {}
+        self._shared: dict[str, dict[str, frozenset[str]]] = {}
+        self._last: dict[str, tuple[Refusal, frozenset[str]]] = {}
 
     def captured(self, checkpoint: Checkpoint) -> None:
         """Take note of a new checkpoint of what is there now."""
         if checkpoint.refused:
             self._refusals[checkpoint.id] = checkpoint.refused
+            self._shared[checkpoint.id] = {r.variable: self._held_by(r) for r in checkpoint.refused}
             self.restored(checkpoint)
+
+    def _held_by(self, refusal: Refusal) -> frozenset[str]:
+        """The other variables whose objects one that cannot be kept holds, as of its last look."""
+        name, namespace = refusal.variable, self._capturer.namespace
+        known = self._last.get(name)
+        if known is None or known[0] is not refusal:
+            held = self._inside(name)
+            found = (n for n in self._capturer.kept_names() if n in namespace)
+            names = frozenset(n for n in found if held is not None and id(namespace[n]) in held)
+            known = self._last[name] = (refusal, names)
+        return known[1]
+
+    def _inside(self, name: str) -> dict[int, object] | None:
+        namespace = self._capturer.namespace
+        if name not in namespace:
+            return None
+        with allowed():
+            return held_by([namespace[name]], namespace)
+
+    def _is_parted(self, checkpoint: Checkpoint, name: str) -> bool:
+        """Whether another variable holds another object by now than the one that `name` holds."""
+        then = self._shared.get(checkpoint.id, {}).get(name)
+        if not then:
+            return False
+        held, namespace = self._inside(name), self._capturer.namespace
+        return held is not None and any(
+            n not in namespace or id(namespace[n]) not in held for n in then
+        )
 
     def restored(self, checkpoint: Checkpoint) -> None:
         """Take note that the namespace is that of a checkpoint; what is known of it stays known."""
@@ -87,6 +119,7 @@ class LiveObjects:
             r.variable
             for r in refused
             if r.variable in stays
+            and not self._is_parted(checkpoint, r.variable)
             and r.type_name not in inside
             and (r.type_name not in kinds or type_name_of(namespace[r.variable]) == r.type_name)
         }

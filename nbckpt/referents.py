@@ -31,18 +31,18 @@ def names_reached(
 ) -> set[str]:
     """Of `names`, the variables that hold what can change and what one of `roots` holds, too."""
     values = {n: namespace[n] for n in names if type(namespace[n]) not in ATOMS}
-    held = _held_by(list(roots), namespace)
+    held = held_by(list(roots), namespace)
     if held is None:
         return set(values)
     found = set()
     for name, value in values.items():
-        own = _held_by([value], namespace)
+        own = held_by([value], namespace)
         if own is None or not held.keys().isdisjoint(own):
             found.add(name)
     return found
 
 
-def _held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
+def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
     """What `roots` hold that can change: id → object; None if it is too much to tell."""
     found: dict[int, object] = {}
     seen: dict[int, object] = {id(namespace): namespace}

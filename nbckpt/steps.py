@@ -588,7 +588,7 @@ class Step(ThroughItems):
         if self._random_before and randomness.reads(self.tree, session.namespace):
             drawn = {**self._random_before, **drawn}
         refused = {r.variable for r in captured.refused}
-        named = refused & {*bound, *assigned, *self.key.inputs}
+        named = refused & {*bound, *assigned, *self.key.inputs, *self.key.functions}
         named |= self._changed_behind(bound - refused, refused - named)
         return replace(
             draft,

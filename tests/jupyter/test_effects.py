@@ -428,3 +428,49 @@ def test_a_name_bound_to_itself_is_tied_to_nothing(shell: Any) -> None:
 
     assert shell.user_ns["a"] == shell.user_ns["b"] == [1]
     assert shell.user_ns["a"] is not shell.user_ns["b"]
+
+
+RELATIVES = {
+    "a function that a partial holds": (
+        ["import functools\ndef f(x): return x\npt = functools.partial(f, 1)",
+         "box = f\nk = pt()\ndef f(x): return x + 1"], None, "pt.func is box",
+    ),
+    "a class that has got a name": (
+        ["o = type('Made', (), {'v': 1})()", "r = type(o)()"], (0, "B = type(o)"),
+        "type(o) is type(r) is B",
+    ),
+    "a class that has got another name": (
+        ["class B: pass\nr = B()", "pass", "class B: x = 1", "r.held = B"], (1, "A = B"),
+        "type(r) is A",
+    ),
+    "a closure's other function": (
+        ["def pair():\n    held = [1]\n    return (lambda: held), (lambda: held.append(2))\n"
+         "dec, inc = pair()", "v = [dec]\ninc = 1", "def g(held=v): return held[0]()\ndec = 2"],
+        (1, "v = [dec]"), "inc() or g()",
+    ),
+    "an attribute of a function that is not kept": (
+        ["gen = (i for i in range(2))\ndef g(held=gen): pass",
+         "g.calls = getattr(g, 'calls', 0) + 1"], None, "g.calls",
+    ),
+}  # fmt: skip
+"""Cells, one that is edited before they run again, and what must be as in a plain run."""
+
+
+@pytest.mark.parametrize(("cells", "edit", "ask"), RELATIVES.values(), ids=RELATIVES)
+def test_what_was_one_object_is_one_after_a_second_run(
+    cells: list[str], edit: tuple[int, str] | None, ask: str, shell: Any
+) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    again = [edit[1] if edit and i == edit[0] else cell for i, cell in enumerate(cells)]
+    plain = InteractiveShell()
+    for cell in (*cells, *again):
+        run(plain, cell).raise_error()
+    run(shell, "%nbckpt auto skip").raise_error()
+
+    run_all(shell, *cells)
+    run_all(shell, *again)
+    run(shell, f"asked = {ask}").raise_error()
+    run(plain, f"asked = {ask}").raise_error()
+
+    assert shell.user_ns["asked"] == plain.user_ns["asked"]

@@ -168,6 +168,18 @@ def test_what_holds_what_is_replaced_is_made_again(change: str, shell: Any) -> N
     assert shell.user_ns["found"] == [1, 3]
 
 
+@pytest.mark.parametrize("anew", ["rows = [1]", "rows = [1]\nraise StopIteration"])
+def test_what_holds_what_a_name_has_no_more_is_made_again(anew: str, shell: Any) -> None:
+    run(shell, "%%checkpoint one\nrows = [1]").raise_error()
+    run(shell, "%%checkpoint two\nodd = (i for i in rows); print()").raise_error()
+    run(shell, anew)
+    run(shell, "%rewind two").raise_error()
+
+    run(shell, "rows.append(3); found = list(odd)").raise_error()
+
+    assert shell.user_ns["found"] == [1, 3]
+
+
 def test_a_cell_that_reads_what_stayed_runs(shell: Any) -> None:
     read = "%%checkpoint read\nfound = server.answered"
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()
