@@ -206,3 +206,48 @@ def test_hooks_stand_again_after_a_class_was_made() -> None:
     assert list(vars(Base)) == order
     type("Other", (Base,), {})
     assert seen == ["Other"]
+
+
+COUNTING = """\
+class T:
+    live = []
+    def __new__(cls):
+        T.live.append(1)
+        return super().__new__(cls)"""
+ONE = """\
+class S:
+    one = None
+    def __new__(cls):
+        if cls.one is None:
+            cls.one = super().__new__(cls)
+        return cls.one"""
+WITH_NEW = {
+    "a count": ([COUNTING, "x = T()", "n = len(T.live)"], "n, len(T.live)"),
+    "a count of a base": ([COUNTING, "class X(T): pass", "x = X()", "n = len(T.live)"], "n, T.live"),
+    "a singleton": ([ONE, "x = S()", "y = S()"], "x is y is S.one is S()"),
+    "a list": (
+        ["class L(list):\n    made = []\n    def __new__(cls, *a):\n        L.made.append(1)\n"
+         "        return super().__new__(cls)", "x = L([1, 2])", "n = len(L.made)"],
+        "n, L.made, x",
+    ),
+    "attributes": (
+        ["class A:\n    def __new__(cls, *a):\n        self = super().__new__(cls)\n"
+         "        self.made = True\n        return self", "x = A(); x.k = 1"],
+        "vars(x)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["new kernel", "same kernel"])
+@pytest.mark.parametrize(("cells", "ask"), WITH_NEW.values(), ids=WITH_NEW)
+def test_instances_come_back_without_new(
+    cells: list[str], ask: str, again: bool, tmp_path: Path
+) -> None:
+    twice = cells * 2 if again else cells
+    plain = run(tmp_path / "plain", twice, f"repr([{ask}])", mode="plain")
+    run(tmp_path / "kept", cells, ask, mode="skip")
+
+    answer = run(tmp_path / "kept", twice, f"repr([{ask}])", mode="skip")
+
+    assert answer.errors == []
+    assert answer.value == plain.value

@@ -19,6 +19,7 @@ import cloudpickle
 from nbckpt.codecs import (
     alive,
     arrays,
+    bare_instances,
     bunches,
     classes,
     containers,
@@ -298,6 +299,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or named.reducer_for(kind)
         or weak.reducer_for(kind)
         or exceptions.reducer_for(kind)
+        or bare_instances.reducer_for(kind)
         or _own_state(kind)
     )
 
