@@ -105,7 +105,17 @@ class Attached:
                 inputs.value("attached", value, frozenset())
         except Exception:  # whatever its own code raises when it is looked at
             return secrets.token_hex(16)
-        return digest_of_json([inputs.variables, inputs.definitions])
+        told = [inputs.variables, inputs.definitions]
+        return digest_of_json([*told, "earlier"] if self._is_of_earlier(namespace) else told)
+
+    def _is_of_earlier(self, namespace: Mapping[str, object]) -> bool:
+        """Whether it is for a class of the notebook whose name means another one by now."""
+        assert self.change is not None
+        classes = (c for c in (self.change.key, self.change.new) if issubclass(type(c), type))
+        return any(
+            cls.__module__ == "__main__" and namespace.get(cls.__qualname__, cls) is not cls  # type: ignore[attr-defined]
+            for cls in classes
+        )
 
     @property
     def is_data(self) -> bool:

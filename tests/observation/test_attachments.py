@@ -401,6 +401,31 @@ def test_a_registry_whose_own_code_raises_is_followed_without_it(
     ]
 
 
+@pytest.mark.parametrize(
+    ("register", "ask"),
+    [
+        ("import copyreg\ncopyreg.pickle(P, lambda p: (int, ('20',)))",
+         "import copy\ny = copy.copy(P()) == 20"),
+        ("import collections.abc\ncollections.abc.Sized.register(P);",
+         "y = isinstance(P(), collections.abc.Sized)"),
+        ("get_ipython().display_formatter.formatters['text/plain'].for_type(P, "
+         "lambda o, p, c: p.text('shown'));",
+         "y = get_ipython().display_formatter.format(P())[0]['text/plain'] == 'shown'"),
+    ],
+    ids=["copyreg", "abc", "formatter"],
+)  # fmt: skip
+def test_what_is_registered_for_a_class_is_not_for_the_next_of_its_name(
+    register: str, ask: str, tmp_path: Path
+) -> None:
+    cells = ["class P: pass", register, ask]
+    again = [cells[0], "pass", ask]
+
+    outcome = run(tmp_path / "kept", cells, again)
+
+    assert outcome.value == run(tmp_path / "plain", cells, again, plain=True).value
+    assert outcome.value == "False"
+
+
 IN_PLACE = {
     "a list of a module": [
         "import math\nmath.cfg = [1]",
