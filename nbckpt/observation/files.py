@@ -73,6 +73,7 @@ class _Found:
 
     files: dict[str, None] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
+    rewritten: set[str] = field(default_factory=set)  # were read before
     appended: dict[str, bool] = field(default_factory=dict)  # whether nothing else was done to it
     listed: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
@@ -174,6 +175,8 @@ class Files:
 
     def _file_difference(self, kept: Any) -> str | None:
         written, full = set(kept.get("written", ())), self._places.full
+        if rewritten := kept.get("rewritten"):  # nobody knows what it had read there
+            return f"it reads file '{rewritten[0]}' and then changes it"
         appended = set(kept.get("appended", ()))
         for path, state in kept.get("files", {}).items():
             if path in appended and begins_as(full(path), state):
@@ -233,6 +236,8 @@ class Files:
                     if file := source_of(event.path):
                         self._add(found, file, folder)
                 elif path := self._add(found, event.path, folder):
+                    if is_made and path in found.appended.keys() - found.written:
+                        found.rewritten.add(path)
                     found.written.update([path] if is_made else ())
                     found.appended[path] = event.is_appended and found.appended.get(path, True)
             elif isinstance(event, audit_events.Listed):
@@ -305,6 +310,7 @@ class Files:
         kept: dict[str, Json] = {
             "files": states,
             "written": sorted(short(f) for f in found.written if short(f) in states),
+            "rewritten": sorted(short(f) for f in found.rewritten if short(f) in states),
             "appended": sorted(short(f) for f, only in found.appended.items() if only),
             "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
             "trees": {short(f): tree_of(f) for f in trees},

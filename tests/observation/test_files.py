@@ -211,6 +211,21 @@ def test_a_cell_that_appends_is_not_restored_where_the_file_is_as_before(
     assert Path("l.txt").read_text() == "ab"
 
 
+def test_a_cell_that_reads_a_file_and_then_changes_it_runs(
+    cell: Callable[..., str], shell: Any
+) -> None:
+    count = "n = int(Path('n').read_text()) + 1; Path('n').write_text(str(n)) and None"
+    cell("from pathlib import Path")
+    cell("Path('n').write_text('1') and None")
+    cell(count)
+
+    assert cell(count) == "it reads file 'n' and then changes it"
+    assert shell.user_ns["n"] == 3
+    back = "Path('m').write_text('5'); m = Path('m').read_text()"
+    cell(back)
+    assert cell(back) == "restored"
+
+
 def test_a_database_file_counts(cell: Callable[..., str]) -> None:
     make = "import sqlite3\nc = sqlite3.connect('q.db'); c.execute('create table t(x)'); c.close()"
     read = "d = sqlite3.connect('q.db'); y = d.execute('select * from t').fetchall(); d.close()"
