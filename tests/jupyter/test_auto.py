@@ -233,9 +233,9 @@ def test_every_third_cell_is_kept(shell: Any) -> None:
 
 
 def test_after_some_seconds_the_next_cell_is_kept(shell: Any) -> None:
-    run(shell, "%nbckpt auto every 0.5 s")
+    run(shell, "%nbckpt auto every 2 s")
     run(shell, "a = 1")
-    time.sleep(0.6)
+    time.sleep(2.1)
     run(shell, "b = 2")
     run(shell, "c = 3")
 
