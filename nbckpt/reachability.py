@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from types import FunctionType, ModuleType
 from typing import Any
+
+from nbckpt.referents import referents_of
 
 MAX_SEEN = 20_000
 """Objects that are looked at; where there are more, the answer is yes."""
@@ -23,7 +24,7 @@ def reaches(start: object, target: object, namespace: object) -> bool:
         seen.add(id(current))
         queue += (
             held
-            for held in gc.get_referents(current)
+            for held in referents_of(current)
             if type(current) is not FunctionType
             or held is not current.__globals__  # a library's own namespace holds nothing of it
             or held is namespace

@@ -56,7 +56,7 @@ def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
         seen[id(value)] = value
         if type(value) is not tuple:
             found[id(value)] = value
-        queue += _referents(value)
+        queue += referents_of(value)
     return found
 
 
@@ -73,7 +73,7 @@ def _is_leaf(value: object) -> bool:
     return kind is dict and "__builtins__" in value  # type: ignore[operator]  # globals of a module
 
 
-def _referents(value: Any) -> list[object]:
+def referents_of(value: Any) -> list[object]:
     """What an object holds; an array does not tell the collector on whose memory it lies."""
     found = gc.get_referents(value)
     if type(value).__module__ == "numpy" and (base := getattr(value, "base", None)) is not None:
