@@ -71,6 +71,24 @@ def descriptors_used(tree: ast.Module, namespace: Mapping[str, object]) -> tuple
     return tuple(f"an open descriptor by {ast.unparse(function)}()" for function in found)
 
 
+def addresses_kept(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
+    """Why code runs each time that keeps where an object lies: another lies there later."""
+    kept = (
+        node.value
+        for node in nodes_of(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None
+    )
+    asks = any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "id"
+        and "id" not in namespace
+        for value in kept
+        for node in ast.walk(value)
+    )
+    return ("it keeps the address of an object",) if asks else ()
+
+
 def _function(node: ast.expr, namespace: Mapping[str, object]) -> object:
     if isinstance(node, ast.Name):
         found = namespace.get(node.id)

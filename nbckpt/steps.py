@@ -28,6 +28,7 @@ from nbckpt.keys import ABSENT
 from nbckpt.llm import scope
 from nbckpt.loops import AtItem, Loops
 from nbckpt.matching import (
+    addresses_kept,
     changes_outside,
     deleted_names,
     descriptors_used,
@@ -605,6 +606,7 @@ class Step(ThroughItems):
             unrepeatable=(
                 *self._tasks_met,
                 *keys.changed_databases(self.key),
+                *addresses_kept(self.tree, session.namespace),
                 *self._inseparable(bound, captured.manifest),
             ),
             outside=(

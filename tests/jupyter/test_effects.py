@@ -474,3 +474,18 @@ def test_what_was_one_object_is_one_after_a_second_run(
     run(plain, f"asked = {ask}").raise_error()
 
     assert shell.user_ns["asked"] == plain.user_ns["asked"]
+
+
+def test_an_address_is_never_that_of_an_earlier_object(shell: Any) -> None:
+    cells = (
+        "%%checkpoint first\nimport ctypes\nrows = [1]\nat = id(rows)",
+        "%%checkpoint second\nctypes.cast(at, ctypes.py_object).value.append(2)",
+    )
+    run_all(shell, *cells)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["rows"] == [1, 2]
+    restart(shell)
+    run_all(shell, *cells)
+    assert shell.user_ns["rows"] == [1, 2]
