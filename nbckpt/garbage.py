@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 MANY = 5_000
 """So many new objects are worth not looking at."""
+
+
+_blocks = 0
+_counting = threading.Lock()
+
+
+def is_enabled() -> bool:
+    """Whether the collector is on, but for where nbckpt has switched it off for a moment."""
+    return gc.isenabled() or _blocks > 0
+
+
+@contextmanager
+def switched_off() -> Iterator[None]:
+    """Have the collector off, if it is on; another thread may do so at the same time."""
+    global _blocks  # noqa: PLW0603  # how many blocks there are in all threads
+    with _counting:
+        is_ours = is_enabled()
+        _blocks += is_ours
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _counting:
+            _blocks -= is_ours
+            if is_ours and not _blocks:
+                gc.enable()
 
 
 @contextmanager
@@ -16,14 +43,12 @@ def uncollected() -> Iterator[None]:
 
     Who has frozen objects of his own finds them so, and no others.
     """
-    enabled = gc.isenabled()
-    try:
-        gc.disable()
-        yield
-    finally:
-        if enabled:
-            if gc.get_count()[0] > MANY and not gc.get_freeze_count():
+    enabled = is_enabled()
+    with switched_off():
+        try:
+            yield
+        finally:
+            if enabled and gc.get_count()[0] > MANY and not gc.get_freeze_count():
                 # As old as they will be: else they are gone through twice to become so.
                 gc.freeze()
                 gc.unfreeze()
-            gc.enable()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import pytest
 
-from nbckpt.garbage import MANY, uncollected
+from nbckpt.garbage import MANY, is_enabled, switched_off, uncollected
 
 
 def made() -> list[list[int]]:
@@ -52,3 +53,33 @@ def test_who_has_the_collector_off_keeps_it_off(request: pytest.FixtureRequest) 
         made()
 
     assert not gc.isenabled()
+
+
+def test_two_threads_leave_it_on_and_nobody_sees_it_off() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with switched_off():
+            begun.set()
+            may_end.wait(30)
+
+    other = threading.Thread(target=hold)
+    with switched_off():
+        other.start()
+        begun.wait(30)
+        assert not gc.isenabled()
+        assert is_enabled()
+    assert not gc.isenabled()
+    may_end.set()
+    other.join()
+    assert gc.isenabled()
+
+
+def test_who_has_switched_it_off_finds_it_so() -> None:
+    gc.disable()
+    try:
+        with switched_off(), uncollected():
+            assert not is_enabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

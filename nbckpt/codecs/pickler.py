@@ -7,7 +7,6 @@ container, which costs 3 % on a list of small dicts; `persistent_id` would cost 
 from __future__ import annotations
 
 import copyreg
-import gc
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -42,6 +41,7 @@ from nbckpt.codecs import (
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
+from nbckpt.garbage import switched_off
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.reducing import has_state_of_its_own, reduction_of
 
@@ -138,9 +138,7 @@ def encode(
     writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
-    enabled = gc.isenabled()
-    try:
-        gc.disable()
+    with switched_off():
         try:
             pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
         except (Exception, SystemExit, GeneratorExit) as error:  # a value ends no process
@@ -158,9 +156,6 @@ def encode(
         )
         twice = instance_dicts.held_twice(pickler.dicts, memo, values.values())
         tying = {dict_ for dict_, owners in pickler.dicts.items() if not shares.isdisjoint(owners)}
-    finally:
-        if enabled:
-            gc.enable()
     return Encoded(
         parts=[*writer.parts(), *buffers],
         needs=frozenset(pickler.needs),

@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
+from nbckpt import garbage
 from nbckpt.digests import Json
 from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered, described
 
@@ -28,7 +29,7 @@ class Limits(Kind):
         found = {
             "recursion limit": sys.getrecursionlimit(),
             "switch interval": sys.getswitchinterval(),
-            "gc enabled": module.isenabled(),
+            "gc enabled": garbage.is_enabled(),
             "gc thresholds": module.get_threshold(),
             "socket timeout": None,
             "nested event loops": False,
@@ -43,7 +44,7 @@ class Limits(Kind):
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any]:
-        return {**self.read(module), "gc enabled": True}  # it may be off while nbckpt begins
+        return {**self.read(module), "gc enabled": True}
 
     def put(self, module: Any, change: Change) -> None:
         for item, value in change.values.items():
