@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from types import FunctionType, ModuleType
 from typing import Any
-
-from nbckpt.referents import referents_of
 
 MAX_SEEN = 20_000
 """Objects that are looked at; where there are more, the answer is yes."""
@@ -30,3 +29,11 @@ def reaches(start: object, target: object, namespace: object) -> bool:
             or held is namespace
         )
     return bool(queue)
+
+
+def referents_of(value: Any) -> list[object]:
+    """What an object holds; an array does not tell the collector on whose memory it lies."""
+    found = gc.get_referents(value)
+    if type(value).__module__ == "numpy" and (base := getattr(value, "base", None)) is not None:
+        found.append(base)
+    return found

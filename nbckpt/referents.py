@@ -8,11 +8,10 @@ changes the other.
 from __future__ import annotations
 
 import builtins
-import gc
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import Any
 
+from nbckpt.reachability import referents_of
 from nbckpt.values.plain import ATOMS
 
 MOST = 20_000
@@ -71,11 +70,3 @@ def _is_leaf(value: object) -> bool:
     if value is vars(builtins):  # each function holds it
         return True
     return kind is dict and "__builtins__" in value  # type: ignore[operator]  # globals of a module
-
-
-def referents_of(value: Any) -> list[object]:
-    """What an object holds; an array does not tell the collector on whose memory it lies."""
-    found = gc.get_referents(value)
-    if type(value).__module__ == "numpy" and (base := getattr(value, "base", None)) is not None:
-        found.append(base)
-    return found

@@ -41,11 +41,12 @@ export class Notice {
   /** What was told last is of interest only as long as the session stands at `place`. */
   keepWhileAt(place: string | null): void {
     this._place = place;
-    this._isThere = false;
+    this._isThere = place === this._at; // the view may have heard of it before
   }
 
   /** The session stands at `place`, as far as the view has heard. */
   moved(place: string | null): void {
+    this._at = place;
     if (this._place === null) {
       return;
     }
@@ -155,6 +156,7 @@ export class Notice {
   private _busy: IBusy | null = null;
   private _place: string | null = null;
   private _isThere = false;
+  private _at: string | null = null;
 }
 
 /** Why an answer is not there yet. */
