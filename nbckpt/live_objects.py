@@ -56,7 +56,7 @@ class LiveObjects:
 
     def _inside(self, name: str) -> dict[int, object] | None:
         namespace = self._capturer.namespace
-        if name not in namespace:
+        if name not in namespace or name in self._capturer.too_large:  # to walk it takes long
             return None
         with allowed():
             return held_by([namespace[name]], namespace)
