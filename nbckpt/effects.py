@@ -59,6 +59,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         return tuple(map(str, lost))
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
+    changed = (in_place & set(loaded.values)) | replaced
     reasons = [
         *_ending(session, set(checkpoint.bound) - in_place),
         *_held_unkept(session, loaded, bound - in_place),
@@ -67,11 +68,9 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted_mates(session, loaded, present),
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
-        *_others_on_memory(session, (in_place & set(loaded.values)) | replaced, manifest),
-        *_other_holders(session, (in_place & set(loaded.values)) | replaced, bound | mates),
-        *_parted_definitions(
-            session, manifest, (in_place & set(loaded.values)) | replaced, bound | replaced
-        ),
+        *_others_on_memory(session, changed, manifest),
+        *_other_holders(session, changed, bound | mates),
+        *_parted_definitions(session, manifest, changed, bound | replaced),
         *_referring(session, loaded, manifest, bound | replaced),
         *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
     ]
@@ -426,9 +425,8 @@ def _bind(
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
     is_as_then = _reads_only_fixed(session, checkpoint)
     stays = session.live_objects.untouched(checkpoint) if is_as_then else set()
-    stays -= session.live_objects.holders_of_any(
-        {*names, *aliases}
-    )  # they hold what the names lose
+    # They hold what the names lose.
+    stays -= session.live_objects.holders_of_any({*names, *aliases})
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
     parted_from = session.live_objects.holders_of_any({*names, *aliases, *gone})
     for name in gone:

@@ -145,7 +145,7 @@ class Kernel:
         """Look from time to time whether an answer is there.
 
         jupyter_client sends by a second socket on the same file descriptor, and what that takes off
-        it may be the sign of an answer: who waits for it is never woken (Session.send, 8.9).
+        it may be the sign of an answer: who waits for it is never woken (Session.send, 8.10).
         """
 
         async def look() -> None:

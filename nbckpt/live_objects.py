@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nbckpt.describe import type_name_of
 from nbckpt.interrupts import allowed
 from nbckpt.model import Checkpoint, Refusal
-from nbckpt.reachability import reaches
+from nbckpt.reachability import reaches_any
 from nbckpt.referents import held_by
 from nbckpt.unkept import refused_by
 from nbckpt.values.plain import ATOMS
@@ -124,18 +124,20 @@ class LiveObjects:
             and (r.type_name not in kinds or type_name_of(namespace[r.variable]) == r.type_name)
         }
 
-    def holders_of(self, value: object) -> list[str]:
-        """Variables that cannot be kept, a generator say, and that reach `value`."""
+    def holders_of(self, *values: object) -> list[str]:
+        """Variables that cannot be kept, a generator say, and that reach one of `values`."""
         refused = [r.variable for r in self._capturer.refusals()]
         namespace = self._capturer.namespace
-        if not refused or type(value) in ATOMS:
+        wanted = [value for value in values if type(value) not in ATOMS]
+        if not refused or not wanted:
             return []
-        return [n for n in refused if n in namespace and reaches(namespace[n], value, namespace)]
+        there = (n for n in refused if n in namespace)
+        return [n for n in there if reaches_any(namespace[n], wanted, namespace)]
 
     def holders_of_any(self, names: Iterable[str]) -> set[str]:
         """Variables that cannot be kept, and hold an object that one of `names` holds now."""
         namespace = self._capturer.namespace
-        return {h for n in names if n in namespace for h in self.holders_of(namespace[n])}
+        return set(self.holders_of(*(namespace[n] for n in names if n in namespace)))
 
     def lasting(self, checkpoint: Checkpoint) -> set[str]:
         """Names that hold what a checkpoint could not keep, and no cell makes the same again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -12,11 +13,17 @@ MAX_SEEN = 20_000
 
 def reaches(start: object, target: object, namespace: object) -> bool:
     """Whether `target` is `start` or can be got at from it, by another way than `namespace`."""
+    return reaches_any(start, [target], namespace)
+
+
+def reaches_any(start: object, targets: Sequence[object], namespace: object) -> bool:
+    """Whether one of `targets`, which the caller holds, can be got at: see `reaches`."""
+    wanted = set(map(id, targets))
     queue: list[Any] = [start]
     seen = {id(namespace)}
     while queue and len(seen) < MAX_SEEN:
         current = queue.pop()
-        if current is target:
+        if id(current) in wanted:
             return True
         if id(current) in seen or issubclass(type(current), ModuleType | type):
             continue

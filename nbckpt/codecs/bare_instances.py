@@ -11,12 +11,11 @@ import copyreg
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.reducing import reduction_of
+from nbckpt.values.reducing import NEW_OBJECT, reduction_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import Reducer
 
-_NEW_OBJECT = getattr(copyreg, "__newobj__")  # noqa: B009  # a checker knows no such name
 _TELLING = frozenset(
     {
         "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__",
@@ -43,7 +42,7 @@ def _is_code(member: object) -> bool:
 
 def _reduce(_: object, value: Any) -> Any:
     make, arguments, *rest = reduction_of(value, 5)
-    if make is not _NEW_OBJECT or arguments != (type(value),):
+    if make is not NEW_OBJECT or arguments != (type(value),):
         return make, arguments, *rest
     return new_bare, arguments, *rest
 

@@ -5,7 +5,6 @@ pickle looks such a name up in the module, which does not have it yet when a not
 
 from __future__ import annotations
 
-import copyreg
 import sys
 import typing
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.functions import is_importable, refer
 from nbckpt.codecs.loading import from_namespace
+from nbckpt.values.reducing import NEW_OBJECT
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -47,7 +47,7 @@ def _reduce_as_it_says(pickler: NamespacePickler, value: Any) -> Any:
     if pickler.scope.namespace.get(reduced) is value and reduced not in pickler.own:
         pickler.needs.add(reduced)
         return from_namespace, (reduced,)
-    return getattr(copyreg, "__newobj__"), (type(value),), getattr(value, "__dict__", None)  # noqa: B009
+    return NEW_OBJECT, (type(value),), getattr(value, "__dict__", None)
 
 
 def _reduce_new_type(pickler: NamespacePickler, value: Any) -> Any:

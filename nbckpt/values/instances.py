@@ -21,15 +21,13 @@ from nbckpt.digests import Digest
 from nbckpt.values import drawings, plain
 from nbckpt.values.frames import Alone, Parts, memory_of
 from nbckpt.values.opaque import Told, is_bare, is_client
-from nbckpt.values.reducing import reduction_of
+from nbckpt.values.reducing import NEW_OBJECT, reduction_of
 from nbckpt.values.walking import END, RAISED, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
 """Homes of types that hold whatever is put into them: they make no client of it."""
 
 SECRETS = ("key", "token", "secret", "password")
-
-_NEW_OBJECT = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
 
 
 def walk_known(walk: Walk, parts: Parts, value: Any) -> None:
@@ -113,7 +111,7 @@ def _reduced(value: Any) -> Any:
 def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
     """The parts that a reduction has, after a tag that says which these are."""
     function, arguments, *rest = reduced
-    if function is _NEW_OBJECT and arguments == (kind,) and len(rest) == 1:
+    if function is NEW_OBJECT and arguments == (kind,) and len(rest) == 1:
         walk.put(b"object")
         return [kind, *rest]
     if function is iter and not rest:  # of a dict's keys, say, which comes back as that of a list

@@ -17,6 +17,9 @@ from typing import Any
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
+NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
+"""What pickle makes an instance with whose class says nothing else."""
+
 
 def has_state_of_its_own(kind: type) -> bool:
     """Whether Python code of a class says what the state of its instances is."""
@@ -37,7 +40,7 @@ def reduction_of(value: Any, protocol: int) -> Any:
     """What pickle would make `value` from; raises whatever the value's own code does."""
     members = getattr(value, "__dict__", None)
     if type(members) is dict and refuses_without_need(type(value)):
-        return getattr(copyreg, "__newobj__"), (type(value),), dict(members)  # noqa: B009
+        return NEW_OBJECT, (type(value),), dict(members)
     if type(members) is not dict or not has_state_of_its_own(type(value)):
         return value.__reduce_ex__(protocol)
     before = dict(members)

@@ -46,6 +46,10 @@ def is_secret(name: str, value: str) -> bool:
     return len(value) >= _SHORTEST and _SECRET_NAME.search(name) is not None
 
 
+def _encoded(name: str, value: str) -> Json:
+    return {MARK: "secret", "v": short_digest(value)} if is_secret(name, value) else value
+
+
 class Environment(Kind):
     """Variables of the environment, without those that kernels and libraries set."""
 
@@ -80,7 +84,7 @@ class Environment(Kind):
         return "text" if _FORMATTING.fullmatch(item) else self.reach
 
     def encoded(self, item: str, value: Any) -> Json:
-        return {MARK: "secret", "v": short_digest(value)} if is_secret(item, value) else value
+        return _encoded(item, value)
 
 
 class ChildEnvironment(Kind):
@@ -111,8 +115,7 @@ class ChildEnvironment(Kind):
             )
 
     def encoded(self, item: str, value: Any) -> Json:
-        is_hidden = value is not None and is_secret(item, value)
-        return {MARK: "secret", "v": short_digest(value)} if is_hidden else value
+        return None if value is None else _encoded(item, value)
 
 
 class WorkingFolder(Kind):

@@ -87,7 +87,7 @@ class ProcessState:
     def open(self) -> object:
         """A window that knows the state now."""
         self._look_again(None)
-        window = _Window(dict(self._readings.now), self._read_by_code())
+        window = _Window(dict(self._readings.now), self._read_by_code(self._readings.kinds))
         self._windows.append(window)
         return window
 
@@ -187,18 +187,17 @@ class ProcessState:
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
 
-    def _read_by_code(self) -> dict[str, dict[str, Digest]]:
+    def _read_by_code(self, names: Iterable[str]) -> dict[str, dict[str, Digest]]:
         """Kind → item that holds code of the notebook → digest of the variables that it reads."""
         from nbckpt.observation.process_state.code_held import reads_of
 
-        read = {n: reads_of(r, self._namespace) for n, r in self._readings.now.items() if r.changed}
+        now = self._readings.now
+        read = {n: reads_of(now[n], self._namespace) for n in names if n in now and now[n].changed}
         return {name: items for name, items in read.items() if items}
 
     def _read_otherwise(self, read: State) -> str | None:
         """Which code in a setting reads something else than it did then."""
-        if not read:
-            return None
-        now = self._read_by_code()
+        now = self._read_by_code(read)
         for name, items in read.items():
             kind = self._readings.kinds.get(name)
             for item, digest in items.items():
