@@ -19,7 +19,7 @@ from nbckpt.names import is_user_name
 from nbckpt.observation.ownership import is_users_module
 from nbckpt.values.plain import ATOMS
 
-MOST_OBJECTS = 50_000
+MOST_OBJECTS = 1_000_000
 """In what modules hold that are looked at for other holders of an object; in more there may be."""
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
@@ -85,7 +85,7 @@ class SharedObjects:
                 replaced.append(place)
         if not reasons and self._is_held_elsewhere([_held(place) for place in replaced]):
             told = min(replaced)
-            reasons.append(f"a module beside the notebook holds what {told!r} is elsewhere, too")
+            reasons.append(f"a module beside the notebook may hold what {told!r} is elsewhere, too")
         return reasons
 
     def unite(self, names: set[str]) -> list[str]:

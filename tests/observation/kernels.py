@@ -1,15 +1,24 @@
-"""Notebooks in forked processes: what a cell changes of a process ends with it."""
+"""Notebooks in forked processes: what a cell changes of a process ends with it.
+
+They are forked from a process that holds little more than IPython and nbckpt: in one that runs
+tests, the tests' own modules would be modules beside the notebook.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
+import subprocess
+import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+import nbckpt
 
 MARK = "#ck\n"
 """The first line of a cell that is to be a `%%checkpoint` cell."""
@@ -55,25 +64,53 @@ def run(
         The cells as they are afterwards, run once more in the same kernel.
     """
     folder.mkdir(exist_ok=True)
-    reader, writer = os.pipe()
-    if (child := os.fork()) == 0:
-        status = 1
-        try:
-            os.chdir(folder)
-            answer = _run([*[cells] * rounds, *([then] if then else [])], ask, mode)
-            os.write(writer, json.dumps(answer).encode())
-            status = 0
-        except BaseException:
-            os.write(writer, json.dumps([None, traceback.format_exc(), ["crash"], []]).encode())
-        finally:
-            os._exit(status)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    answer = Answer(*json.loads(text))
+    rounds_of_cells = [*[cells] * rounds, *([then] if then else [])]
+    server = _server()
+    server.ask.write(json.dumps([str(folder), rounds_of_cells, ask, mode]) + "\n")
+    server.ask.flush()
+    answer = Answer(*json.loads(server.answer.readline()))
     assert answer.errors != ["crash"], answer.said
     return answer
+
+
+class _Server(NamedTuple):
+    """The process that forks, and the two ends of it."""
+
+    process: subprocess.Popen[str]
+    ask: IO[str]
+    answer: IO[str]
+
+
+@functools.cache
+def _server() -> _Server:
+    """The process that forks, which ends when this one does."""
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", __name__, str(writer)]
+    root = str(Path(nbckpt.__file__).parent.parent)
+    started = subprocess.Popen(
+        command, cwd=root, stdin=subprocess.PIPE, pass_fds=[writer], text=True
+    )
+    os.close(writer)
+    assert started.stdin is not None
+    return _Server(started, started.stdin, os.fdopen(reader))
+
+
+def _serve(answers: int) -> None:
+    """Fork a process for each line that asks for one, and write what it answers."""
+    sys.path[0] = ""  # a notebook's folder is on its path
+    __import__("pandas")  # once for all that use it
+    while line := sys.stdin.readline():
+        folder, rounds, ask, mode = json.loads(line)
+        if (child := os.fork()) == 0:
+            try:
+                os.chdir(folder)
+                answer = _run(rounds, ask, mode)
+            except BaseException:
+                answer = Answer(None, traceback.format_exc(), ["crash"], [])
+            with os.fdopen(answers, "w") as pipe:
+                pipe.write(json.dumps(answer) + "\n")
+            os._exit(0)
+        os.waitpid(child, 0)
 
 
 def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
@@ -119,3 +156,7 @@ def _is_restored(place: int) -> bool:
     steps = current.session().steps
     step = steps.get(f"c{place}") or steps.get(f"cell-c{place}")
     return step is not None and not step.todo
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

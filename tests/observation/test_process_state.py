@@ -60,6 +60,29 @@ SETTINGS = {
 SETUP = f"import contextvars, gc, joblib, os, sympy, sys\n{NUMBERS}\ncv = contextvars.ContextVar('cv', default=0)"
 
 
+FILTER = "warnings.filterwarnings('{}', message=MESSAGE)"
+
+
+@pytest.mark.parametrize(
+    ("above", "setting"),
+    [("import colorsys, wave", FILTER), ("", f"import colorsys, wave\n{FILTER}")],
+    ids=["before", "in the same cell"],
+)
+def test_a_filter_is_no_imports_because_something_was_imported(
+    tmp_path: Path, above: str, setting: str
+) -> None:
+    use = "y = [f[0] for f in warnings.filters if f[1] and f[1].pattern == 'zzz']"
+    cells = [f"import warnings\n{above}", "MESSAGE = 'zz' + 'z'", setting.format("error"), use]
+    edited = [*cells[:2], setting.format("ignore"), use]
+    run(tmp_path, cells, "y", mode="skip")
+
+    again = run(tmp_path, cells, "y", mode="skip")
+    answer = run(tmp_path, edited, "y", mode="skip")
+
+    assert (again.value, again.restored) == (["error"], [0, 1, 2, 3])
+    assert (answer.value, answer.restored) == (["ignore"], [0, 1])
+
+
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_a_setting_that_was_edited_is_seen_by_the_cells_below(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,6 +95,12 @@ CASES = {
             "y = sorted(R), sorted(keep[0])",
         ],
         "(y, core.REG is R, keep[0] is R)",
+    ),
+    "beside a large table": Case(
+        {"core.py": f"{REGISTRY}\nTABLE = [[[i]] for i in range(60_000)]\n"},
+        ["from core import register, REG", "@register\ndef alpha(): return 1", "y = sorted(REG)"],
+        "(y, __import__('core').REG is REG, REG['alpha'] is alpha)",
+        [0, 1, 2],
     ),
     "decorators of an instance": Case(
         {"web.py": APP},
@@ -220,13 +225,6 @@ CASES = {
         "(y, state.n(), state.items is items)",
     ),
 }
-
-
-@pytest.fixture(autouse=True)
-def _beside() -> Iterator[None]:
-    sys.path.insert(0, "")
-    yield
-    sys.path.remove("")
 
 
 def _folder(path: Path, files: Mapping[str, str]) -> Path:

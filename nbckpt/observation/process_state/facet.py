@@ -279,7 +279,7 @@ class ProcessState:
             done = [] if problem else self._put(kind, differing, with_originals=with_originals)
             texts += _told(kind, done)
             texts += self._not_set(kind, [i for i in differing if i not in done], problem)
-        self._readings.look(None)
+        self._readings.look(None, has_set=True)
         return texts
 
     def _loaded(self, kind: Kind) -> str:
@@ -309,7 +309,7 @@ class ProcessState:
         for some in (values, *({i: v} for i, v in values.items())):
             with suppress(Exception):
                 self._apply(kind, some)
-            self._readings.look(None)
+            self._readings.look(None, has_set=True)
             if not any(self._is_other(kind, item, items[item]) for item in values):
                 break
         return [item for item in values if not self._is_other(kind, item, items[item])]

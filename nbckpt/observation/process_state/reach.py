@@ -101,14 +101,17 @@ def words_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str
 
 
 def strings_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
-    """Strings in some code and in the user's functions that it can call."""
+    """Strings in some code, in what it names, and in the user's functions that it can call."""
     found: set[str] = set()
     seen: set[CodeType] = set()
     for node in _nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)
         elif isinstance(node, ast.Name | ast.Attribute):
-            for code in _codes(_resolved(node, namespace), seen, _DEPTH):
+            value = _resolved(node, namespace)
+            if type(value) is str:
+                found.add(value)
+            for code in _codes(value, seen, _DEPTH):
                 found.update(c for p in _parts(code) for c in p.co_consts if type(c) is str)
     return frozenset(found)
 

@@ -49,9 +49,17 @@ class Readings:
         now = self.now.get(name)
         return now.digest(item) if now is not None else short_digest(IS_ABSENT)
 
-    def look(self, tree: ast.Module | None) -> None:
-        """Read again what differs; `tree` is the code that ran since, where it is known."""
-        imported: frozenset[str] | None = None
+    def look(self, tree: ast.Module | None, *, has_set: bool = False) -> None:
+        """Read again what differs.
+
+        Parameters
+        ----------
+        tree
+            The code that ran since, where it is known.
+        has_set
+            Whether no code did, and nbckpt has set something: no import has.
+        """
+        imported = self._imported()
         for name, kind in self.kinds.items():
             module = sys.modules.get(kind.module)
             if module is None:
@@ -66,9 +74,8 @@ class Readings:
                     self.baselines[name] = dict(items if defaults is None else defaults)
             except Exception:  # a library that is half imported, or of another version
                 continue
-            if imported is None:
-                imported = self._imported()
-            self._leave_to_imports(kind, items, known, imported, tree)
+            if not has_set:
+                self._leave_to_imports(kind, items, known, imported, tree)
             self._read(kind, items)
 
     def _read(self, kind: Kind, items: dict[str, Any]) -> None:
