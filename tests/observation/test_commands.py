@@ -156,6 +156,7 @@ def test_a_command_in_a_terminal_of_a_kernel_reads_what_it_names(
             kernel.run("%load_ext nbckpt")
             kernel.run("%nbckpt auto skip")
             ran = [kernel.run(cell, f"c{place}") for place, cell in enumerate(cells)]
+            kernel.run("__import__('nbckpt').current.session().wait()")  # else it may die first
         is_restored = [any("restored" in notice for notice in r.notices) for r in ran]
         return [r.stdout for r in ran], [place for place, is_ in enumerate(is_restored) if is_]
 
