@@ -44,11 +44,14 @@ def watching(kind: type, usual: Reducer | None) -> Reducer | None:
     descriptor = descriptor_of(kind)
     if descriptor is None:
         return usual
-    get = _members_of_module if issubclass(kind, ModuleType) else descriptor.__get__
+    is_module = issubclass(kind, ModuleType)
+    get = _members_of_module if is_module else descriptor.__get__
 
     def reduce(pickler: NamespacePickler, obj: Any) -> Any:
-        if getrefcount(get(obj)) > _ALONE:
-            members = get(obj)
+        members = get(obj)
+        if not is_module:
+            pickler.own_dicts.add(id(members))
+        if getrefcount(members) > _ALONE:
             pickler.dicts.setdefault(id(members), set()).add(id(obj))
             if id(members) in pickler.linked and members is not obj:
                 made = NotImplemented if usual is None else usual(pickler, obj)
@@ -68,8 +71,8 @@ class _Plain:
 
 
 _PLAIN = _Plain()
-_ALONE = getrefcount(descriptor_of(_Plain).__get__(_PLAIN))
-"""References to a dict that only its instance has."""
+_ALONE = getrefcount(descriptor_of(_Plain).__get__(_PLAIN)) + 1
+"""References to a dict that only its instance has, and a name."""
 
 
 def held_twice(

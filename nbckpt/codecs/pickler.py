@@ -43,6 +43,7 @@ from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.garbage import switched_off
 from nbckpt.values.homes import is_made_module
+from nbckpt.values.plain import ATOMS
 from nbckpt.values.reducing import has_state_of_its_own, reduction_of
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def encode(
         dicts=twice,
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
-            memo,
+            _compared(memo, pickler.own_dicts),
             pickler.storages,
             pickler.kept,
             pickler.roots,
@@ -180,6 +181,22 @@ def encode(
             pickler.storage_arrays,
         ),
     )
+
+
+_NEVER_COMPARED = ATOMS | {tuple}
+
+
+def _compared(memo: Mapping[int, tuple[int, object]], own_dicts: set[int]) -> list[object]:
+    """What may be compared with what others hold.
+
+    The dicts that instances have live as long as these do. Held here, or by a tuple that a
+    reducer made of one, they were held twice for whoever pickles the instances next.
+    """
+    return [
+        obj
+        for _, obj in memo.values()
+        if type(obj) not in _NEVER_COMPARED and id(obj) not in own_dicts
+    ]
 
 
 def _apart(name: str) -> str:
@@ -215,6 +232,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.own = own
         self.linked = linked
         self.dicts: dict[int, set[int]] = {}
+        self.own_dicts: set[int] = set()
         self.needs: set[str] = set()
         self.views: dict[int, set[int]] = {}
         self.tables: dict[int, set[int]] = {}
