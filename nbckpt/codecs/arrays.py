@@ -10,7 +10,9 @@ from __future__ import annotations
 import array as standard
 import pickle
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
@@ -36,6 +38,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return None
     if kind is numpy.ndarray:
         return reduce_array
+    if kind is numpy.flatiter:
+        return _reduce_flat
     if kind is numpy.finfo:
         return _reduce_finfo
     if kind is _void_dtype():
@@ -45,6 +49,17 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     if kind is numpy.memmap:
         return _reduce_memmap
     return _reduce_subclass if _is_taken_apart(kind) else None
+
+
+def _reduce_flat(_: object, flat: Any) -> Any:
+    return flat_of, (flat.base, flat.index)
+
+
+def flat_of(array: np.ndarray, index: int) -> Any:
+    """What goes through the elements of an array, ``array.flat``, and where it stands."""
+    flat = array.flat
+    deque(islice(flat, index), maxlen=0)
+    return flat
 
 
 def _void_dtype() -> object:

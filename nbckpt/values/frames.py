@@ -114,7 +114,14 @@ def _numpy(np: Any, kind: type) -> Parts | None:
         return _array
     if kind is np.ma.MaskedArray:
         return _masked_array
+    if kind is np.flatiter:
+        return _flat
     return parts_of_scalar if issubclass(kind, np.generic) else None
+
+
+def _matplotlib(_: Any, kind: type) -> Parts | None:
+    is_path = kind is getattr(sys.modules.get("matplotlib.path"), "Path", None)
+    return _path if is_path else None
 
 
 def _pandas(pd: Any, kind: type) -> Parts | None:
@@ -152,6 +159,7 @@ def _torch(torch: Any, kind: type) -> Parts | None:
 
 
 _LOOKUPS: dict[str, Callable[[Any, type], Parts | None]] = {
+    "matplotlib": _matplotlib,
     "numpy": _numpy,
     "pandas": _pandas,
     "polars": _polars,
@@ -160,10 +168,19 @@ _LOOKUPS: dict[str, Callable[[Any, type], Parts | None]] = {
 }
 
 
+def _path(path: Any) -> list[object]:
+    """Of a path of matplotlib: a value, whose arrays its library takes out of larger ones."""
+    return [Alone(dict(vars(path)))]
+
+
 def _array(array: Any) -> list[object]:
     if array.dtype.hasobject and array.dtype.kind != "T":
         return [repr(array.dtype), array.shape, _order(array), array.reshape(-1).tolist()]
     return [digest_of_array(array), _order(array)]
+
+
+def _flat(flat: Any) -> list[object]:
+    return [flat.base, flat.index]
 
 
 def _order(array: Any) -> str:
