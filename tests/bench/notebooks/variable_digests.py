@@ -311,7 +311,7 @@ class Walk:
                 raise NotCompared("made in C")
             return
         reduced = value.__reduce_ex__(2)
-        if reduced == (iter, ([], 0)):
+        if reduced[:2] == (iter, ([],)):
             reduced = (iter, ([],))  # one that has ended comes back as one of nothing
         self.value(reduced if isinstance(reduced, str) else tuple(reduced[:3]))
 
