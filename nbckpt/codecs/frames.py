@@ -28,6 +28,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return None  # it is still being imported
     if issubclass(kind, internals.Block):
         return _reduce_block
+    if kind.__name__ == "SingleBlockManager":
+        return _reduce_manager
     if issubclass(kind, pandas.Index | pandas.api.extensions.ExtensionArray):
         return _reduce_owner
     if issubclass(kind, pandas.DataFrame | pandas.Series):
@@ -63,17 +65,45 @@ def set_state(table: Any, state: tuple[Any, dict[str, object]]) -> None:
 
 
 def _reduce_block(pickler: NamespacePickler, block: Any) -> Any:
-    # A fresh view for each block, so that two frames on one memory come back as two values.
     make, (values, *rest) = block.__reduce_ex__(5)
+    return make, (_values_of(pickler, block, values), *rest)
+
+
+def _reduce_manager(pickler: NamespacePickler, manager: Any) -> Any:
+    """The values of a series, which has a block, and writes what this holds itself."""
+    block = manager.blocks[0]
+    if not _is_copied(block):
+        return NotImplemented
+    make, arguments, state, *_ = manager.__reduce_ex__(5)
+    return make, arguments, _replaced(state, block.values, _values_of(pickler, block, block.values))
+
+
+def _replaced(state: Any, old: object, new: object) -> Any:
+    """Lists, tuples and dicts with something else in the place of `old`."""
+    if state is old:
+        return new
+    if type(state) in (list, tuple):
+        return type(state)(_replaced(part, old, new) for part in state)
+    if type(state) is dict:
+        return {key: _replaced(part, old, new) for key, part in state.items()}
+    return state
+
+
+def _values_of(pickler: NamespacePickler, block: Any, values: Any) -> Any:
+    """What a block holds: fresh views, so that two tables on one memory come back as two values."""
+    is_copied = _is_copied(block)
     if type(values).__module__ == "numpy":
         values = values.view()
         pickler.keep(values)
         parts = [values]
     else:
+        if is_copied and not hasattr(values, "_pa_array"):  # Arrow's memory is never written to
+            values = values[:]
+            pickler.keep(values)
         parts = [getattr(values, attribute, None) for attribute in _ATTRIBUTES]
     for part in parts:
-        _own(pickler, part, is_written=True, is_copied=_is_copied(block))
-    return make, (values, *rest)
+        _own(pickler, part, is_written=True, is_copied=is_copied)
+    return values
 
 
 def _is_copied(block: Any) -> bool:
@@ -88,7 +118,7 @@ def _reduce_owner(pickler: NamespacePickler, owner: Any) -> Any:
     return NotImplemented
 
 
-_ATTRIBUTES = ("_data", "_ndarray", "_codes", "_mask")
+_ATTRIBUTES = ("_data", "_ndarray", "_codes", "_mask", "_left", "_right")
 """Where an index or extension array has its arrays."""
 
 

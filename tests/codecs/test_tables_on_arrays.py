@@ -70,3 +70,30 @@ def test_what_nobody_writes_to_ties_nothing(session: Session, text: str) -> None
     manifest = session.timeline.manifest(session.checkpoint("kept").id)
 
     assert all(len(manifest[name].group) == 1 for name in "abc")
+
+
+SERIES = (
+    "[1, 2, 3]",
+    "[1, 2, 3], dtype='Int64'",
+    "[True, None, False], dtype='boolean'",
+    "['a', 'b', 'c']",
+    "['a', 'b', 'c'], dtype='category'",
+    "pd.date_range('2020', '2022', 3)",
+    "pd.date_range('2020', '2022', 3, tz='UTC')",
+    "pd.period_range('2020', periods=3, freq='D')",
+    "pd.interval_range(0, 3)",
+)
+
+
+@pytest.mark.parametrize("made", ["t.copy(deep=False)", "t.rename('x')", "t[:]"])
+@pytest.mark.parametrize("values", SERIES)
+def test_series_on_one_memory_are_values(session: Session, values: str, made: str) -> None:
+    change = "t.iloc[0] = t.iloc[2]; a.iloc[1] = a.iloc[2]"
+    text = f"t = pd.Series({values}); a = {made}"
+    plain: dict[str, Any] = {"pd": pd}
+    exec(f"{text}; {change}", plain)
+    back = kept_and_lost(session, text)
+
+    exec(change, back)
+
+    assert (str(back["t"]), str(back["a"])) == (str(plain["t"]), str(plain["a"]))

@@ -104,11 +104,11 @@ def _serve(answers: int) -> None:
         if (child := os.fork()) == 0:
             try:
                 os.chdir(folder)
-                answer = _run(rounds, ask, mode)
+                answer = json.dumps(_run(rounds, ask, mode))
             except BaseException:
-                answer = Answer(None, traceback.format_exc(), ["crash"], [])
+                answer = json.dumps(Answer(None, traceback.format_exc(), ["crash"], []))
             with os.fdopen(answers, "w") as pipe:
-                pipe.write(json.dumps(answer) + "\n")
+                pipe.write(f"{answer}\n")
             os._exit(0)
         os.waitpid(child, 0)
 

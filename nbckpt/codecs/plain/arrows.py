@@ -163,6 +163,10 @@ def _array(limits: Limits, given: tuple[Any, ...]) -> object:
     return array
 
 
+_BUFFERS_OF_INDICES = 2
+"""Of numbers: whether they are there, and they. Arrow does not look whether it is given so many."""
+
+
 def _made(limits: Limits, parts: Any, depth: int) -> Any:
     """An array that is still to be looked through."""
     import pyarrow as pa
@@ -180,6 +184,7 @@ def _made(limits: Limits, parts: Any, depth: int) -> Any:
     if is_dictionary:
         values = _made(limits, dictionary, depth + 1)
         require(values.type == kind.value_type and not made)
+        require(len(buffers) == _BUFFERS_OF_INDICES)
         values.validate(full=True)
         return pa.DictionaryArray.from_buffers(kind, length, buffers, values, null_count, offset)
     require(len(made) == kind.num_fields)

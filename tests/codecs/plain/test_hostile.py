@@ -16,6 +16,8 @@ import pytest
 import torch
 
 from nbckpt.codecs import plain
+from nbckpt.codecs.plain import arrows
+from nbckpt.codecs.plain.limits import Limits
 from nbckpt.errors import FormatError, UntrustedError
 from tests.codecs.plain.blobs import (
     ADDITEMS,
@@ -341,6 +343,16 @@ def test_offsets_of_arrow_that_lead_out_are_refused() -> None:
     for value, before, after in found:
         with pytest.raises(UntrustedError):
             plain.load(_replaced(value, before, after))
+
+
+@pytest.mark.parametrize("n_buffers", [0, 1])
+def test_codes_of_arrow_without_their_memory_are_refused(n_buffers: int) -> None:
+    values = (pa.string(), 1, 0, 0, [None, *map(pa.py_buffer, (bytes(8), b""))], [], None)
+    kind = pa.dictionary(pa.int8(), pa.string())
+    codes = (kind, 1, 0, 0, [None, pa.py_buffer(bytes(8))][:n_buffers], [], values)
+
+    with pytest.raises(UntrustedError, match="do not fit"):
+        arrows._array(Limits(1000), (codes,))
 
 
 def test_tensors_outside_of_their_memory_are_refused() -> None:
