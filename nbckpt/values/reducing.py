@@ -15,6 +15,8 @@ import copyreg
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
+
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
 NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
@@ -38,6 +40,8 @@ def refuses_without_need(kind: type) -> bool:
 
 def reduction_of(value: Any, protocol: int) -> Any:
     """What pickle would make `value` from; raises whatever the value's own code does."""
+    if type(value) in DICT_ITERATORS:
+        return reduction_of_iterator(value)
     members = getattr(value, "__dict__", None)
     if type(members) is dict and refuses_without_need(type(value)):
         return NEW_OBJECT, (type(value),), dict(members)
