@@ -102,7 +102,18 @@ class Verifier:
         kept = self._session.capturer.kept_as(group[0])
         if kept is None or not WATCHED_BYTES <= kept.size_bytes <= MOST_WATCHED_BYTES:
             return False
-        return bool(_HASHED.match(kept.type_name)) and tracker_of_process() is not None
+        return self._is_hashed(group) and tracker_of_process() is not None
+
+    def _is_hashed(self, group: Names) -> bool:
+        """Whether it is memory that is hashed, and no objects that are pickled one by one."""
+        for name in group:
+            kept = self._session.capturer.kept_as(name)
+            if kept is None or not _HASHED.match(kept.type_name):
+                return False
+            dtype = getattr(self._session.namespace.get(name), "dtype", None)
+            if getattr(dtype, "hasobject", False):  # `plt.subplots` makes one of all axes
+                return False
+        return True
 
     def _seen_at(self, group: Names) -> int:
         return self._seen.get(group, 0)
@@ -143,5 +154,5 @@ class Verifier:
         variable = self._session.capturer.kept_as(group[0])
         if variable is None:
             return 0.0
-        rate = _HASHED_PER_S if _HASHED.match(variable.type_name) else BYTES_PER_S
+        rate = _HASHED_PER_S if self._is_hashed(group) else BYTES_PER_S
         return variable.size_bytes / rate
