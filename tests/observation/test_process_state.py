@@ -475,3 +475,22 @@ def test_a_cell_below_code_in_a_setting_is_restored_while_that_reads_the_same(
     again = run(tmp_path, cells, "y")
 
     assert (again.value, again.restored) == (first.value, [3])
+
+
+def test_what_a_name_was_bound_to_before_makes_no_step_depend_on_a_setting(tmp_path: Path) -> None:
+    shows = "class Shows:\n    def text(self): return f'{self.k}'\nv, k = Shows(), 2"
+    cells = ["import numpy as np\nnp.set_printoptions(precision=3)", shows, "v = k + 1"]
+    run(tmp_path, cells, "v", mode="skip")
+
+    again = run(tmp_path, cells, "v", mode="skip")
+
+    assert again.restored == [0, 1, 2]
+
+
+def test_a_shell_without_figures_has_no_formats_of_them(tmp_path: Path) -> None:
+    rc = "plt.rc('figure', figsize=(5, 5))"
+    cells = [f"import matplotlib; matplotlib.use('agg')\nimport matplotlib.pyplot as plt\n{rc}"]
+    cells += ["x = 1", "f = plt.figure()", "ax = f.subplots()"]
+    run(tmp_path, cells, "x", mode="skip")
+
+    assert run(tmp_path, cells, "x", mode="skip").restored == [0, 1, 2, 3]

@@ -101,6 +101,7 @@ class ProcessState:
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
         done = self._changed_since(window.before)
         is_shown = ran.is_shown or window.is_shown
+        reach: frozenset[str] | None = None
         if met and any(k.reach != ANYTHING for k in self._kinds_of(met)):
             reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
             met = {name: self._counted(name, items, reach) for name, items in met.items()}
@@ -114,7 +115,9 @@ class ProcessState:
             "set": done,
             "shown": is_shown,
         }
-        return {member: value for member, value in found.items() if value}
+        record = {member: value for member, value in found.items() if value}
+        # What names are bound to is another after the step than before: asked once, it stays.
+        return record if reach is None else {**record, "reach": sorted(reach)}
 
     def discard(self, window: object) -> None:
         """Know nothing more of a window."""
@@ -136,8 +139,10 @@ class ProcessState:
             return None
         from nbckpt.observation.process_state.reach import reach_of
 
-        is_shown = bool(record.get("shown"))
-        reach = reach_of(ran.tree, ran.namespace, is_shown=is_shown)
+        reach = record.get("reach")
+        if not isinstance(reach, list):
+            is_shown = bool(record.get("shown"))
+            reach = [*reach_of(ran.tree, ran.namespace, is_shown=is_shown)]
         for name, item in differing:
             if name not in self._readings.kinds:
                 return f"process state: {name} was met, which this nbckpt does not know"

@@ -74,7 +74,8 @@ class Backend(Kind):
         if "matplotlib.figure" in sys.modules and (formatters := _formatters()):
             figure = sys.modules["matplotlib.figure"].Figure
             printers = ((f.type_printers.get(figure), f) for f in formatters)
-            found["formats"] = [_format(p, f) for p, f in printers if p is not None]
+            if formats := [_format(p, f) for p, f in printers if p is not None]:
+                found["formats"] = formats  # none, before and after it is imported
         return found
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:
