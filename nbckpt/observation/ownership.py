@@ -17,6 +17,9 @@ from nbckpt.values.sources import is_user_file
 DEPTH = 3
 """Wrappers and containers that are opened to find what they hold."""
 
+_SHELLS = ("", "IPython", "ipykernel", "matplotlib_inline")
+"""Homes of what a shell puts into libraries itself, as it does into pyplot with the first figure."""
+
 _WRAPPERS = (property, staticmethod, classmethod, functools.partial, functools.cached_property)
 _FEW = 50
 
@@ -64,7 +67,7 @@ def is_of_another_library(value: object, owner: str, namespace: Mapping[str, obj
     if not issubclass(type(value), FunctionType | type):
         return False
     home = str(getattr(value, "__module__", "")).partition(".")[0]
-    if home in ("", owner.partition(".")[0]) or "<locals>" not in str(value.__qualname__):  # type: ignore[attr-defined]
+    if home in (*_SHELLS, owner.partition(".")[0]) or "<locals>" not in str(value.__qualname__):  # type: ignore[attr-defined]
         return False
     return home_of(value, namespace) is None
 

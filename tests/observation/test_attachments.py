@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nbckpt.observation.libraries import Libraries
-from nbckpt.observation.ownership import is_users
+from nbckpt.observation.ownership import is_of_another_library, is_users
 
 ENCODED = json.JSONEncoder().encode
 """Held before a notebook puts another function in the place of `json.dumps`."""
@@ -459,3 +459,9 @@ def test_what_changes_an_attachment_in_place_runs(kind: str, tmp_path: Path) -> 
     again = run(tmp_path / "kept", cells)
 
     assert live.value == again.value == plain
+
+
+def test_what_a_shell_puts_into_pyplot_is_not_attached_by_the_notebook() -> None:
+    from IPython.utils.decorators import flag_calls
+
+    assert not is_of_another_library(flag_calls(print), "matplotlib.pyplot", {})
