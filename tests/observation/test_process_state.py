@@ -487,6 +487,18 @@ def test_what_a_name_was_bound_to_before_makes_no_step_depend_on_a_setting(tmp_p
     assert again.restored == [0, 1, 2]
 
 
+def test_a_filter_whose_message_is_made_on_the_spot_is_seen(tmp_path: Path) -> None:
+    use = "def f(t):\n    try: warnings.warn(t)\n    except UserWarning: return 1\n    return 0"
+    one = "warnings.filterwarnings('error', message='foo')"
+    cells = ["import warnings", one, use, "y = f('bar')"]
+    other = f"{one}\nwarnings.filterwarnings('error', message='ba' + 'r')"
+    run(tmp_path, cells, "y", mode="skip")
+
+    answer = run(tmp_path, ["import warnings", other, use, "y = f('bar')"], "y", mode="skip")
+
+    assert (answer.value, answer.errors) == (1, [])
+
+
 def test_a_shell_without_figures_has_no_formats_of_them(tmp_path: Path) -> None:
     rc = "plt.rc('figure', figsize=(5, 5))"
     cells = [f"import matplotlib; matplotlib.use('agg')\nimport matplotlib.pyplot as plt\n{rc}"]

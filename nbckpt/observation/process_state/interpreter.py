@@ -119,6 +119,8 @@ class DecimalContext(Kind):
 
 _TELLING = 8
 
+_SETTER = re.compile(r"filterwarnings|simplefilter|resetwarnings")
+
 
 class WarningFilters(Ordered):
     """Filters of warnings, those of the notebook above or below the others."""
@@ -126,7 +128,7 @@ class WarningFilters(Ordered):
     name = "warnings"
     module = "warnings"
     reach = "warnings"
-    setters = r"filterwarnings|simplefilter|resetwarnings"
+    setters = _SETTER.pattern
 
     def __init__(self) -> None:
         self._filters: list[Any] = []
@@ -143,6 +145,8 @@ class WarningFilters(Ordered):
 
     def is_of_import(self, item: str, imported: Imported) -> bool:
         _, message, category, place, _ = item.split("\0")
+        if "__import__" not in imported.names and any(map(_SETTER.fullmatch, imported.names)):
+            return False  # the code sets filters and imports nothing; something was, meanwhile
         if not (message or place) and category.partition(".")[0] not in imported.modules:
             return False  # one that silences all: people write it, libraries do not
         strings = [s for s in imported.strings if s]
