@@ -18,7 +18,7 @@ DEPTH = 3
 """Wrappers and containers that are opened to find what they hold."""
 
 _SHELLS = ("", "IPython", "ipykernel", "matplotlib_inline")
-"""Homes of what a shell puts into libraries itself, as it does into pyplot with the first figure."""
+"""Homes of what a shell puts into libraries itself, as into pyplot with the first figure."""
 
 _WRAPPERS = (property, staticmethod, classmethod, functools.partial, functools.cached_property)
 _FEW = 50
