@@ -8,11 +8,13 @@ same definition gives the same bytes in every process.
 from __future__ import annotations
 
 import functools
+import importlib
 import linecache
 import sys
 import typing
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from nbckpt.errors import FormatError
 from nbckpt.names import DECORATED
 from nbckpt.values import caches
 from nbckpt.values.homes import home_of
+from nbckpt.values.sources import is_user_file
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -58,9 +61,19 @@ NAMED: tuple[type, ...] = (
 def is_importable(obj: Any) -> bool:
     """Whether another process gets `obj`, which is one of `NAMED`, by importing its module."""
     if isinstance(obj, type | FunctionType):
+        _meet_module(obj.__module__)
         return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
     holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
     return getattr(holder, obj.__name__, None) is obj
+
+
+@lru_cache(maxsize=4096)
+def _meet_module(name: str | None) -> None:
+    """Import a module of a loaded library that its own members name, as ``numpy.rec`` is."""
+    file = getattr(sys.modules.get(str(name).partition(".")[0]), "__file__", None)
+    if name and name not in sys.modules and file and not is_user_file(file):
+        with suppress(Exception):  # whatever an import raises; then it is no home of anything
+            importlib.import_module(name)
 
 
 def refer(pickler: NamespacePickler, obj: object) -> Any:

@@ -78,6 +78,9 @@ def memory_of(value: Any) -> Memory | None:
     if np and isinstance(value, np.ndarray) and value.dtype.kind != "T":
         address = value.__array_interface__["data"][0]
         return Memory(_start_of(_owner_of(value)), address, str(value.strides))
+    if np and isinstance(value, np.void) and isinstance(value.base, np.ndarray):
+        address = value.__array_interface__["data"][0]
+        return Memory(_start_of(_owner_of(value.base)), address, "an element")
     if torch and isinstance(value, torch.Tensor) and value.layout is torch.strided:
         storage = value.untyped_storage()
         return Memory(storage.data_ptr(), value.data_ptr(), str(value.stride()))
