@@ -67,13 +67,15 @@ def _reduce_record(pickler: NamespacePickler, record: Any) -> Any:
 
 def _part_around(record: Any, array: np.ndarray) -> np.ndarray:
     """The part of an array that is one element of it alone."""
-    upwards = array[tuple(slice(None, None, -1 if step < 0 else 1) for step in array.strides)]
+    ways: list[Any] = [slice(None, None, -1 if step < 0 else 1) for step in array.strides]
+    upwards = array[(*ways, ...)]
     rest = record.__array_interface__["data"][0] - upwards.__array_interface__["data"][0]
     index = [0] * array.ndim
     for axis in sorted(range(array.ndim), key=lambda axis: -upwards.strides[axis]):
         if step := upwards.strides[axis]:
             index[axis], rest = divmod(rest, step)
-    part: np.ndarray = upwards[tuple(slice(i, i + 1) for i in index)]
+    places: list[Any] = [slice(i, i + 1) for i in index]
+    part: np.ndarray = upwards[(*places, ...)]
     if rest or part.size != 1 or part.dtype != record.dtype:
         message = "it lies on the memory of an array, and it cannot be told where"
         raise RefusedError(message)

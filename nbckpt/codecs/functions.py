@@ -61,14 +61,14 @@ NAMED: tuple[type, ...] = (
 def is_importable(obj: Any) -> bool:
     """Whether another process gets `obj`, which is one of `NAMED`, by importing its module."""
     if isinstance(obj, type | FunctionType):
-        _meet_module(obj.__module__)
+        meet_module(obj.__module__)
         return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
     holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
     return getattr(holder, obj.__name__, None) is obj
 
 
 @lru_cache(maxsize=4096)
-def _meet_module(name: str | None) -> None:
+def meet_module(name: str | None) -> None:
     """Import a module of a loaded library that its own members name, as ``numpy.rec`` is."""
     file = getattr(sys.modules.get(str(name).partition(".")[0]), "__file__", None)
     if name and name not in sys.modules and file and not is_user_file(file):

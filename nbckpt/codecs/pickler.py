@@ -332,6 +332,7 @@ def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduc
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
+    functions.meet_module(cls.__module__)
     return functions.refer(pickler, cls) or classes.reduce_class(pickler, cls)
 
 

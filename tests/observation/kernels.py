@@ -110,7 +110,9 @@ def _serve(answers: int) -> None:
             with os.fdopen(answers, "w") as pipe:
                 pipe.write(f"{answer}\n")
             os._exit(0)
-        os.waitpid(child, 0)
+        if os.waitpid(child, 0)[1]:  # by a signal: nobody has answered
+            crash = Answer(None, "it was ended by a signal", ["crash"], [])
+            os.write(answers, f"{json.dumps(crash)}\n".encode())
 
 
 def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
