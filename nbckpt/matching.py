@@ -12,7 +12,7 @@ from nbckpt.analysis import nodes_of
 from nbckpt.errors import TRUST_IT
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
-from nbckpt.values.sources import is_user_file
+from nbckpt.values.homes import is_user_file
 
 _ON_DESCRIPTORS = (
     "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open",

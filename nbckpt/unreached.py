@@ -19,7 +19,7 @@ from nbckpt.model import Manifest
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Recorded, without_marker
 from nbckpt.selection import Selection
-from nbckpt.values.sources import is_user_file
+from nbckpt.values.homes import is_user_file
 
 if TYPE_CHECKING:
     from nbckpt.session import Session

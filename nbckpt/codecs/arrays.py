@@ -10,14 +10,13 @@ from __future__ import annotations
 import array as standard
 import pickle
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
+from nbckpt.values.dict_iterators import skip
 from nbckpt.values.reducing import refuses_without_need
 
 if TYPE_CHECKING:
@@ -92,9 +91,9 @@ def _reduce_flat(_: object, flat: Any) -> Any:
 
 
 def flat_of(array: np.ndarray, index: int) -> Any:
-    """What goes through the elements of an array, ``array.flat``, and where it stands."""
+    """The iterator of an array's elements, ``array.flat``, that has given so many of them."""
     flat = array.flat
-    deque(islice(flat, index), maxlen=0)
+    skip(flat, index)
     return flat
 
 

@@ -90,7 +90,7 @@ def _replaced(state: Any, old: object, new: object) -> Any:
 
 
 def _values_of(pickler: NamespacePickler, block: Any, values: Any) -> Any:
-    """What a block holds: fresh views, so that two tables on one memory come back as two values."""
+    """The values of a block, fresh, so that two tables on one memory come back as two values."""
     is_copied = _is_copied(block)
     if type(values).__module__ == "numpy":
         values = values.view()

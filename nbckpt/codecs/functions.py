@@ -26,8 +26,7 @@ from nbckpt.digests import digest_of
 from nbckpt.errors import FormatError
 from nbckpt.names import DECORATED
 from nbckpt.values import caches
-from nbckpt.values.homes import home_of
-from nbckpt.values.sources import is_user_file
+from nbckpt.values.homes import home_of, is_user_file
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -67,13 +66,18 @@ def is_importable(obj: Any) -> bool:
     return getattr(holder, obj.__name__, None) is obj
 
 
-@lru_cache(maxsize=4096)
 def meet_module(name: str | None) -> None:
     """Import a module of a loaded library that its own members name, as ``numpy.rec`` is."""
-    file = getattr(sys.modules.get(str(name).partition(".")[0]), "__file__", None)
-    if name and name not in sys.modules and file and not is_user_file(file):
-        with suppress(Exception):  # whatever an import raises; then it is no home of anything
-            importlib.import_module(name)
+    if name and name not in sys.modules:
+        file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+        if file and not is_user_file(file):
+            _try_import(name)
+
+
+@lru_cache(maxsize=4096)
+def _try_import(name: str) -> None:
+    with suppress(Exception):  # whatever an import raises; then it is no home of anything
+        importlib.import_module(name)
 
 
 def refer(pickler: NamespacePickler, obj: object) -> Any:

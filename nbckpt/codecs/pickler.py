@@ -42,6 +42,7 @@ from nbckpt.codecs import (
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.garbage import switched_off
+from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
 from nbckpt.values.reducing import has_state_of_its_own, reduction_of
@@ -187,7 +188,7 @@ _NEVER_COMPARED = ATOMS | {tuple}
 
 
 def _compared(memo: Mapping[int, tuple[int, object]], own_dicts: set[int]) -> list[object]:
-    """What may be compared with what others hold.
+    """The objects that may be compared with what others hold.
 
     The dicts that instances have live as long as these do. Held here, or by a tuple that a
     reducer made of one, they were held twice for whoever pickles the instances next.
@@ -266,6 +267,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
 
     def default_reduce(self, obj: object) -> Reduced:
         """What cloudpickle does with a function or class."""
+        functions.meet_module(getattr(obj, "__module__", None))
         return super().reducer_override(obj)
 
 
@@ -318,6 +320,8 @@ def _reducer_for(kind: type) -> Reducer | None:
 
 
 def _own_state(kind: type) -> Reducer | None:
+    if kind in DICT_ITERATORS:
+        return _reduce_unchanged
     is_told = kind in copyreg.dispatch_table or not has_state_of_its_own(kind)
     return None if is_told else _reduce_unchanged
 
@@ -332,7 +336,6 @@ def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduc
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
-    functions.meet_module(cls.__module__)
     return functions.refer(pickler, cls) or classes.reduce_class(pickler, cls)
 
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
-
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
     from nbckpt.values.views import Layout
@@ -34,8 +32,6 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_memoryview
     if kind in _DICT_VIEWS:
         return _reduce_dict_view
-    if kind in DICT_ITERATORS:
-        return _reduce_dict_iterator
     return _reduce_proxy if kind is MappingProxyType else None
 
 
@@ -85,10 +81,6 @@ def released_view() -> memoryview:
 def _reduce_dict_view(_: object, view: Any) -> Any:
     behind = gc.get_referents(view)
     return make_dict_view, (_DICT_VIEWS[type(view)], *behind)
-
-
-def _reduce_dict_iterator(_: object, iterator: Any) -> Any:
-    return reduction_of_iterator(iterator)
 
 
 def make_dict_view(what: str, mapping: dict[Any, Any]) -> Any:

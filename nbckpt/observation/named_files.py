@@ -19,7 +19,7 @@ from typing import Any
 
 from nbckpt.analysis import nodes_of
 from nbckpt.observation.folder_looks import matches_of
-from nbckpt.values.sources import is_user_file
+from nbckpt.values.homes import is_user_file
 
 MAX_TEXTS = 500
 """Texts of one cell to look for on the disk."""

@@ -10,9 +10,8 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.observation.registries import shell_of
-from nbckpt.values.homes import home_of
+from nbckpt.values.homes import home_of, is_user_file
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.sources import is_user_file
 
 DEPTH = 3
 """Wrappers and containers that are opened to find what they hold."""

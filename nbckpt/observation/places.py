@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from nbckpt.values.sources import is_user_file
+from nbckpt.values.homes import is_user_file
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
 _HOME_CACHES = (

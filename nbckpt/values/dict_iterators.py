@@ -15,18 +15,23 @@ from typing import Any, NamedTuple
 
 
 class Way(NamedTuple):
-    """What an iterator shows of a dict, and from which end."""
+    """The part of a dict that an iterator shows, and from which end."""
 
     base: type[dict[Any, Any]]
     what: str
     is_reversed: bool
 
 
+def skip(iterator: Iterator[Any], count: int) -> None:
+    """Take so many items of an iterator, for nothing."""
+    deque(islice(iterator, count), maxlen=0)
+
+
 def dict_iterator(way: Way, mapping: dict[Any, Any] | None, n_done: int) -> Iterator[Any]:
     """An iterator of a dict that has given so much of it; of None, one that has ended."""
     view = getattr(way.base, way.what)(way.base() if mapping is None else mapping)
     iterator: Iterator[Any] = reversed(view) if way.is_reversed else iter(view)
-    deque(islice(iterator, n_done), maxlen=0)
+    skip(iterator, n_done)
     if mapping is None:
         next(iterator, None)
     return iterator
@@ -47,7 +52,7 @@ for _way in _WAYS:
 
 
 def reduction_of_iterator(iterator: Any) -> tuple[object, tuple[object, ...]]:
-    """How to make the iterator of a dict again.
+    """The reduction that makes an iterator of a dict again.
 
     Raises
     ------
@@ -62,9 +67,9 @@ def reduction_of_iterator(iterator: Any) -> tuple[object, tuple[object, ...]]:
     ways = DICT_ITERATORS[type(iterator)]
     if len(ways) > 1 and rest:
         ways = [way for way in ways if _is_rest(rest, dict_iterator(way, mapping, n_done))]
-    if len(ways) > 1 and rest:
-        message = "the keys of its dict are its values, so it may go over both"
-        raise TypeError(message)
+        if len(ways) > 1:
+            message = "the keys of its dict are its values, so it may go over both"
+            raise TypeError(message)
     return dict_iterator, (ways[0], mapping, n_done)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections.abc import Mapping
+from functools import cache, lru_cache
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 
@@ -61,6 +64,17 @@ def is_made_module(value: object) -> bool:
     return sys.modules.get(name) is not value
 
 
+@lru_cache(maxsize=4096)
+def is_user_file(path: str | None) -> bool:
+    """Whether a module's file is the user's: not of Python, an installed package, or nbckpt."""
+    if not path or path.startswith("<"):
+        return False
+    file = Path(path)
+    if {"site-packages", "dist-packages"}.intersection(file.parts):
+        return False
+    return not any(file.is_relative_to(folder) for folder in _library_folders())
+
+
 def _found(holder: object, qualified_name: str) -> object:
     for part in qualified_name.split("."):
         try:
@@ -68,3 +82,11 @@ def _found(holder: object, qualified_name: str) -> object:
         except Exception:  # a module's own __getattr__ may raise anything
             return None
     return holder
+
+
+@cache
+def _library_folders() -> tuple[Path, ...]:
+    # Not `sys.prefix` itself: with Python in /usr, a project in /usr/src is still the user's.
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = [Path(sysconfig.get_path(kind)) for kind in kinds]
+    return (*folders, *(f.resolve() for f in folders), Path(__file__).parent.parent)

@@ -114,7 +114,7 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
     if function is NEW_OBJECT and arguments == (kind,) and len(rest) == 1:
         walk.put(b"object")
         return [kind, *rest]
-    if function is iter and not rest:  # of a dict's keys, say, which comes back as that of a list
+    if function is iter and not rest:  # of a set, say, which comes back as that of a list
         rest = [0]
     state, items, pairs, setter = (*rest, *[None] * 4)[:4]
     walk.put(b"made", items is not None, pairs is not None)

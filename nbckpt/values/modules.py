@@ -17,8 +17,9 @@ from types import FunctionType, ModuleType
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.digests import Digest, digest_of
 from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.homes import is_user_file
 from nbckpt.values.kinds import step_for
-from nbckpt.values.sources import is_user_file, text_digest
+from nbckpt.values.sources import text_digest
 from nbckpt.values.walking import Found, Walk
 
 BUDGET = 300_000

@@ -20,7 +20,7 @@ from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
 NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
-"""What pickle makes an instance with whose class says nothing else."""
+"""Pickle's maker of an instance whose class says nothing else."""
 
 
 def has_state_of_its_own(kind: type) -> bool:

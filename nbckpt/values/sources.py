@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ast
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
@@ -18,6 +17,7 @@ from types import FunctionType, ModuleType
 
 from nbckpt.analysis.scopes import digest_of_tree
 from nbckpt.digests import Digest, digest_of
+from nbckpt.values.homes import is_user_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +61,6 @@ def text_digest(name: str) -> Digest:
     """The digest of the text of one of the user's modules, as its file is now."""
     source = _source_of(name)
     return source.digest if source else digest_of("gone")
-
-
-@lru_cache(maxsize=4096)
-def is_user_file(path: str | None) -> bool:
-    """Whether a module's file is the user's: not of Python, an installed package, or nbckpt."""
-    if not path or path.startswith("<"):
-        return False
-    file = Path(path)
-    if {"site-packages", "dist-packages"}.intersection(file.parts):
-        return False
-    return not any(file.is_relative_to(folder) for folder in _library_folders())
-
-
-@cache
-def _library_folders() -> tuple[Path, ...]:
-    # Not `sys.prefix` itself: with Python in /usr, a project in /usr/src is still the user's.
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    folders = [Path(sysconfig.get_path(kind)) for kind in kinds]
-    return (*folders, *(f.resolve() for f in folders), Path(__file__).parent.parent)
 
 
 def _source_of(module: str) -> _Source | None:

@@ -34,7 +34,7 @@ _OF_OTHERS = re.compile(
 )
 """Variables that kernels, pagers, debuggers and libraries set for themselves."""
 
-_SETTER = re.compile(r"set_|[Cc]onfig|[Oo]ption")
+_SETTER = re.compile(r"^(set_|[Cc]onfig|[Oo]ption)")
 
 _FORMATTING = re.compile(r"POLARS_(FMT|TABLE)_\w+")
 
@@ -78,7 +78,7 @@ class Environment(Kind):
             return False
         if item.partition("_")[0].lower() not in sys.modules:
             return True
-        return not any(map(_SETTER.match, imported.names))  # else a call of that library has set it
+        return not imported.has_name(_SETTER)  # else a call of that library has set it
 
     def reach_of(self, item: str) -> str:
         return "text" if _FORMATTING.fullmatch(item) else self.reach

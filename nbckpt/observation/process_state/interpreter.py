@@ -119,7 +119,7 @@ class DecimalContext(Kind):
 
 _TELLING = 8
 
-_SETTER = re.compile(r"filterwarnings|simplefilter|resetwarnings")
+_SETTER = re.compile(r"^(filterwarnings|simplefilter|resetwarnings)$")
 
 
 class WarningFilters(Ordered):
@@ -145,7 +145,7 @@ class WarningFilters(Ordered):
 
     def is_of_import(self, item: str, imported: Imported) -> bool:
         _, message, category, place, _ = item.split("\0")
-        if "__import__" not in imported.names and any(map(_SETTER.fullmatch, imported.names)):
+        if "__import__" not in imported.names and imported.has_name(_SETTER):
             return False  # the code sets filters and imports nothing; something was, meanwhile
         if not (message or place) and category.partition(".")[0] not in imported.modules:
             return False  # one that silences all: people write it, libraries do not

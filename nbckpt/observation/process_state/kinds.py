@@ -69,6 +69,10 @@ class Imported:
     names: Collection[str]
     strings: Collection[str]
 
+    def has_name(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a name has such a part."""
+        return any(map(pattern.search, self.names))
+
 
 class Kind:
     """One kind of process state, as items with values.

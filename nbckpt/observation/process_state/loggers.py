@@ -83,8 +83,7 @@ class Loggers(Kind):
     def is_of_import(self, item: str, imported: Imported) -> bool:
         if item in (_ROOT, _DISABLED):
             return False
-        can_set = any(_SETTERS.search(name) for name in imported.names)
-        if can_set and item.partition(".")[0] not in imported.modules:
+        if imported.has_name(_SETTERS) and item.partition(".")[0] not in imported.modules:
             return False
         return not any(item == s or item.startswith(f"{s}.") for s in imported.strings if s)
 
