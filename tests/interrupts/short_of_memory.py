@@ -1,60 +1,103 @@
-"""Verbs whose allocations fail from some instant on, in a process of its own; prints what is wrong.
+"""Verbs in a process whose memory runs out; prints what is wrong afterwards.
 
-``python -m tests.interrupts.short_of_memory RUNS SEED``
+The address space is limited and filled, and some of it given back at random places: so large
+allocations fail first, and small ones where they need a new arena, as on a full machine.
+``python -m tests.interrupts.short_of_memory RUNS SEED`` ends with how many verbs failed.
 """
 
 from __future__ import annotations
 
-import _testcapi
 import faulthandler
 import random
+import resource
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from nbckpt.session import Session
 from nbckpt.storage.store import Store
 from tests.interrupts.worlds import VERBS, disagreements, problems, world
 
 TOO_LONG_S = 60
-USUAL = 3000
-"""Allocations; a verb makes some thousands."""
+USUAL_ROOM = 3 << 20
+"""Bytes; a verb here takes from some hundred kilobytes to 40 MB."""
+
+SIZES = (1 << 20, 1 << 16, 1 << 12, 1 << 9)
 
 
-def run(folder: Path, verb: str, after: int, many: int) -> list[str]:
-    """What is wrong where so many allocations after the `after`-th fail."""
+def main(runs: int, seed: int) -> int:
+    """Run so many; how many went wrong."""
+    rng, bad, failed = random.Random(seed), 0, 0
+    folder = Path(tempfile.mkdtemp())
+    try:
+        for _ in range(runs):
+            verb = rng.choice(["checkpoint", "rewind", "fork", "update"])
+            room = int(rng.expovariate(1 / USUAL_ROOM))
+            faulthandler.dump_traceback_later(TOO_LONG_S, exit=True)
+            error, wrong = run(folder / "store", verb, room, rng)
+            failed += error is not None
+            if wrong:
+                bad += 1
+                print(verb, room, *wrong, sep="\n  ")
+                traceback.print_exception(error)
+            shutil.rmtree(folder / "store")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{failed} of {runs} verbs failed")
+    return bad
+
+
+def run(
+    folder: Path, verb: str, room: int, rng: random.Random
+) -> tuple[Exception | None, list[str]]:
+    """How a verb fails that has so many bytes, if it does, and what is wrong afterwards."""
     session = world(folder)
-    with suppress(Exception):  # whichever says so: what is there afterwards counts
-        _testcapi.set_nomemory(after, after + many)
-        try:
+    _fill(session, rng)
+    failure = None
+    try:
+        with full_memory(room, rng):
             VERBS[verb](session)
-        finally:
-            _testcapi.remove_mem_hooks()
+    except Exception as error:  # whichever says so: what is there afterwards counts
+        failure = error
     wrong = problems(session) + disagreements(session)
     session.store.close()
     store = Store.open(folder)
     wrong += [str(p) for p in store.check().problems if p.kind != "unreachable"]
     store.close()
-    return wrong
+    return failure, wrong
 
 
-def main(runs: int, seed: int) -> int:
-    """Run so many; how many went wrong."""
-    rng, bad = random.Random(seed), 0
-    folder = Path(tempfile.mkdtemp())
+def _fill(session: Session, rng: random.Random) -> None:
+    which = rng.choice(["large", "many", "both"])
+    if which != "many":
+        session.namespace["large"] = bytearray(rng.randbytes(1 << 22)) * 6
+    if which != "large":
+        session.namespace["many"] = [{"a": [i, str(i)]} for i in range(30_000)]
+
+
+@contextmanager
+def full_memory(room: int, rng: random.Random) -> Iterator[None]:
+    """In the block this process gets about so many more bytes."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), before[1]))
+    ballast: list[bytearray] = []
     try:
-        for _ in range(runs):
-            verb = rng.choice(["checkpoint", "rewind", "fork", "update"])
-            after, many = int(rng.expovariate(1 / USUAL)), rng.choice([1, 1, 3, 30])
-            faulthandler.dump_traceback_later(TOO_LONG_S, exit=True)
-            if wrong := run(folder / "store", verb, after, many):
-                bad += 1
-                print(verb, after, many, *wrong, sep="\n  ")
-            shutil.rmtree(folder / "store")
+        for size in SIZES:
+            with suppress(MemoryError):
+                while True:
+                    ballast.append(bytearray(size))
+        rng.shuffle(ballast)
+        while ballast and room > 0:
+            room -= len(ballast.pop())
+        yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return bad
+        ballast.clear()
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 if __name__ == "__main__":
