@@ -119,7 +119,7 @@ class Keeping(Standing):
         from nbckpt import analysis, keys
 
         with allowed():
-            names = analysis.names_of_tree(tree)
+            names = analysis.names_of_tree(tree, self.namespace)
             touched = keys.touched(names, self.namespace)
         self.capturer.touched(touched)
         self.capturer.touched(self.observer.written_to(self.namespace))

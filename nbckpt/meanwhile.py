@@ -6,6 +6,8 @@ import ast
 import sys
 from collections.abc import Mapping
 
+from nbckpt.analysis.nodes import nodes_of
+
 
 def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
     """Why a cell that awaits cannot be restored: tasks of the notebook go on meanwhile.
@@ -13,7 +15,7 @@ def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, .
     Which cell started them is no part of what the cell reads.
     """
     asyncio = sys.modules.get("asyncio")
-    if asyncio is None or not any(isinstance(node, _WAITS) for node in ast.walk(tree)):
+    if asyncio is None or not any(isinstance(node, _WAITS) for node in nodes_of(tree)):
         return ()
     try:
         loop = asyncio.get_running_loop()

@@ -96,7 +96,7 @@ def before(session: Session, tree: ast.Module) -> bool:
     if session.is_remaking:
         return False
     ran = make(session, needed(session, tree))
-    session.unkept.forget(analysis.names_of_tree(tree).binds)
+    session.unkept.forget(analysis.names_of_tree(tree, session.namespace).binds)
     return ran
 
 

@@ -189,8 +189,7 @@ class Step(ThroughItems):
             If the disk refuses.
         """
         loops.require_plain(request.name, tree)
-        names = analysis.names_of_tree(tree)
-        if not names.everything:
+        if request.selection.vars and not (names := analysis.names_of_tree(tree)).everything:
             known = {*session.capturer.user_names(), *names.binds}
             session.require_names(request.selection, known)
         if session.reruns:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.analysis.nodes import nodes_of
+from nbckpt.analysis.nodes import nodes_of, once
 
 UNKNOWN = object()
 """Stands for what a text means that is not looked up in a namespace."""
@@ -224,10 +224,10 @@ def raises_again(code: CodeType) -> bool:
 
 def passing_items(tree: ast.Module, namespace: Mapping[str, object] | None) -> tuple[bool, ...]:
     """Of each `with` item, in the order of the text, whether it lets every exception pass."""
-    nodes = nodes_of(tree)
-    items = [n for n in nodes if isinstance(n, ast.withitem)]
+    items = once(tree, "items", lambda: _items_of(tree))
     if not items:
         return ()
+    nodes = nodes_of(tree)
     look_up: Callable[[str], object] | None = None
     if namespace is not None:
         imported = imports_of(nodes)
@@ -236,6 +236,10 @@ def passing_items(tree: ast.Module, namespace: Mapping[str, object] | None) -> t
         stored |= {n.name for n in nodes if isinstance(n, kinds)}
         look_up = lookup_in(namespace, imported, frozenset(stored))
     return tuple(lets_pass(item.context_expr, look_up) for item in items)
+
+
+def _items_of(tree: ast.Module) -> list[ast.withitem]:
+    return [n for n in nodes_of(tree) if isinstance(n, ast.withitem)]
 
 
 def lookup_in(

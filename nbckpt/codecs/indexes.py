@@ -17,7 +17,7 @@ FEW = 64
 def pairs_by_index(values: Mapping[str, object]) -> list[tuple[str, str]]:
     """Pairs of variables of which one holds an index by itself that the other has as well."""
     pandas = sys.modules.get("pandas")
-    if pandas is None or not hasattr(pandas, "Index"):
+    if len(values) < 2 or pandas is None or not hasattr(pandas, "Index"):
         return []
     alone: dict[int, list[str]] = {}
     for name, value in values.items():

@@ -54,7 +54,7 @@ _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
 
 _SOON_S = 0.01
-"""After the end of a cell nothing has happened yet, if the next one begins within this time."""
+"""Between cells nothing has happened yet, if a look was taken within this time."""
 
 
 @dataclass(frozen=True)
@@ -98,24 +98,28 @@ class Attachments:
         self._held: dict[str, dict[str, Attached]] = {}
         self._n_seen = self._n_seen_before = 0
         self._looked_at = -1.0
+        self._is_between = False  # cells, of which a shell tells
+        self._harmless: list[bool] = []
         self._n_user_modules = 0
         self._new_modules: list[str] = []
         self._is_closed = False
 
     # -- looking ----------------------------------------------------------------------------
 
-    def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002  # as facets have it
+    def cell_begins(self, tree: ast.Module) -> None:
         """Take note of what changed while no cell ran."""
-        if time.monotonic() - self._looked_at > _SOON_S:
-            self._look(None)
+        self._look_again(None)
+        self._is_between = False
+        self._harmless.append(is_harmless(tree, self.namespace))
         self._n_seen_before = self._n_seen
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Take note of what the cell attached."""
-        is_harmless_cell = is_harmless(tree, self.namespace)
+        is_harmless_cell = bool(self._harmless) and self._harmless.pop()
         if not is_harmless_cell:
             self._look(tree)
         self._looked_at = time.monotonic()
+        self._is_between = not self._harmless
         if not (is_harmless_cell or self._is_closed):
             self.modules.reached(None)
         self._is_closed = False
@@ -127,6 +131,12 @@ class Attachments:
         for attached in self.now.values():
             if (names := attached.touches(self.namespace)) is None or names:
                 self.touch(names)
+
+    def _look_again(self, tree: ast.Module | None) -> None:
+        """Look, unless no cell runs and a look was just taken."""
+        if not self._is_between or time.monotonic() - self._looked_at > _SOON_S:
+            self._look(tree)
+            self._looked_at = time.monotonic()
 
     def _look(self, tree: ast.Module | None) -> None:
         changes, fresh = self.libraries.look()
@@ -188,7 +198,7 @@ class Attachments:
 
     def open(self) -> object:
         """What is attached when a step begins."""
-        self._look(None)
+        self._look_again(None)
         self._new_modules = []
         return _Window(
             tokens={where: attached.token for where, attached in self.now.items()},
@@ -200,7 +210,7 @@ class Attachments:
     def close(self, window: object, ran: Ran) -> Json:
         """What was attached that the step can reach, and what it attached and changed itself."""
         assert isinstance(window, _Window)
-        self._look(ran.tree)
+        self._look_again(ran.tree)
         tokens = {where: attached.token for where, attached in self.now.items()}
         places = {**window.tokens, **tokens}
         did = [w for w in places if tokens.get(w) != window.tokens.get(w)]

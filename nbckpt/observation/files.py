@@ -124,7 +124,7 @@ class Files:
         """The states of all files that the step was seen to touch, or names."""
         assert isinstance(window, _Window)
         with audit.paused():
-            names = names_of_tree(ran.tree)
+            names = names_of_tree(ran.tree, ran.namespace)
             reads = {*ran.key.inputs, *ran.key.functions, *names.loads, *names.binds}
             found = self._found(window, ran, reads)
             observed = self._states(found)
