@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbckpt.keeping import Keeping
-    from nbckpt.model import Variable
+    from nbckpt.model import Key, Variable
     from nbckpt.recapture import Recapture, Recaptured
 
 EVENT = "stale"
@@ -141,6 +141,20 @@ class Audit:
             return
         self._session.capturer.distrust(one.name for one in stale)
         self.report(stale, "the next checkpoint has it")
+
+    def compare_keys(self, step: str, known: Key, now: Key) -> None:
+        """Report what of a key that was taken from an earlier run is not so here.
+
+        Raises
+        ------
+        StaleCaptureError
+            If there is something, and the setting says so.
+        """
+        if known.digest != now.digest:
+            from nbckpt.keys import difference
+
+            why = "; ".join(difference(known, now)) or "its key is another"
+            self.report([Stale(step, step, f"restored by a key that it has not: {why}")], "it runs")
 
     # -- what -------------------------------------------------------------------------------
 

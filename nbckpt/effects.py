@@ -17,6 +17,7 @@ from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
+from nbckpt.known_keys import begins_again
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.randomness import NAMES
@@ -259,11 +260,14 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
     live = session.capturer.settled()
     named = {*checkpoint.bound, *(checkpoint.key.inputs if checkpoint.key else ())}
     active = named - checkpoint.passive.keys()
+    are_all = begins_again(session, checkpoint)
     reasons = []
     for name in sorted(in_place & checkpoint.passive.keys()):
         *before, tie = checkpoint.passive[name]
-        is_as_then = _is_as_then(session, live, name, *before)
-        is_as_then = is_as_then and session.tie_of(name, checkpoint.key) == tie
+        is_as_then = are_all or (
+            _is_as_then(session, live, name, *before)
+            and session.tie_of(name, checkpoint.key) == tie
+        )
         if not is_as_then or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
     return reasons

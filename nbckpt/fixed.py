@@ -12,6 +12,9 @@ from types import FunctionType, ModuleType
 
 from nbckpt.values.plain import ATOMS
 
+_SLOTS = "__slotnames__"
+"""What `copyreg` notes in a class when it first pickles an instance; it changes nothing."""
+
 
 class Identity:
     """Tells an object, and the parts of a definition, from all others, however long it lives.
@@ -102,7 +105,7 @@ def _parts_of(value: object) -> tuple[object, ...]:
 
     if is_by_reference(value):
         return ()
-    return tuple(part for item in vars(value).items() for part in item)
+    return tuple(part for item in vars(value).items() if item[0] != _SLOTS for part in item)
 
 
 def _is(one: object, other: object) -> bool:

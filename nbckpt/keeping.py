@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt import events, randomness, telemetry
@@ -56,6 +57,9 @@ class Keeping(Standing):
         What is absent because it could not be kept.
     live_objects
         What could not be kept, and is there.
+    has_only_restored
+        Whether no code of the notebook has run in this process: nothing but restores, imports from
+        libraries and nbckpt's own verbs have made the variables.
     """
 
     joining: Joining
@@ -84,6 +88,7 @@ class Keeping(Standing):
             early_facets(namespace), lambda: later_facets(namespace, touch, folder)
         )
         self.unkept = Unkept()
+        self.has_only_restored = self._has_only_modules()
 
     @property
     def settings(self) -> Settings:
@@ -106,11 +111,24 @@ class Keeping(Standing):
 
     # -- what code ran ----------------------------------------------------------------------
 
+    def _has_only_modules(self) -> bool:
+        """Whether no variable tells of code that has run before nbckpt was there."""
+        values = map(self.namespace.get, self.capturer.user_names())
+        return all(type(value) is ModuleType for value in values)
+
+    def runs(self, tree: ast.Module | None) -> None:
+        """Note that code is about to run in the namespace; None if it is not known which."""
+        if self.has_only_restored:
+            from nbckpt.known_keys import sets_up
+
+            self.has_only_restored = tree is not None and sets_up(tree)
+
     def ran(self, tree: ast.Module | None) -> None:
         """Note that code ran in the namespace; None if it is not known which.
 
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
+        self.runs(tree)
         self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
@@ -147,6 +165,7 @@ class Keeping(Standing):
         selection: Selection,
         deps: Sequence[str] = (),
         lacking: Mapping[str, Digest] | None = None,
+        untold: Callable[[], object] = lambda: None,
     ) -> Key:
         """What a step with this code depends on, here and now.
 
@@ -154,6 +173,8 @@ class Keeping(Standing):
         ----------
         lacking
             Variables that could not be kept → digest of what they would hold.
+        untold
+            Called if something that counts cannot be told: no other key equals this one.
         """
         from nbckpt import keys
 
@@ -164,6 +185,7 @@ class Keeping(Standing):
                 deps=deps,
                 options=selection.options(),
                 lacking=lacking,
+                untold=untold,
             )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(map(self._described, groups)))

@@ -219,6 +219,9 @@ class Checkpoint:
     made_by
         ``fork`` or ``update`` where no code ran but values were given; its name is that of the step
         that they stand for.
+    began_as
+        Digest of what was kept of all variables when the step began, where nothing else decides
+        the digests of its key; else empty.
     trusted
         Whether its record is: see `is_trusted`.
     """
@@ -260,6 +263,7 @@ class Checkpoint:
     carried: Mapping[str, Variable] = field(default_factory=dict)
     joined: tuple[Cell, ...] = ()
     made_by: str = ""
+    began_as: Digest = ""
     trusted: bool = True
 
 
@@ -270,7 +274,7 @@ _TUPLES = (
 _OTHERS = (
     *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
     *("observed", "standing", "lacking"),
-    *("error", "note", "inherited", "made_by"),
+    *("error", "note", "inherited", "made_by", "began_as"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)
 MICROSECONDS = 6

@@ -45,6 +45,7 @@ class Plainly:
         session = self._session
         reach = session.reach(tree)
         session.capturer.touched(reach)  # for blocks in it
+        session.runs(tree)
         try:
             self._execute(code)
         finally:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, loops, makers, randomness, remake, results
+from nbckpt import analysis, effects, keys, known_keys, loops, makers, randomness, remake, results
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
@@ -147,6 +147,8 @@ class Step(ThroughItems):
     restored: Checkpoint | None = None
     why: tuple[str, ...] = ()
     took_s: float = 0.0
+    _is_told: bool = True  # nothing that the key counts is beyond telling
+    _began_as: Digest = ""
     _before: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
     is_kept: bool = True
@@ -195,14 +197,15 @@ class Step(ThroughItems):
         if session.reruns:
             request = replace(request, rerun=True)
         session.refresh()
-        key = session.key_of(tree, request.selection, request.deps, makers.lacking(session))
-        session.steps.pop(request.name, None)  # they stand in the order in which they began
-        step = session.steps[request.name] = cls(session, request, cell, tree, key)
         can_restore = request.is_skippable and not request.rerun
+        step = cls(session, request, cell, tree, Key(""))
+        step.key = step._key_at_first(is_known=can_restore)
+        session.steps.pop(request.name, None)  # they stand in the order in which they began
+        session.steps[request.name] = step
         if can_restore and step._restore():
             return step
         if remake.before(session, tree):
-            step.key = session.key_of(tree, request.selection, request.deps)
+            step.key = step._key_now()
             if can_restore and step._restore():
                 return step
         step._start()
@@ -233,6 +236,26 @@ class Step(ThroughItems):
             return 0
         answered = place.scope.members()
         return int(sum(answered.get(what, 0) for what in ("recorded", "replayed", "partial")))
+
+    def _key_at_first(self, *, is_known: bool) -> Key:
+        """What the step depends on; `is_known` if it may be one that has begun like this before."""
+        session, request = self.session, self.request
+        lacking = makers.lacking(session)
+        if is_known and not lacking and not request.deps:
+            known = known_keys.known_key(session, request.name, self.tree, request.selection)
+            if known is not None and session.audit.mode == "off":
+                return known
+            if known is not None:
+                session.audit.compare_keys(request.name, known, self._key_now(lacking))
+        return self._key_now(lacking)
+
+    def _key_now(self, lacking: Mapping[str, Digest] | None = None) -> Key:
+        session, request = self.session, self.request
+        self._is_told = True
+        return session.key_of(self.tree, request.selection, request.deps, lacking, self._untell)
+
+    def _untell(self) -> None:
+        self._is_told = False
 
     # -- restored ---------------------------------------------------------------------------
 
@@ -379,6 +402,8 @@ class Step(ThroughItems):
         if session.watch is not None:
             session.watch.begins(self)
         session.capturer.capture(selection, only=selection.vars)
+        self._began_as = known_keys.start_of(session, self.key) if self._is_told else ""
+        session.runs(self.tree)
         before = session.capturer.manifest()
         self._before = {n: v.value for n, v in before.items()}
         self._groups_before = {n: v.group for n, v in before.items()}
@@ -562,9 +587,6 @@ class Step(ThroughItems):
             error=why[:500],
         )
 
-    def _key_now(self) -> Key:
-        return self.session.key_of(self.tree, self.request.selection, self.request.deps)
-
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
         captured = session.capture(request.selection)
@@ -615,6 +637,7 @@ class Step(ThroughItems):
                 *self.outside,
             ),
             random_in=drawn,
+            began_as=self._began_as,
             observed=self._observed,
             failures=self.at.failures,
             tags=request.tags,

@@ -194,6 +194,12 @@ class Timeline(Folding):
         return [c for c in done if c.trusted and _has_key(c, key_digest)]
 
     @alone
+    def begun(self, name: str, code: Digest) -> list[Checkpoint]:
+        """Checkpoints of this name and code that say with what they began, newest first."""
+        found = map(self.checkpoints.__getitem__, self._places.named(name))
+        return [c for c in found if c.trusted and c.began_as and c.key and c.key.code == code]
+
+    @alone
     def partial(self, name: str, key_digest: Digest) -> Checkpoint | None:
         """The newest checkpoint of a loop of this name and key that did not finish."""
         partial = map(self.checkpoints.__getitem__, self._places.named(name, "partial"))

@@ -156,6 +156,7 @@ class Cells:
         step = None if request is None else self._begin(request, explicit=line is not None)
         if step is None:
             self._make_again()
+            self.session.runs(self.session.running)
         self._tell_made()
         self._brings_back |= step is not None and not step.todo
         if self._brings_back:

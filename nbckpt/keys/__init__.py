@@ -49,6 +49,7 @@ def key_of(
     deps: Sequence[str | PathLike[str]] = (),
     options: Mapping[str, str] | None = None,
     lacking: Mapping[str, Digest] | None = None,
+    untold: Callable[[], object] = lambda: None,
 ) -> Key:
     """What a cell depends on, in a namespace as it is before the cell runs.
 
@@ -69,6 +70,8 @@ def key_of(
     lacking
         Variables that are not there because they could not be kept → digest of what they held;
         nothing if it cannot be told.
+    untold
+        Called if the key counts what cannot be told, so that no other key equals it.
 
     Raises
     ------
@@ -81,6 +84,8 @@ def key_of(
     if inputs.asks_caches():
         inputs = Inputs(namespace, names, digest_of_variable, lacking, counts_caches=True)
         inputs.of_cell()
+    if inputs.is_untold:
+        untold()
     scripts = _scripts(tree)
     for script in scripts:
         modules, beside = imported_by(Path(script))

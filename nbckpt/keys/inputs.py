@@ -75,6 +75,7 @@ class Inputs:
         self.noted: set[int] = set()
         self.seen: set[tuple[str | int, frozenset[str]]] = set()
         self.has_all = False
+        self.is_untold = False  # whether a digest is one that nothing equals
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
         self.texts: set[str] = set()
@@ -116,6 +117,7 @@ class Inputs:
         if name in bound or is_tool(name, self.namespace):
             return
         if name in self.lacking:
+            self.is_untold = True
             self.variables[name] = self.lacking[name] or _nothing_equals()
         elif name in self.namespace:
             self.value(name, self.namespace[name], bound)
@@ -278,6 +280,7 @@ class Inputs:
         known = self.examined.get(id(value))
         if known is None:
             known = self.examined[id(value)] = self.digester.examine(value)
+            self.is_untold = self.is_untold or known.exhausted or known.unknown
         return known
 
     def digest_of(self, name: str, examined: Examined) -> Digest:

@@ -1,0 +1,114 @@
+"""The key of a step that begins where it began before: it needs no look at the values.
+
+A key holds digests of values, and to make these everything inside the values is walked. While an
+unchanged notebook is restored in a new kernel that is not needed: as long as nothing but restores
+has made the variables, each is what its blob says, and where all blobs are those with which a step
+began, its key is the one that it had.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from nbckpt import randomness
+from nbckpt.analysis import digest_of_tree, names_of_tree
+from nbckpt.digests import Digest, digest_of_json
+from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
+from nbckpt.model import Checkpoint, Key, Variable
+from nbckpt.values.modules import loaded
+from nbckpt.values.sources import user_modules
+
+if TYPE_CHECKING:
+    from nbckpt.keeping import Keeping
+    from nbckpt.selection import Selection
+
+_SETTING_UP = frozenset({"autoreload", "config", "load_ext", "matplotlib", "nbckpt", "resume"})
+"""Line magics that run no code of the notebook."""
+
+
+def sets_up(tree: ast.Module) -> bool:
+    """Whether code only imports from libraries, and runs magics that do not touch variables."""
+    return all(map(_sets_up, tree.body))
+
+
+def _sets_up(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Import(names=names):
+            return not any(user_modules(alias.name) for alias in names)
+        case ast.ImportFrom(level=0, module=str(module)):
+            return not user_modules(module)
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(
+                    value=ast.Call(func=ast.Name(id="get_ipython")), attr="run_line_magic"
+                ),
+                args=[ast.Constant(value=str(name)), *_],
+            )
+        ):
+            return name in _SETTING_UP
+    return False
+
+
+def start_of(session: Keeping, key: Key) -> Digest:
+    """A digest of the variables as they are kept; empty if these are not all that counts.
+
+    What is not kept, or is made again by a statement or from a file, may be another each time.
+    """
+    kept = _kept(session)
+    if kept is None or any(n in kept and _may_differ(kept[n]) for n in key.inputs):
+        return ""
+    return digest_of_json({n: (v.blob, v.value, v.group, v.needs) for n, v in kept.items()})
+
+
+def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
+    """Whether the variables are, to the last, those with which a step began."""
+    if not (session.has_only_restored and checkpoint.began_as and checkpoint.key):
+        return False
+    return checkpoint.began_as == start_of(session, checkpoint.key)
+
+
+def _kept(session: Keeping) -> dict[str, Variable] | None:
+    """What is kept of each variable; None if one of them may not be as it was kept."""
+    capturer = session.capturer
+    kept = {n: v for n, v in capturer.settled().items() if n not in randomness.NAMES}
+    is_whole = kept.keys() == set(capturer.user_names()) and not capturer.refusals()
+    return kept if is_whole and all(v.trusted for v in kept.values()) else None
+
+
+def _may_differ(variable: Variable) -> bool:
+    return bool(variable.recipe) or "memmap" in variable.type_name
+
+
+def known_key(session: Keeping, name: str, tree: ast.Module, selection: Selection) -> Key | None:
+    """The key of a step that has begun with these variables before; None if none has.
+
+    Files, magics and modules beside the notebook are looked at as ever.
+    """
+    names = names_of_tree(tree, session.namespace)
+    if not session.has_only_restored or names.magics:
+        return None
+    imported = {f"{MODULE}{m}" for name in names.imports for m in user_modules(name)}
+    for checkpoint in session.timeline.begun(name, digest_of_tree(tree)):
+        key = checkpoint.key
+        if key is None or key.files or key.options != selection.options():
+            continue
+        if not imported <= key.functions.keys() or not begins_again(session, checkpoint):
+            continue
+        if _counts_the_same(session, key):
+            return key
+    return None
+
+
+def _counts_the_same(session: Keeping, key: Key) -> bool:
+    """Whether what a key holds beside variables that are kept is so now."""
+    if any(name.startswith(TEXT) for name in key.functions):
+        return False
+    found = {n: loaded(n.removeprefix(MODULE)) for n in key.functions if n.startswith(MODULE)}
+    if any(module.code != key.functions[name] for name, module in found.items()):
+        return False
+    values = {n: digest for module in found.values() for n, digest in module.values.items()}
+    if any(key.inputs.get(n) != digest for n, digest in values.items()):
+        return False
+    others = key.inputs.keys() - {*values, *session.capturer.kept_names()}
+    return all(key.inputs[n] == ABSENT and n not in session.namespace for n in others)

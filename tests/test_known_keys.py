@@ -1,0 +1,208 @@
+"""An unchanged notebook in a new kernel is restored without a walk through its values."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt import current
+from nbckpt.jupyter.shell import load, unload
+from nbckpt.model import Checkpoint
+from nbckpt.values.walking import Walk
+
+NOTEBOOK = [
+    "data = {'a': [1, 2, 3]}\nalso = data['a']",
+    "class Point:\n    def __init__(self, x):\n        self.x = x",
+    "def total(d):\n    return sum(d['a'])",
+    "points = [Point(i) for i in data['a']]",
+    "t = total(data)\nalso.append(t)",
+    "print(t, data, points[0].x)",
+]
+
+
+def run_all(shell: Any, cells: list[str]) -> list[bool]:
+    """Run cells under ``%nbckpt auto skip``; of each, whether it was restored."""
+    shell.run_cell("%nbckpt auto skip")
+    restored = []
+    for number, source in enumerate(cells):
+        before = set(current.session().steps.values())
+        assert shell.run_cell(source, store_history=True, cell_id=f"c{number}").success
+        step = next(s for s in current.session().steps.values() if s not in before)
+        restored.append(not step.todo)
+    current.session().wait()
+    return restored
+
+
+def restart(shell: Any) -> None:
+    """As after a kernel restart."""
+    unload(shell)
+    shell.reset(new_session=False)
+    load(shell)
+
+
+@pytest.fixture
+def walks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """The values that are walked through from now on."""
+    seen: list[object] = []
+    digest = Walk.digest
+
+    def noted(walk: Walk, value: object) -> str:
+        seen.append(value)
+        return digest(walk, value)
+
+    monkeypatch.setattr(Walk, "digest", noted)
+    return seen
+
+
+def checkpoints(name: str) -> list[Checkpoint]:
+    """Newest first."""
+    return current.session().timeline.named(name)
+
+
+@pytest.mark.skipif("NBCKPT_VERIFY" in os.environ, reason="walks through everything to compare")
+def test_nothing_is_walked_through_while_all_is_restored(
+    shell: Any, walks: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all(shell, NOTEBOOK)
+    restart(shell)
+    walks.clear()
+    capsys.readouterr()
+
+    restored = run_all(shell, NOTEBOOK)
+
+    assert all(restored)
+    assert not any(value is shell.user_ns["data"] or type(value) is tuple for value in walks)
+    assert len(walks) <= 2  # a glance between cells
+    assert "6 {'a': [1, 2, 3, 6]} 1" in capsys.readouterr().out
+    assert shell.user_ns["also"] is shell.user_ns["data"]["a"]
+
+
+@pytest.mark.parametrize("edited", range(5))
+def test_what_comes_after_an_edited_cell_is_looked_at(shell: Any, edited: int) -> None:
+    changes = [
+        ("3]", "4]"),
+        ("self.x = x", "self.x = 10 * x"),
+        ("sum(", "2 * sum("),
+        ("data['a']]", "data['a'][1:]]"),
+        ("append(t)", "append(0)"),
+    ]
+    run_all(shell, NOTEBOOK)
+    cells = list(NOTEBOOK)
+    cells[edited] = cells[edited].replace(*changes[edited])
+    assert cells != NOTEBOOK
+    restart(shell)
+
+    restored = run_all(shell, cells)
+
+    plain: dict[str, Any] = {}
+    for source in cells:
+        exec(source, plain)
+    assert restored[:edited] == [True] * edited
+    assert not restored[edited]
+    assert shell.user_ns["data"] == plain["data"]
+    assert shell.user_ns["t"] == plain["t"]
+    assert [p.x for p in shell.user_ns["points"]] == [p.x for p in plain["points"]]
+
+
+def test_of_several_beginnings_the_one_that_is_here_counts(shell: Any) -> None:
+    texts = {value: [f"a = {value}", "b = [a, a + 1]", "c = sum(b)"] for value in (1, 5, 9)}
+    for cells in texts.values():
+        run_all(shell, cells)
+        restart(shell)
+    for value in (5, 1, 9):
+        assert run_all(shell, texts[value]) == [True] * 3
+        assert shell.user_ns["c"] == 2 * value + 1
+        restart(shell)
+
+
+def test_what_a_variable_behind_the_back_of_all_cells_holds_is_seen(shell: Any) -> None:
+    cells = ["a = [1]", "b = len(a)"]
+    run_all(shell, cells)
+    restart(shell)
+    run_all(shell, cells[:1])
+    shell.user_ns["a"].append(2)
+
+    assert shell.run_cell(cells[1], store_history=True, cell_id="c1").success
+
+    assert shell.user_ns["b"] == 2
+
+
+def test_a_new_variable_that_hides_a_builtin_is_seen(shell: Any) -> None:
+    cells = ["a = [1, 2]", "b = len(a)"]
+    run_all(shell, cells)
+    restart(shell)
+    run_all(shell, cells[:1])
+    shell.user_ns["len"] = str
+
+    assert shell.run_cell(cells[1], store_history=True, cell_id="c1").success
+
+    assert shell.user_ns["b"] == "[1, 2]"
+
+
+def test_a_module_beside_the_notebook_counts_as_it_is(
+    shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = tmp_path / "rates_of_known_keys.py"
+    cells = ["import rates_of_known_keys as rates", "x = [2]", "y = rates.RATE * x[0]"]
+    found = []
+    for rate in (3, 4):
+        module.write_text(f"RATE = {rate}\n")
+        run_all(shell, cells)
+        found.append(shell.user_ns["y"])
+        restart(shell)
+        sys.modules.pop("rates_of_known_keys", None)
+
+    assert found == [6, 8]
+
+
+def test_a_file_that_is_read_counts_as_it_is(
+    shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = [
+        "name = 'numbers.txt'",
+        "with open(name) as file:\n    text = file.read()\ndel file",
+        "n = len(text)",
+    ]
+    found = []
+    for text in ("1", "22"):
+        (tmp_path / "numbers.txt").write_text(text)
+        run_all(shell, cells)
+        found.append(shell.user_ns["n"])
+        restart(shell)
+
+    assert found == [1, 2]
+
+
+def test_where_something_cannot_be_told_or_kept_nothing_is_taken_for_known(shell: Any) -> None:
+    cells = ["a = [1]", "g = (i for i in range(3)); next(g)", "b = a * 2"]
+
+    run_all(shell, cells)
+
+    began = [checkpoints(f"cell-c{i}")[0].began_as for i in range(3)]
+    assert began[0]
+    assert began[1]
+    assert not began[2]
+
+
+def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[object]) -> None:
+    cells = ["a = [1]", "import threading\nlock = threading.Lock()", "b = a * 2", "c = b * 2"]
+    run_all(shell, cells)
+    restart(shell)
+    run_all(shell, cells[:1])
+    assert current.session().has_only_restored
+    walks.clear()
+
+    shell.run_cell("a.append(2)", store_history=True, cell_id="new")
+    run_all(shell, cells[2:])
+
+    assert not current.session().has_only_restored
+    assert walks
+    assert shell.user_ns["c"] == [1, 2] * 4
