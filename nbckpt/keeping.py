@@ -118,10 +118,12 @@ class Keeping(Standing):
 
     def runs(self, tree: ast.Module | None) -> None:
         """Note that code is about to run in the namespace; None if it is not known which."""
-        if self.has_only_restored:
+        if tree is None:
+            self.has_only_restored = False
+        elif self.has_only_restored and tree.body:
             from nbckpt.known_keys import sets_up
 
-            self.has_only_restored = tree is not None and sets_up(tree)
+            self.has_only_restored = sets_up(tree)
 
     def ran(self, tree: ast.Module | None) -> None:
         """Note that code ran in the namespace; None if it is not known which.
