@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.analysis import digest_of_tree, names_of_tree
-from nbckpt.digests import Digest, digest_of_json
+from nbckpt.digests import Digest, digest_of
 from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
 from nbckpt.model import Checkpoint, Key, Variable
 from nbckpt.values.modules import loaded
@@ -58,7 +58,8 @@ def start_of(session: Keeping, key: Key) -> Digest:
     kept = _kept(session)
     if kept is None or any(n in kept and _may_differ(kept[n]) for n in key.inputs):
         return ""
-    return digest_of_json({n: (v.blob, v.value, v.group, v.needs) for n, v in kept.items()})
+    # What shares is in one blob, and what a value refers to by name stands in its blob.
+    return digest_of("\n".join([f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]))
 
 
 def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
