@@ -9,6 +9,7 @@ began, its key is the one that it had.
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
@@ -81,10 +82,21 @@ def _may_differ(variable: Variable) -> bool:
     return bool(variable.recipe) or "memmap" in variable.type_name
 
 
-def known_key(session: Keeping, name: str, tree: ast.Module, selection: Selection) -> Key | None:
+def known_key(
+    session: Keeping,
+    name: str,
+    tree: ast.Module,
+    selection: Selection,
+    lacking: Container[str] = (),
+) -> Key | None:
     """The key of a step that has begun with these variables before; None if none has.
 
     Files, magics and modules beside the notebook are looked at as ever.
+
+    Parameters
+    ----------
+    lacking
+        Names that are absent because what they held could not be kept.
     """
     names = names_of_tree(tree, session.namespace)
     if not session.has_only_restored or names.magics:
@@ -96,12 +108,12 @@ def known_key(session: Keeping, name: str, tree: ast.Module, selection: Selectio
             continue
         if not imported <= key.functions.keys() or not begins_again(session, checkpoint):
             continue
-        if _counts_the_same(session, key):
+        if _counts_the_same(session, key, lacking):
             return key
     return None
 
 
-def _counts_the_same(session: Keeping, key: Key) -> bool:
+def _counts_the_same(session: Keeping, key: Key, lacking: Container[str]) -> bool:
     """Whether what a key holds beside variables that are kept is so now."""
     if any(name.startswith(TEXT) for name in key.functions):
         return False
@@ -112,4 +124,6 @@ def _counts_the_same(session: Keeping, key: Key) -> bool:
     if any(key.inputs.get(n) != digest for n, digest in values.items()):
         return False
     others = key.inputs.keys() - {*values, *session.capturer.kept_names()}
-    return all(key.inputs[n] == ABSENT and n not in session.namespace for n in others)
+    return all(
+        key.inputs[n] == ABSENT and n not in session.namespace and n not in lacking for n in others
+    )

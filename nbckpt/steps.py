@@ -241,8 +241,9 @@ class Step(ThroughItems):
         """What the step depends on; `is_known` if it may be one that has begun like this before."""
         session, request = self.session, self.request
         lacking = makers.lacking(session)
-        if is_known and not lacking and not request.deps:
-            known = known_keys.known_key(session, request.name, self.tree, request.selection)
+        if is_known and not request.deps:
+            name, selection = request.name, request.selection
+            known = known_keys.known_key(session, name, self.tree, selection, lacking)
             if known is not None and session.audit.mode == "off":
                 return known
             if known is not None:

@@ -206,3 +206,28 @@ def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[obje
     assert not current.session().has_only_restored
     assert walks
     assert shell.user_ns["c"] == [1, 2] * 4
+
+
+def test_what_could_not_be_kept_is_not_taken_for_what_never_was(shell: Any) -> None:
+    reader = "try:\n    n = next(g)\nexcept NameError:\n    n = -1"
+    run_all(shell, ["a = [1]", "pass", reader])
+    assert shell.user_ns["n"] == -1
+    restart(shell)
+    cells = ["a = [1]", "g = (i for i in range(3))\nnext(g)", reader]
+    for _ in range(2):
+        run_all(shell, cells)
+        assert shell.user_ns["n"] == 1
+        restart(shell)
+
+
+def test_a_result_that_nobody_reads_and_that_is_lost_does_not_count(
+    shell: Any, walks: list[object]
+) -> None:
+    cells = ["a = [[1], 2]", "(x for x in range(3))", "b = a * 2"]
+    run_all(shell, cells)
+    restart(shell)
+    walks.clear()
+
+    assert run_all(shell, cells) == [True] * 3
+
+    assert not any(value is shell.user_ns["a"] for value in walks)
