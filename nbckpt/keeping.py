@@ -176,7 +176,7 @@ class Keeping(Standing):
         lacking
             Variables that could not be kept → digest of what they would hold.
         untold
-            Called if something that counts cannot be told: no other key equals this one.
+            Called if something that counts cannot be told, or is not kept.
         """
         from nbckpt import keys
 
@@ -187,6 +187,7 @@ class Keeping(Standing):
                 deps=deps,
                 options=selection.options(),
                 lacking=lacking,
+                kept=frozenset(self.capturer.user_names()),
                 untold=untold,
             )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)

@@ -9,16 +9,18 @@ began, its key is the one that it had.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+import builtins
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.analysis import digest_of_tree, names_of_tree
 from nbckpt.digests import Digest, digest_of
 from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
+from nbckpt.keys.scope import is_users_name
 from nbckpt.model import Checkpoint, Key, Variable
 from nbckpt.values.modules import loaded
-from nbckpt.values.sources import user_modules
+from nbckpt.values.sources import names_beside, user_modules
 
 if TYPE_CHECKING:
     from nbckpt.keeping import Keeping
@@ -47,20 +49,40 @@ def _sets_up(statement: ast.stmt) -> bool:
                 args=[ast.Constant(value=str(name)), *_],
             )
         ):
-            return name in _SETTING_UP
+            return name in _SETTING_UP and not any(map(user_modules, _words(statement)))
     return False
+
+
+def _words(statement: ast.stmt) -> Iterator[str]:
+    """The words of a magic line: an extension may lie beside the notebook."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Constant):
+            yield from str(node.value).split()
 
 
 def start_of(session: Keeping, key: Key) -> Digest:
     """A digest of the variables as they are kept; empty if these are not all that counts.
 
     What is not kept, or is made again by a statement or from a file, may be another each time.
+    Names count, too, that are no kept variables or stand for modules beside the notebook: one that
+    is new may be what the code finds now.
     """
-    kept = _kept(session)
-    if kept is None or any(n in kept and _may_differ(kept[n]) for n in key.inputs):
+    kept, beside = _kept(session), names_beside()
+    if (
+        kept is None
+        or beside is None
+        or any(n in kept and _may_differ(kept[n]) for n in key.inputs)
+    ):
         return ""
     # What shares is in one blob, and what a value refers to by name stands in its blob.
-    return digest_of("\n".join([f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]))
+    variables = [f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]
+    hidden = sorted(n for n in session.namespace if n not in kept and is_users_name(n))
+    return digest_of("\n".join([*variables, "", *hidden, "", *_builtins(), "", *beside]))
+
+
+def _builtins() -> list[str]:
+    """What a name means that no variable has; IPython puts one for results there."""
+    return sorted(vars(builtins).keys() - {"_"})
 
 
 def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:

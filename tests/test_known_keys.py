@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 from collections.abc import Iterator
@@ -231,3 +232,89 @@ def test_a_result_that_nobody_reads_and_that_is_lost_does_not_count(
     assert run_all(shell, cells) == [True] * 3
 
     assert not any(value is shell.user_ns["a"] for value in walks)
+
+
+OPTIONAL = {
+    "import in a function": "def rate():\n    try:\n        import {m}; return {m}.RATE\n"
+    "    except ImportError:\n        return 1",
+    "import by name": "import importlib\ndef rate():\n    try:\n"
+    "        return importlib.import_module('{m}').RATE\n    except ImportError:\n        return 1",
+    "a spec": "import importlib.util as u\ndef rate():\n    return 1 if u.find_spec('{m}') is None else 7",
+}
+
+
+@pytest.mark.parametrize("how", OPTIONAL)
+@pytest.mark.parametrize("place", ["{m}.py", "{m}/__init__.py"])
+def test_a_module_that_is_new_beside_the_notebook_counts(
+    shell: Any, tmp_path: Path, how: str, place: str
+) -> None:
+    sys.path.insert(0, str(tmp_path))
+    module = f"optional_{abs(hash((how, place))) % 10**6}"
+    cells = [OPTIONAL[how].format(m=module), "r = rate()"]
+    run_all(shell, cells)
+    assert shell.user_ns["r"] == 1
+    restart(shell)
+    file = tmp_path / place.format(m=module)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("RATE = 7")
+
+    run_all(shell, cells)
+
+    assert shell.user_ns["r"] == 7
+
+
+def hide(shell: Any, source: str) -> None:
+    """Run `source` as a startup file does: what it makes is no variable of the notebook."""
+    made: dict[str, Any] = {}
+    exec(source, made)
+    del made["__builtins__"]
+    for value in made.values():
+        if hasattr(value, "__module__"):
+            value.__module__ = "__main__"
+    shell.push(made, interactive=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reader"),
+    [
+        ("def helper(): return 1", "def helper(): return 2", "r = helper()"),
+        ("class K:\n    v = 1", "class K:\n    v = 2", "r = K.v"),
+        ("", "def len(x): return 2", "r = len(a)"),
+    ],
+)
+def test_what_a_startup_file_makes_counts(shell: Any, before: str, after: str, reader: str) -> None:
+    cells = ["a = [1]", reader]
+    hide(shell, before)
+    run_all(shell, cells)
+    assert shell.user_ns["r"] == 1
+    restart(shell)
+    hide(shell, after)
+
+    run_all(shell, cells)
+
+    assert shell.user_ns["r"] == 2
+
+
+def test_a_builtin_that_is_new_counts(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = ["a = [1]", "try:\n    r = helper_of_builtins\nexcept NameError:\n    r = -1"]
+    run_all(shell, cells)
+    restart(shell)
+    monkeypatch.setattr(builtins, "helper_of_builtins", 5, raising=False)
+
+    run_all(shell, cells)
+
+    assert shell.user_ns["r"] == 5
+
+
+def test_what_runs_between_cells_has_values_looked_at(shell: Any) -> None:
+    cells = ["rows = [str(i) for i in range(400_000)]", "n = len(rows)"]
+    run_all(shell, cells)
+    restart(shell)
+    run_all(shell, cells[:1])
+    shell.events.trigger("pre_execute")
+    shell.user_ns["rows"].append("0")
+    shell.events.trigger("post_execute")
+
+    run_all(shell, ["pass", cells[1]])
+
+    assert shell.user_ns["n"] == 400_001

@@ -184,6 +184,12 @@ class Cells:
         self._began = time.perf_counter()
         return tree
 
+    @callback
+    def between(self, _: object = None) -> None:
+        """Note that something ran that is no cell: a message of a widget, a silent request."""
+        if self._info is None and not self._may_be_loading:
+            self.session.runs(None)
+
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
         try:

@@ -68,6 +68,7 @@ class Extension:
         shell.events.register("pre_run_cell", self.cells.before)
         if self.session.settings.idle_s:
             shell.events.register("post_run_cell", self.idling.glance_after)
+        shell.events.register("post_execute", self.cells.between)
         shell.events.register("post_run_cell", self.cells.after)
         shell.events.register("pre_run_cell", self._blocks.before)
         shell.events.register("post_run_cell", self._blocks.after)
@@ -89,6 +90,7 @@ class Extension:
         if self._transformer in shell.ast_transformers:
             shell.ast_transformers.remove(self._transformer)
         shell.events.unregister("pre_run_cell", self.cells.before)
+        shell.events.unregister("post_execute", self.cells.between)
         shell.events.unregister("post_run_cell", self.cells.after)
         shell.events.unregister("pre_run_cell", self._blocks.before)
         shell.events.unregister("post_run_cell", self._blocks.after)

@@ -7,7 +7,7 @@ reads, the user's code that it can call, the files that it names.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -49,6 +49,7 @@ def key_of(
     deps: Sequence[str | PathLike[str]] = (),
     options: Mapping[str, str] | None = None,
     lacking: Mapping[str, Digest] | None = None,
+    kept: Container[str] | None = None,
     untold: Callable[[], object] = lambda: None,
 ) -> Key:
     """What a cell depends on, in a namespace as it is before the cell runs.
@@ -70,8 +71,11 @@ def key_of(
     lacking
         Variables that are not there because they could not be kept → digest of what they held;
         nothing if it cannot be told.
+    kept
+        The variables that are kept; None for all.
     untold
-        Called if the key counts what cannot be told, so that no other key equals it.
+        Called if the key counts what cannot be told, so that no other key equals it, or what is
+        not kept.
 
     Raises
     ------
@@ -79,10 +83,12 @@ def key_of(
         If one of `deps` is not there.
     """
     names = names_of_tree(tree, namespace)
-    inputs = Inputs(namespace, names, digest_of_variable, lacking)
+    inputs = Inputs(namespace, names, digest_of_variable, lacking, kept=kept)
     inputs.of_cell()
     if inputs.asks_caches():
-        inputs = Inputs(namespace, names, digest_of_variable, lacking, counts_caches=True)
+        inputs = Inputs(
+            namespace, names, digest_of_variable, lacking, kept=kept, counts_caches=True
+        )
         inputs.of_cell()
     if inputs.is_untold:
         untold()

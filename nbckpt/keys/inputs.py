@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -62,10 +62,12 @@ class Inputs:
         digest_of_variable: Callable[[str], Digest] | None,
         lacking: Mapping[str, Digest] | None = None,
         *,
+        kept: Container[str] | None = None,
         counts_caches: bool = False,
     ) -> None:
         self.namespace = namespace
         self.names = names
+        self.kept = kept
         self.digest_of_variable = digest_of_variable
         self.lacking = lacking or {}
         self.digester = ValueDigester(namespace, BUDGET, counts_caches=counts_caches)
@@ -75,7 +77,7 @@ class Inputs:
         self.noted: set[int] = set()
         self.seen: set[tuple[str | int, frozenset[str]]] = set()
         self.has_all = False
-        self.is_untold = False  # whether a digest is one that nothing equals
+        self.is_untold = False  # whether more counts than the values of what is kept
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
         self.texts: set[str] = set()
@@ -120,6 +122,7 @@ class Inputs:
             self.is_untold = True
             self.variables[name] = self.lacking[name] or _nothing_equals()
         elif name in self.namespace:
+            self.is_untold = self.is_untold or (self.kept is not None and name not in self.kept)
             self.value(name, self.namespace[name], bound)
         elif not hasattr(builtins, name):
             self.variables[name] = ABSENT

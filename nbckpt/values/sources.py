@@ -6,6 +6,7 @@ Of a module that is loaded, what is loaded counts (`modules`); of another, the t
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -125,6 +126,50 @@ def _read(origin: str, package: str, _: tuple[int, ...]) -> _Source:
     except (SyntaxError, ValueError, RecursionError):
         return _Source(digest_of(data), ())
     return _Source(digest, tuple(sorted(set(_imports(tree, package)))))
+
+
+MOST_FOLDERS = 100
+"""Folders beside the notebook that are looked into for modules."""
+
+
+def names_beside() -> tuple[str, ...] | None:
+    """The files beside the notebook that can be imported, sorted; None if there are very many.
+
+    One that is new there may be what a cell imports from now on, or hide a library's.
+    """
+    found: set[str] = set()
+    tops = dict.fromkeys(Path(place or ".").absolute() for place in sys.path)
+    waiting = [folder for folder in tops if is_user_file(str(folder / "__init__.py"))]
+    seen: set[Path] = set()
+    while waiting:
+        folder = waiting.pop()
+        if folder in seen:
+            continue
+        seen.add(folder)
+        try:
+            files, folders = _listed(str(folder), folder.stat().st_mtime_ns)
+        except OSError:  # of `sys.path`, most often: it need not be there
+            continue
+        found.update(f"{folder}/{name}" for name in files)
+        if files or folder in tops:  # else it holds data
+            waiting.extend(folder / name for name in folders)
+        if len(seen) + len(waiting) > MOST_FOLDERS:
+            return None
+    here = f"{Path.cwd()}/"
+    return tuple(sorted(place.removeprefix(here) for place in found))
+
+
+@lru_cache(maxsize=10 * MOST_FOLDERS)
+def _listed(folder: str, _: int) -> tuple[list[str], list[str]]:
+    """The modules and the folders in a folder that was changed at some time."""
+    files, folders = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".so", ".pyd")):
+                files.append(entry.name)
+            elif entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir():
+                folders.append(entry.name)
+    return files, folders
 
 
 def imported_by(path: Path) -> tuple[list[str], list[Path]]:
