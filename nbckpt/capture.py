@@ -120,6 +120,11 @@ class Capturer:
             if n not in self.hidden and not getattr(type(now.get(n)), "is_nbckpts_own", False)
         ]
 
+    def hidden_names(self) -> set[str]:
+        """Names that are neither IPython's nor kept: nbckpt's own, and what startup files made."""
+        shown = self.user_names()
+        return set(self._user_names).difference(shown)
+
     def touched(self, names: Iterable[str] | None) -> None:
         """Note that code ran which may have changed `names`; None is all of them."""
         if names is None or self._pending is None:

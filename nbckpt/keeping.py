@@ -33,6 +33,7 @@ from nbckpt.values import Examined, ValueDigester
 
 if TYPE_CHECKING:
     from nbckpt.joining import Joining
+    from nbckpt.keys import Inputs
 
 _TOLD = 16
 """Letters of a digest in a key."""
@@ -167,7 +168,7 @@ class Keeping(Standing):
         selection: Selection,
         deps: Sequence[str] = (),
         lacking: Mapping[str, Digest] | None = None,
-        untold: Callable[[], object] = lambda: None,
+        met: Callable[[Inputs], object] = lambda _: None,
     ) -> Key:
         """What a step with this code depends on, here and now.
 
@@ -175,8 +176,8 @@ class Keeping(Standing):
         ----------
         lacking
             Variables that could not be kept → digest of what they would hold.
-        untold
-            Called if something that counts cannot be told, or is not kept.
+        met
+            Is told what was met on the way.
         """
         from nbckpt import keys
 
@@ -188,7 +189,7 @@ class Keeping(Standing):
                 options=selection.options(),
                 lacking=lacking,
                 kept=frozenset(self.capturer.user_names()),
-                untold=untold,
+                met=met,
             )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(map(self._described, groups)))

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from nbckpt import randomness
 from nbckpt.analysis import digest_of_tree, names_of_tree
-from nbckpt.digests import Digest, digest_of
+from nbckpt.digests import digest_of
 from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
-from nbckpt.keys.scope import is_users_name
 from nbckpt.model import Checkpoint, Key, Variable
 from nbckpt.values.modules import loaded
 from nbckpt.values.sources import names_beside, user_modules
@@ -60,14 +59,18 @@ def _words(statement: ast.stmt) -> Iterator[str]:
             yield from str(node.value).split()
 
 
-def start_of(session: Keeping, key: Key) -> Digest:
-    """A digest of the variables as they are kept; empty if these are not all that counts.
+_IMPORTS = "+"
+"""Begins what a step began with whose code can import: modules beside the notebook count, too."""
+
+
+def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
+    """What tells the variables, as kept, from others; empty if these are not all that counts.
 
     What is not kept, or is made again by a statement or from a file, may be another each time.
     Names count, too, that are no kept variables or stand for modules beside the notebook: one that
     is new may be what the code finds now.
     """
-    kept, beside = _kept(session), names_beside()
+    kept, beside = _kept(session), names_beside() if can_import else ()
     if (
         kept is None
         or beside is None
@@ -76,8 +79,9 @@ def start_of(session: Keeping, key: Key) -> Digest:
         return ""
     # What shares is in one blob, and what a value refers to by name stands in its blob.
     variables = [f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]
-    hidden = sorted(n for n in session.namespace if n not in kept and is_users_name(n))
-    return digest_of("\n".join([*variables, "", *hidden, "", *_builtins(), "", *beside]))
+    hidden = sorted(session.capturer.hidden_names())
+    told = "\n".join([*variables, "", *hidden, "", *_builtins(), "", *beside])
+    return (_IMPORTS if can_import else "") + digest_of(told)
 
 
 def _builtins() -> list[str]:
@@ -89,7 +93,8 @@ def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
     """Whether the variables are, to the last, those with which a step began."""
     if not (session.has_only_restored and checkpoint.began_as and checkpoint.key):
         return False
-    return checkpoint.began_as == start_of(session, checkpoint.key)
+    can_import = checkpoint.began_as.startswith(_IMPORTS)
+    return checkpoint.began_as == start_of(session, checkpoint.key, can_import=can_import)
 
 
 def _kept(session: Keeping) -> dict[str, Variable] | None:

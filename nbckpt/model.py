@@ -263,7 +263,7 @@ class Checkpoint:
     carried: Mapping[str, Variable] = field(default_factory=dict)
     joined: tuple[Cell, ...] = ()
     made_by: str = ""
-    began_as: Digest = ""
+    began_as: str = ""
     trusted: bool = True
 
 

@@ -148,6 +148,7 @@ class Step(ThroughItems):
     why: tuple[str, ...] = ()
     took_s: float = 0.0
     _is_told: bool = True  # nothing that the key counts is beyond telling
+    _can_import: bool = True
     _began_as: Digest = ""
     _before: dict[str, str] = field(default_factory=dict)
     is_running: bool = False
@@ -252,11 +253,10 @@ class Step(ThroughItems):
 
     def _key_now(self, lacking: Mapping[str, Digest] | None = None) -> Key:
         session, request = self.session, self.request
-        self._is_told = True
-        return session.key_of(self.tree, request.selection, request.deps, lacking, self._untell)
+        return session.key_of(self.tree, request.selection, request.deps, lacking, self._note_met)
 
-    def _untell(self) -> None:
-        self._is_told = False
+    def _note_met(self, inputs: keys.Inputs) -> None:
+        self._is_told, self._can_import = not inputs.is_untold, inputs.can_import
 
     # -- restored ---------------------------------------------------------------------------
 
@@ -403,7 +403,8 @@ class Step(ThroughItems):
         if session.watch is not None:
             session.watch.begins(self)
         session.capturer.capture(selection, only=selection.vars)
-        self._began_as = known_keys.start_of(session, self.key) if self._is_told else ""
+        if self._is_told:
+            self._began_as = known_keys.start_of(session, self.key, can_import=self._can_import)
         session.runs(self.tree)
         before = session.capturer.manifest()
         self._before = {n: v.value for n, v in before.items()}

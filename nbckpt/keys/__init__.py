@@ -30,6 +30,7 @@ __all__ = [
     "ABSENT",
     "IPYTHON_NAMES",
     "TEXT",
+    "Inputs",
     "also_on",
     "bound",
     "changed_databases",
@@ -50,7 +51,7 @@ def key_of(
     options: Mapping[str, str] | None = None,
     lacking: Mapping[str, Digest] | None = None,
     kept: Container[str] | None = None,
-    untold: Callable[[], object] = lambda: None,
+    met: Callable[[Inputs], object] = lambda _: None,
 ) -> Key:
     """What a cell depends on, in a namespace as it is before the cell runs.
 
@@ -73,9 +74,8 @@ def key_of(
         nothing if it cannot be told.
     kept
         The variables that are kept; None for all.
-    untold
-        Called if the key counts what cannot be told, so that no other key equals it, or what is
-        not kept.
+    met
+        Is told what was met on the way.
 
     Raises
     ------
@@ -90,8 +90,7 @@ def key_of(
             namespace, names, digest_of_variable, lacking, kept=kept, counts_caches=True
         )
         inputs.of_cell()
-    if inputs.is_untold:
-        untold()
+    met(inputs)
     scripts = _scripts(tree)
     for script in scripts:
         modules, beside = imported_by(Path(script))

@@ -78,6 +78,7 @@ class Inputs:
         self.seen: set[tuple[str | int, frozenset[str]]] = set()
         self.has_all = False
         self.is_untold = False  # whether more counts than the values of what is kept
+        self.can_import = False
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
         self.texts: set[str] = set()
@@ -102,6 +103,7 @@ class Inputs:
         for name in sorted(self.names.reads | self.mentioned(self.names) | forward):
             self.variable(name, self.names.before.get(name, frozenset()))
         self.queried(self.names)
+        self.can_import = self.can_import or self.imports_by_name or self.has_all
         if self.imports_by_name:
             self.modules(sorted(text for text in self.texts if _is_dotted(text)))
         if self.asks_for_source:
@@ -268,6 +270,7 @@ class Inputs:
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
         for name in names:
+            self.can_import = True
             self.contents([name] if is_made_here(name) else user_modules(name))
 
     def contents(self, modules: Iterable[str]) -> None:

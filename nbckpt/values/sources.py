@@ -137,38 +137,53 @@ def names_beside() -> tuple[str, ...] | None:
 
     One that is new there may be what a cell imports from now on, or hide a library's.
     """
-    found: set[str] = set()
-    tops = dict.fromkeys(Path(place or ".").absolute() for place in sys.path)
-    waiting = [folder for folder in tops if is_user_file(str(folder / "__init__.py"))]
-    seen: set[Path] = set()
+    # Each step asks: `Path` takes ten times as long.
+    try:
+        here = os.getcwd()  # noqa: PTH109
+    except OSError:  # it was removed
+        return None
+    tops = _users_folders(tuple(sys.path), here)
+    waiting = list(tops)
+    seen: dict[str, int] = {}  # when it was changed
     while waiting:
         folder = waiting.pop()
         if folder in seen:
             continue
-        seen.add(folder)
         try:
-            files, folders = _listed(str(folder), folder.stat().st_mtime_ns)
+            seen[folder] = os.stat(folder).st_mtime_ns  # noqa: PTH116
+            files, folders = _listed(folder, seen[folder])
         except OSError:  # of `sys.path`, most often: it need not be there
             continue
-        found.update(f"{folder}/{name}" for name in files)
         if files or folder in tops:  # else it holds data
-            waiting.extend(folder / name for name in folders)
+            waiting += folders
         if len(seen) + len(waiting) > MOST_FOLDERS:
             return None
-    here = f"{Path.cwd()}/"
-    return tuple(sorted(place.removeprefix(here) for place in found))
+    return _names_in(tuple(seen.items()), here)
+
+
+@lru_cache(maxsize=64)
+def _users_folders(path: tuple[str, ...], here: str) -> tuple[str, ...]:
+    """Those of `sys.path` that are the user's."""
+    folders = dict.fromkeys(Path(here, place) for place in path)
+    return tuple(str(f) for f in folders if is_user_file(str(f / "__init__.py")))
+
+
+@lru_cache(maxsize=16)
+def _names_in(seen: tuple[tuple[str, int], ...], here: str) -> tuple[str, ...]:
+    found = {str(Path(folder, name)) for folder, at in seen for name in _listed(folder, at)[0]}
+    return tuple(sorted(place.removeprefix(f"{here}{os.sep}") for place in found))
 
 
 @lru_cache(maxsize=10 * MOST_FOLDERS)
 def _listed(folder: str, _: int) -> tuple[list[str], list[str]]:
-    """The modules and the folders in a folder that was changed at some time."""
+    """Names of the modules, and the folders, in a folder that was changed at some time."""
     files, folders = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith((".py", ".so", ".pyd")):
                 files.append(entry.name)
             elif entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir():
-                folders.append(entry.name)
+                folders.append(entry.path)
     return files, folders
 
 
