@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Mapping
-
-from nbckpt.analysis.nodes import nodes_of
+from types import FrameType
 
 
 def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
@@ -14,17 +13,26 @@ def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, .
 
     Which cell started them is no part of what the cell reads.
     """
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or not any(isinstance(node, _WAITS) for node in nodes_of(tree)):
+    from nbckpt.analysis.nodes import nodes_of  # not what a resume needs
+
+    if not any(isinstance(node, _WAITS) for node in nodes_of(tree)):
         return ()
+    names = sorted(frame.f_code.co_name for frame in frames_of_tasks(namespace))
+    return (f"the task {names[0]!r} goes on while it waits",) if names else ()
+
+
+def frames_of_tasks(namespace: Mapping[str, object]) -> list[FrameType]:
+    """Where the notebook's own coroutines stand that are tasks of the running loop."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return []
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        return ()
+        return []
     coroutines = (task.get_coro() for task in asyncio.all_tasks(loop))
     frames = (getattr(coroutine, "cr_frame", None) for coroutine in coroutines)
-    names = sorted(f.f_code.co_name for f in frames if f is not None and _is_of(f, namespace))
-    return (f"the task {names[0]!r} goes on while it waits",) if names else ()
+    return [frame for frame in frames if frame is not None and _is_of(frame, namespace)]
 
 
 def _is_of(frame: object, namespace: Mapping[str, object]) -> bool:

@@ -23,7 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
-from nbckpt.jupyter.callbacks import touched_by_callbacks
+from nbckpt.jupyter.callbacks import touched_by_callbacks, touched_by_tasks
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -96,6 +96,7 @@ class Cells:
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
+        self._by_tasks: frozenset[str] | None = frozenset()
         self.claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
@@ -147,6 +148,7 @@ class Cells:
             self._tree.body.append(_QUIET)
         if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
             self.session.running = ast.Module([], [])
+        self._touch_by_tasks()
         self._brings_back |= self.session.moved
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
@@ -190,6 +192,11 @@ class Cells:
         if self._info is None and not self._may_be_loading:
             self.session.runs(None)
 
+    def _touch_by_tasks(self) -> None:
+        """Count what tasks may have changed since a cell began or ended last."""
+        self.session.capturer.touched(self._by_tasks)
+        self._by_tasks = touched_by_tasks(self.session.namespace)
+
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
         try:
@@ -215,6 +222,7 @@ class Cells:
         error = _error_of(result)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
         self.session.capturer.touched(by_callbacks)
+        self._touch_by_tasks()
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
