@@ -69,7 +69,9 @@ def test_what_a_resume_could_not_bring_back_is_made_before_a_cell_reads_it(tmp_p
 
 def test_what_a_task_changes_while_a_later_cell_waits_is_kept(tmp_path: Path) -> None:
     large = "log = [str(i) for i in range(300_000)]"  # more than a glance looks at
-    job = "import asyncio\nasync def job():\n    await asyncio.sleep(0.01)\n    log.append(n)\nn = 7"
+    job = (
+        "import asyncio\nasync def job():\n    await asyncio.sleep(0.01)\n    log.append(n)\nn = 7"
+    )
     cells = [large, job, "t = asyncio.create_task(job())", "await asyncio.sleep(0.2)"]
 
     value, _ = run(tmp_path, cells, "log.append(8)", "%rewind cell-c3", "log[300_000:]")
