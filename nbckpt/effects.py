@@ -260,9 +260,10 @@ def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> lis
     live = session.capturer.settled()
     named = {*checkpoint.bound, *(checkpoint.key.inputs if checkpoint.key else ())}
     active = named - checkpoint.passive.keys()
-    are_all = begins_again(session, checkpoint)
+    names = sorted(in_place & checkpoint.passive.keys())
+    are_all = bool(names) and begins_again(session, checkpoint)
     reasons = []
-    for name in sorted(in_place & checkpoint.passive.keys()):
+    for name in names:
         *before, tie = checkpoint.passive[name]
         is_as_then = are_all or (
             _is_as_then(session, live, name, *before)

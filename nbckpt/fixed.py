@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from nbckpt.values.plain import ATOMS
 
 _SLOTS = "__slotnames__"
-"""What `copyreg` notes in a class when it first pickles an instance; it changes nothing."""
+"""The list that `copyreg` notes in a class when it first pickles an instance: no change of it."""
 
 
 class Identity:

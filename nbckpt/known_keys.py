@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _SETTING_UP = frozenset({"autoreload", "config", "load_ext", "matplotlib", "nbckpt", "resume"})
 """Line magics that run no code of the notebook."""
+
+_IMPORTS = "+"
+"""Begins the token of a step whose code can import: modules beside the notebook count, too."""
 
 
 def sets_up(tree: ast.Module) -> bool:
@@ -59,23 +62,38 @@ def _words(statement: ast.stmt) -> Iterator[str]:
             yield from str(node.value).split()
 
 
-_IMPORTS = "+"
-"""Begins what a step began with whose code can import: modules beside the notebook count, too."""
-
-
 def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
-    """What tells the variables, as kept, from others; empty if these are not all that counts.
+    """A token of the variables with which a step begins; empty if these are not all that counts.
 
-    What is not kept, or is made again by a statement or from a file, may be another each time.
+    A variable that a statement or a file makes again may be another each time.
+    """
+    kept = _kept(session)
+    if kept is None or any(n in kept and _may_differ(kept[n]) for n in key.inputs):
+        return ""
+    return _token(session, kept, can_import=can_import)
+
+
+def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
+    """Whether the variables are, to the last, those with which a step began."""
+    return bool(checkpoint.began_as) and checkpoint.began_as in _starts(session)
+
+
+def _starts(session: Keeping) -> set[str]:
+    """The tokens of steps that could have begun here, nothing but restores having made all."""
+    kept = _kept(session) if session.has_only_restored else None
+    if kept is None:
+        return set()
+    return {_token(session, kept, can_import=can_import) for can_import in (False, True)}
+
+
+def _token(session: Keeping, kept: Mapping[str, Variable], *, can_import: bool) -> str:
+    """A digest of the variables as they are kept; empty where it cannot be had.
+
     Names count, too, that are no kept variables or stand for modules beside the notebook: one that
     is new may be what the code finds now.
     """
-    kept, beside = _kept(session), names_beside() if can_import else ()
-    if (
-        kept is None
-        or beside is None
-        or any(n in kept and _may_differ(kept[n]) for n in key.inputs)
-    ):
+    beside = names_beside() if can_import else ()
+    if beside is None:
         return ""
     # What shares is in one blob, and what a value refers to by name stands in its blob.
     variables = [f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]
@@ -85,20 +103,12 @@ def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
 
 
 def _builtins() -> list[str]:
-    """What a name means that no variable has; IPython puts one for results there."""
+    """The names of builtins but the one for results that IPython puts there."""
     return sorted(vars(builtins).keys() - {"_"})
 
 
-def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
-    """Whether the variables are, to the last, those with which a step began."""
-    if not (session.has_only_restored and checkpoint.began_as and checkpoint.key):
-        return False
-    can_import = checkpoint.began_as.startswith(_IMPORTS)
-    return checkpoint.began_as == start_of(session, checkpoint.key, can_import=can_import)
-
-
 def _kept(session: Keeping) -> dict[str, Variable] | None:
-    """What is kept of each variable; None if one of them may not be as it was kept."""
+    """All variables, as they are kept; None if one of them may not be as it was kept."""
     capturer = session.capturer
     kept = {n: v for n, v in capturer.settled().items() if n not in randomness.NAMES}
     is_whole = kept.keys() == set(capturer.user_names()) and not capturer.refusals()
@@ -126,14 +136,14 @@ def known_key(
         Names that are absent because what they held could not be kept.
     """
     names = names_of_tree(tree, session.namespace)
-    if not session.has_only_restored or names.magics:
+    if names.magics or not (starts := _starts(session)):
         return None
     imported = {f"{MODULE}{m}" for name in names.imports for m in user_modules(name)}
     for checkpoint in session.timeline.begun(name, digest_of_tree(tree)):
         key = checkpoint.key
         if key is None or key.files or key.options != selection.options():
             continue
-        if not imported <= key.functions.keys() or not begins_again(session, checkpoint):
+        if checkpoint.began_as not in starts or not imported <= key.functions.keys():
             continue
         if _counts_the_same(session, key, lacking):
             return key
@@ -141,7 +151,7 @@ def known_key(
 
 
 def _counts_the_same(session: Keeping, key: Key, lacking: Container[str]) -> bool:
-    """Whether what a key holds beside variables that are kept is so now."""
+    """Whether all that a key holds beside variables that are kept is so now."""
     if any(name.startswith(TEXT) for name in key.functions):
         return False
     found = {n: loaded(n.removeprefix(MODULE)) for n in key.functions if n.startswith(MODULE)}

@@ -6,6 +6,7 @@ import linecache
 from typing import Any
 
 from nbckpt.digests import digest_of
+from nbckpt.jupyter.shell import load, unload
 
 
 def define(source: str, namespace: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -16,3 +17,10 @@ def define(source: str, namespace: dict[str, Any] | None = None) -> dict[str, An
     linecache.cache[filename] = (len(source), None, lines, filename)
     exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace
+
+
+def restart(shell: Any) -> None:
+    """A new session on the same store with an empty namespace, as after a kernel restart."""
+    unload(shell)
+    shell.reset(new_session=False)
+    load(shell)

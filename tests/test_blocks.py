@@ -13,8 +13,8 @@ import pytest
 import nbckpt
 from nbckpt import current
 from nbckpt.errors import UsageError
-from nbckpt.jupyter.shell import load, unload
 from nbckpt.storage.store import Store
+from tests.notebooks import restart
 from tests.running import environment, noted
 
 NOTE = """
@@ -50,13 +50,6 @@ def play(folder: Path, body: str, *arguments: str) -> subprocess.CompletedProces
 
 def run(shell: Any, source: str) -> Any:
     return shell.run_cell(source, store_history=True, cell_id=None)
-
-
-def restart(shell: Any) -> None:
-    """A new session on the same store with an empty namespace, as after a kernel restart."""
-    unload(shell)
-    shell.reset(new_session=False)
-    load(shell)
 
 
 # -- a script

@@ -5,16 +5,15 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbckpt import current
-from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Checkpoint
 from nbckpt.values.walking import Walk
+from tests.notebooks import restart
 
 NOTEBOOK = [
     "data = {'a': [1, 2, 3]}\nalso = data['a']",
@@ -39,15 +38,8 @@ def run_all(shell: Any, cells: list[str]) -> list[bool]:
     return restored
 
 
-def restart(shell: Any) -> None:
-    """As after a kernel restart."""
-    unload(shell)
-    shell.reset(new_session=False)
-    load(shell)
-
-
 @pytest.fixture
-def walks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+def walks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The values that are walked through from now on."""
     seen: list[object] = []
     digest = Walk.digest

@@ -13,21 +13,13 @@ import pytest
 import nbckpt
 from nbckpt import current
 from nbckpt.errors import CheckpointNotFoundError, StoreError, VariableNotFoundError
-from nbckpt.jupyter.shell import load, unload
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
-from tests.notebooks import define
+from tests.notebooks import define, restart
 
 
 def run(shell: Any, source: str, cell_id: str | None = None) -> Any:
     return shell.run_cell(source, store_history=True, cell_id=cell_id)
-
-
-def restart(shell: Any) -> None:
-    """A new session on the same store with an empty namespace, as after a kernel restart."""
-    unload(shell)
-    shell.reset(new_session=False)
-    load(shell)
 
 
 @pytest.fixture

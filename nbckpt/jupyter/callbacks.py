@@ -1,4 +1,4 @@
-"""What code of the notebook can change that no cell runs: callbacks of IPython, tasks."""
+"""The variables that code of the notebook can change outside of cells: callbacks and tasks."""
 
 from __future__ import annotations
 

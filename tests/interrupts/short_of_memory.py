@@ -54,7 +54,7 @@ def main(runs: int, seed: int) -> int:
 def run(
     folder: Path, verb: str, room: int, rng: random.Random
 ) -> tuple[Exception | None, list[str]]:
-    """How a verb fails that has so many bytes, if it does, and what is wrong afterwards."""
+    """The failure of a verb that has so many bytes, if it fails, and all that is wrong then."""
     session = world(folder)
     _fill(session, rng)
     failure = None

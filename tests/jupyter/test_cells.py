@@ -11,15 +11,8 @@ import pytest
 
 import nbckpt
 from nbckpt import current, randomness
-from nbckpt.jupyter.shell import load, unload
 from tests.kernels import Kernel
-
-
-def restart(shell: Any) -> None:
-    """A new session on the same store with an empty namespace, as after a kernel restart."""
-    unload(shell)
-    shell.reset(new_session=False)
-    load(shell)
+from tests.notebooks import restart
 
 
 def run(shell: Any, source: str, cell_id: str | None = None) -> Any:
