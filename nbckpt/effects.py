@@ -8,11 +8,13 @@ Where that cannot be had, the cell runs instead, and the reason is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import moves, restore
 from nbckpt.building import Values
+from nbckpt.codecs.pickler import is_by_reference
 from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
@@ -24,9 +26,13 @@ from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.definitions import holds_state
 from nbckpt.values.likeness import whole_digest
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
+
+_CONTAINERS = frozenset({list, tuple, dict})
+_MANY = 1_000
 
 
 @whole
@@ -55,6 +61,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     if in_place or present or session.capturer.may_share(bound):
         session.capturer.capture()  # to learn who else holds the objects that are replaced
     anew = _held_elsewhere(session, manifest, bound - in_place)
+    anew |= _shown_before(session, manifest, bound - in_place)
     loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
         return tuple(map(str, lost))
@@ -102,6 +109,29 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
         n
         for n, v in definitions.items()
         if isinstance(v, type) or (isinstance(v, FunctionType) and holds_state(v))
+    }
+
+
+def _shown_before(session: Session, manifest: Manifest, bound: set[str]) -> set[str]:
+    """Names that the step binds to other objects than those that IPython has as results.
+
+    Not those that are a part of what stays, or share with it: a run would find the same object.
+    """
+    namespace = session.namespace
+    history = namespace.get("_oh")
+    results = tuple(history.values()) if isinstance(history, dict) else ()
+    # A glance into them: to walk through all of a large result would take long. At once, each:
+    # a thread may be changing it.
+    inside = (r.values() if type(r) is dict else r for r in results if type(r) in _CONTAINERS)
+    parts = chain.from_iterable(tuple(islice(items, _MANY)) for items in inside)
+    ids = {id(v) for v in chain(results, parts) if type(v) not in ATOMS}
+    stay = namespace.keys() - bound
+    return {
+        n
+        for n in bound & namespace.keys()
+        if id(namespace[n]) in ids
+        and not is_by_reference(namespace[n])
+        and stay.isdisjoint(manifest[n].group)
     }
 
 

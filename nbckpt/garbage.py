@@ -20,20 +20,23 @@ def is_enabled() -> bool:
     return gc.isenabled() or _blocks > 0
 
 
-@contextmanager
-def switched_off() -> Iterator[None]:
+class switched_off:  # noqa: N801  # reads as a state: with switched_off():
     """Have the collector off, if it is on; another thread may do so at the same time."""
-    global _blocks  # noqa: PLW0603  # how many blocks there are in all threads
-    with _counting:
-        is_ours = is_enabled()
-        _blocks += is_ours
-        gc.disable()
-    try:
-        yield
-    finally:
+
+    __slots__ = ("_is_ours",)
+
+    def __enter__(self) -> None:
+        global _blocks  # noqa: PLW0603  # how many blocks there are in all threads
         with _counting:
-            _blocks -= is_ours
-            if is_ours and not _blocks:
+            self._is_ours = is_enabled()
+            _blocks += self._is_ours
+            gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        global _blocks  # noqa: PLW0603  # as above
+        with _counting:
+            _blocks -= self._is_ours
+            if self._is_ours and not _blocks:
                 gc.enable()
 
 

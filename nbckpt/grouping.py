@@ -85,6 +85,9 @@ class Encoder:
         self._tuples = self._tuples_among(names)
         n_shareable = sum(type(self._values[name]) not in ATOMS for name in names)
         single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
+        if len(single) == 1:
+            self.ties = {names[0]: frozenset()} if single[0].encoded is not None else {}
+            return single
         good = {o.names[0]: o for o in single if o.encoded is not None}
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
         pairs = self._pairs(encoded)

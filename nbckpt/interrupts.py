@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from functools import wraps
+from threading import get_ident
 from types import FrameType, TracebackType
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -57,14 +58,15 @@ class held:  # noqa: N801  # reads as a state: with held():
         Nor does one come where it is `allowed` in it: what is undone is undone.
     """
 
-    __slots__ = ("_firmly", "_is_main", "_was_open")  # to set them asks for no memory
+    __slots__ = ("_firmly", "_holds", "_was_open")  # to set them asks for no memory
 
     def __init__(self, *, firmly: bool = False) -> None:
         self._firmly = firmly
 
     def __enter__(self) -> None:
-        self._is_main = _is_main()
-        if self._is_main:
+        # Within a block that holds already, this one changes nothing.
+        self._holds = (self._firmly or not _gate.is_shut) and _is_main()
+        if self._holds:
             self._was_open = _gate.shut()
             _gate.firm += self._firmly
 
@@ -74,7 +76,7 @@ class held:  # noqa: N801  # reads as a state: with held():
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_main:
+        if self._holds:
             _gate.firm -= self._firmly
             _gate.leave(error, was_open=self._was_open)
 
@@ -126,6 +128,8 @@ def whole(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def guarded(*args: _P.args, **named: _P.kwargs) -> _R:
+        if _gate.is_shut and _is_main():  # it is held already
+            return function(*args, **named)
         with held():
             return function(*args, **named)
 
@@ -176,7 +180,7 @@ def wait_for(future: Future[_R], timeout_s: float | None = None) -> bool:
 
 
 def _is_main() -> bool:
-    return threading.get_ident() == threading.main_thread().ident
+    return get_ident() == _gate.main_thread
 
 
 class _Gate:
@@ -192,9 +196,12 @@ class _Gate:
         Whether an interrupt may pass in the innermost one.
     waiting
         Signals that came while none might.
+    main_thread
+        Which one it is; asked for so often that it is remembered.
     """
 
     def __init__(self) -> None:
+        self.main_thread = threading.main_thread().ident
         self.depth = 0
         self.firm = 0
         self.is_open = True
@@ -202,6 +209,11 @@ class _Gate:
         self._handlers: dict[int, _Handler] = {}
         self._owner: int | None = None
         self._own = self._came  # one object: a method is a new one each time
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether a block holds, and nothing may pass in the innermost one."""
+        return self.depth > 0 and not self.is_open
 
     def shut(self) -> bool:
         """Let nothing through; whether something might pass until now."""
@@ -237,6 +249,7 @@ class _Gate:
 
     def forget(self) -> None:
         """In a forked child: another thread than the one that holds may be the main one now."""
+        self.main_thread = threading.main_thread().ident
         if self.depth and self._owner != threading.get_ident():
             self.depth, self.firm, self.is_open, self.waiting = 0, 0, True, []
             self._give_back()

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt import events, randomness, telemetry
 from nbckpt.audit import Audit
@@ -83,6 +83,7 @@ class Keeping(Standing):
         self.running: ast.Module | None = None
         self.guards_blocks = False
         self.seeded: set[str] = set()
+        self._never_seeded: dict[str, Digest] = {}  # generator → its state while that was so
         self.live_objects = LiveObjects(self.capturer)
         touch, folder = self.capturer.touched, str(store.path)
         self.observer = Observer(
@@ -227,8 +228,19 @@ class Keeping(Standing):
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
         self.capturer.capture_random_states()
-        kept = self.capturer.manifest()
-        return {n: kept[n].blob for n in randomness.NAMES & self.seeded if n in kept}
+        return self.states_asked_for({n: v.value for n, v in self.capturer.manifest().items()})
+
+    def states_asked_for(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
+        """Of digests by name, those of random generators that code may have seeded.
+
+        Not one that stands where it stood before there was such code: a cell that only defines
+        what seeds has seeded nothing yet.
+        """
+        present = randomness.NAMES & digests.keys()
+        for name in present - self.seeded - self._never_seeded.keys():
+            self._never_seeded[name] = digests[name]
+        asked_for = {n for n in present & self.seeded if digests[n] != self._never_seeded.get(n)}
+        return {name: digests[name] for name in asked_for}
 
     # -- checkpoint -------------------------------------------------------------------------
 
@@ -284,9 +296,22 @@ class Keeping(Standing):
                 raise VariableNotFoundError(missing(name, present))
 
     def draft(
-        self, name: str, captured: Captured, *, cell: Cell, duration_s: float, state: State = "done"
+        self,
+        name: str,
+        captured: Captured,
+        *,
+        cell: Cell,
+        duration_s: float,
+        state: State = "done",
+        **members: Any,
     ) -> Checkpoint:
-        """A checkpoint of what was captured, as a change of where the namespace was."""
+        """A checkpoint of what was captured, as a change of where the namespace was.
+
+        Parameters
+        ----------
+        members
+            Others of the checkpoint's, by their names.
+        """
         base = self.timeline.manifest(self.position) if self.position else {}
         changed = {n: v for n, v in captured.manifest.items() if not _is_of(base.get(n), v)}
         return Checkpoint(
@@ -308,6 +333,7 @@ class Keeping(Standing):
             standing=self.observer.standing(),
             inherited=self.timeline.inherited(self.position),
             joined=tuple(self.joined) if state == "done" and not captured.omitted else (),
+            **members,
         )
 
     @whole

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Container, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
@@ -97,14 +98,16 @@ def _token(session: Keeping, kept: Mapping[str, Variable], *, can_import: bool) 
         return ""
     # What shares is in one blob, and what a value refers to by name stands in its blob.
     variables = [f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]
-    hidden = sorted(session.capturer.hidden_names())
-    told = "\n".join([*variables, "", *hidden, "", *_builtins(), "", *beside])
+    hidden = _digest_of_names(frozenset(session.capturer.hidden_names()))
+    # But the one for results, which IPython puts there.
+    built_in = _digest_of_names(frozenset(vars(builtins).keys() - {"_"}))
+    told = "\n".join([*variables, "", hidden, built_in, "", *beside])
     return (_IMPORTS if can_import else "") + digest_of(told)
 
 
-def _builtins() -> list[str]:
-    """The names of builtins but the one for results that IPython puts there."""
-    return sorted(vars(builtins).keys() - {"_"})
+@lru_cache(maxsize=8)
+def _digest_of_names(names: frozenset[str]) -> str:
+    return digest_of("\n".join(sorted(names)))
 
 
 def _kept(session: Keeping) -> dict[str, Variable] | None:

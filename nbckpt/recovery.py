@@ -152,7 +152,7 @@ class _Block:
         self._session = session
         self._errors: list[str] = []
         self._start = _kept(session)
-        self._loops = {name: step.begun for name, step in session.steps.items() if step.is_running}
+        self._loops = {step.request.name: step.begun for step in session.running_steps.values()}
 
     def ended_well(self, number: int) -> None:
         """Note that an attempt did what it should."""

@@ -127,7 +127,7 @@ def follow(
     Parameters
     ----------
     replaced
-        Name of each variable that a restored step changed in place → what it held before.
+        Name of each variable that a restored step did not bind → what it held before.
     shown
         Where the shell has the last results, too: it sets `_` while that is the same object there.
     """

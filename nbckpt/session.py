@@ -46,6 +46,11 @@ class Session(Keeping):
         By default the one that this notebook was on last.
     hidden
         Names in the namespace that are not the user's.
+
+    Attributes
+    ----------
+    running_steps
+        id → each step whose body runs, in the order in which they began.
     """
 
     is_nbckpts_own = True
@@ -64,6 +69,7 @@ class Session(Keeping):
         self.moved = False
         self.interrupted: dict[str, Interrupted] = {}
         self.steps: dict[str, Step] = {}
+        self.running_steps: dict[int, Step] = {}
         self.reruns = False
         self.pays_anew = False
         self.watch: Watch | None = None

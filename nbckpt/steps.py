@@ -122,8 +122,6 @@ class Step(ThroughItems):
         The checkpoint that was restored; None when the body runs.
     why
         Why the body runs, one sentence each.
-    is_running
-        Whether the body has begun, and neither ended nor failed.
     is_kept
         False where the disk did not let it begin: the body runs, and nothing of it is kept.
     loops
@@ -151,7 +149,6 @@ class Step(ThroughItems):
     _can_import: bool = True
     _began_as: Digest = ""
     _before: dict[str, str] = field(default_factory=dict)
-    is_running: bool = False
     is_kept: bool = True
     _began: float = 0.0
     _since: float = 0.0
@@ -224,6 +221,11 @@ class Step(ThroughItems):
         step._enter()
         return step
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the body has begun, and neither ended nor failed."""
+        return id(self) in self.session.running_steps
+
     @cached_property
     def names(self) -> analysis.Names:
         """What the code reads and binds; a loop asks after each item."""
@@ -270,7 +272,7 @@ class Step(ThroughItems):
                 continue
             shadow = self._shadow(checkpoint)
             namespace = session.namespace
-            changed = {n: namespace[n] for n in checkpoint.in_place if n in namespace}
+            changed = {n: namespace[n] for n in self._not_bound(checkpoint) if n in namespace}
             if reasons := effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
@@ -305,6 +307,13 @@ class Step(ThroughItems):
         if not found:
             self.why = tuple(why_not_restored(session, self.request.name, self.key))
         return False
+
+    def _not_bound(self, checkpoint: Checkpoint) -> set[str]:
+        """The variables that may get other objects, though a run would bind none to them."""
+        manifest = self.session.timeline.manifest(checkpoint.id)
+        bound = set(checkpoint.bound) - set(checkpoint.in_place)
+        mates = {mate for n in bound if n in manifest for mate in manifest[n].group}
+        return mates.union(checkpoint.in_place) - bound
 
     def _shadow(self, checkpoint: Checkpoint) -> ShadowRun | None:
         """What running gives, where the setting `verify` asks for that and it can be told."""
@@ -420,15 +429,14 @@ class Step(ThroughItems):
         self._ties_before = {n: session.tie_of(n, self.key) for n in self._mates_before}
         self._users_before = self._users()
         session.capturer.let_go({*self.names.loads, *self.names.binds})
-        seeded = session.seeded
-        self._random_before = {n: b for n, b in self._before.items() if n in seeded}
+        self._random_before = session.states_asked_for(self._before)
         if not self.request.rerun:
             self.loops = Loops(self, self._unfinished())
         self._enter()
 
     def _enter(self) -> None:
         session = self.session
-        self.is_running = True
+        session.running_steps[id(self)] = self
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self.at.scope = self._calls.scope
         self._tasks_met = tasks_met(self.tree, session.namespace)
@@ -494,7 +502,7 @@ class Step(ThroughItems):
     @whole
     def left(self) -> None:
         """Take note that the body has ended, however: model calls belong to it no more."""
-        self.is_running = False
+        self.session.running_steps.pop(id(self), None)
         windows, self._windows = self._windows, {}
         if windows:
             self.session.observer.discard(windows)
@@ -603,9 +611,6 @@ class Step(ThroughItems):
         bound -= unsure.keys()
         bound = {n for n in bound if request.selection.has(n) or n in randomness.NAMES}
         in_place = {n for n in bound & differing if self._is_same_object(n)}
-        draft = session.draft(
-            request.name, captured, cell=self.cell, duration_s=duration_s, state=state
-        )
         drawn = {
             n: self._random_before.get(n, "") for n in randomness.NAMES & differing if n in now
         }
@@ -614,8 +619,12 @@ class Step(ThroughItems):
         refused = {r.variable for r in captured.refused}
         named = refused & {*bound, *assigned, *self.key.inputs, *self.key.functions}
         named |= self._changed_behind(bound - refused, refused - named)
-        return replace(
-            draft,
+        return session.draft(
+            request.name,
+            captured,
+            cell=self.cell,
+            duration_s=duration_s,
+            state=state,
             key=self.key,
             lacking=session.digests_of(named - session.capturer.too_large),
             bound=tuple(sorted(bound)),

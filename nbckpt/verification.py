@@ -122,8 +122,11 @@ class Verifier:
         """Whether one of them can become another value while its name holds the same object."""
         from nbckpt.codecs.pickler import is_by_reference
 
-        values = [self._session.namespace.get(name) for name in group]
-        return not all(type(value) in ATOMS or is_by_reference(value) for value in values)
+        for name in group:
+            value = self._session.namespace.get(name)
+            if type(value) not in ATOMS and not is_by_reference(value):
+                return True
+        return False
 
     def _is_left_out(self, group: Names) -> bool:
         return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S

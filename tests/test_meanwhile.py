@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+
+import pytest
 
 from tests.kernels import Kernel
 
@@ -87,3 +90,124 @@ def test_what_a_task_changes_between_two_cells_is_kept(tmp_path: Path) -> None:
     value, _ = run(tmp_path, cells, "log.append(8)", "%rewind cell-c3", "log[300_000:]")
 
     assert value == "[7]"
+
+
+LARGE = "import asyncio, threading, time\nx = ['' for i in range(300_000)]"
+INNER = "async def inner(v):\n    await asyncio.sleep(0.3)\n    v[0] = 'new'\n"
+CHANGES = "def change(*_):\n    time.sleep(0.1)\n    x[0] = 'new'\n"
+AFTER = "asyncio.get_running_loop().call_later(0.3,"
+
+BESIDE = {
+    "what a task waits for": (
+        f"{INNER}async def outer():\n    await held.pop()",
+        "held = [inner(x)]",
+    ),
+    "a generator": (
+        "async def all(v):\n    await asyncio.sleep(0.3)\n    v[0] = 'new'\n    yield 1\n"
+        "async def outer():\n    async for _ in held.pop(): pass",
+        "held = [all(x)]",
+    ),
+    "a queue": (
+        "q = asyncio.Queue()\nasync def outer():\n    (await q.get())[0] = 'new'",
+        f"h = {AFTER} q.put_nowait, x)",
+    ),
+    "a timer": (CHANGES, f"h = {AFTER} change)"),
+    "a timer of a method": ("", f"h = {AFTER} x.__setitem__, 0, 'new')"),
+    "what follows a task": (
+        CHANGES,
+        "h = asyncio.ensure_future(asyncio.sleep(0.3)); h.add_done_callback(change)",
+    ),
+    "what follows a future": (
+        f"{CHANGES}f = asyncio.Future(); f.add_done_callback(change)\n"
+        "async def outer():\n    await asyncio.sleep(0.3); f.set_result(1)",
+        "0",
+    ),
+    "a thread": (f"import time\n{CHANGES}", "t = threading.Thread(target=change); t.start()"),
+    "a thread with arguments": (
+        "def change(v):\n    time.sleep(0.3)\n    v[0] = 'new'\n",
+        "t = threading.Thread(target=change, args=(x,)); t.start()",
+    ),
+    "a timer of a coroutine": (INNER, f"h = {AFTER} asyncio.ensure_future, inner(x))"),
+    "a timer in a context": (
+        "import contextvars, time",
+        f"h = {AFTER} contextvars.copy_context().run, lambda: x.__setitem__(0, 'new'))",
+    ),
+    "a timer of tornado": (
+        f"import time\nfrom tornado.ioloop import IOLoop\n{CHANGES}",
+        "h = IOLoop.current().call_later(0.3, change)",
+    ),
+    "a reader": (
+        "import os\nsource, sink = os.pipe()\ndef read():\n    os.read(source, 1); x[0] = 'new'\n"
+        "def write():\n    time.sleep(0.3); os.write(sink, b'a')",
+        "asyncio.get_running_loop().add_reader(source, read); threading.Thread(target=write).start()",
+    ),
+    "a part of a variable": (
+        "y = [x]\nx = y[0]",
+        f"h = {AFTER} y[0].__setitem__, 0, 'new')",
+    ),
+    "an executor": (CHANGES, "h = asyncio.get_running_loop().run_in_executor(None, change)"),
+}
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["while a cell waits", "between cells"])
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_goes_on_beside_a_later_cell_is_kept(tmp_path: Path, name: str, between: bool) -> None:
+    defines, starts = BESIDE[name]
+    if "outer" in defines:
+        starts = f"{starts}; t = asyncio.create_task(outer())"
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto on")
+        for number, cell in enumerate([LARGE, defines, f"{starts};", "w = 1"]):
+            assert kernel.run(cell, cell_id=f"c{number}").ok
+        if between:
+            time.sleep(0.6)
+        kernel.run("z = 1" if between else "await asyncio.sleep(0.6); z = 1", cell_id="c4")
+        assert kernel.run("x[0]").result == "'new'"
+        kernel.run("x = 0")
+        kernel.run("%rewind cell-c4")
+
+        assert kernel.run("x[0]").result == "'new'"
+
+
+def test_cells_that_nothing_goes_on_beside_are_not_looked_at_for_it(tmp_path: Path) -> None:
+    """A thread of a pool that waits for work, and a task that is over, touch nothing."""
+    pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto on")
+        kernel.run(f"{LARGE}\n{pool}pool.submit(x.append, 1).result()")
+        kernel.run("t = asyncio.create_task(asyncio.sleep(0)); await t")
+        kernel.run("shell = get_ipython()")
+
+        beside = kernel.run(
+            "from nbckpt.meanwhile import at_work\nat_work(globals()), "
+            "[m for m in shell.magics_manager.registry.values() if hasattr(m, '_cells')][0]"
+            "._cells._beside"
+        )
+
+    assert beside.result == "([], frozenset())", beside.error
+
+
+def test_the_looks_at_threads_hold_nothing_of_these(tmp_path: Path) -> None:
+    starts = (
+        "import gc, threading, weakref\ngc.disable()\nrefs = []; end = threading.Event()\n"
+        "class Large: pass\ndef work():\n    held = Large(); refs.append(weakref.ref(held))\n"
+        "    end.wait()\nt = threading.Thread(target=work); t.start()"
+    )
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto on")
+        for cell in (starts, "1", "2", "end.set(); t.join()"):
+            assert kernel.run(cell).ok
+
+        assert kernel.run("refs[0]()").result is None
+
+
+def test_what_cannot_be_looked_at_ends_no_cell(tmp_path: Path) -> None:
+    odd = (
+        "import asyncio\nclass Future:\n    __module__ = None\n    def __call__(self): pass\n"
+        "h = asyncio.get_running_loop().call_later(60, Future())"
+    )
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto on")
+        ran = [kernel.run(cell) for cell in (odd, "1")]
+
+    assert [(r.ok, r.error, r.stderr) for r in ran] == [(True, "", "")] * 2

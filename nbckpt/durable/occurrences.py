@@ -97,7 +97,8 @@ def running_name(session: Session) -> str | None:
 
 def running_step(session: Session) -> Step | None:
     """The step that runs, of several the one that began last."""
-    return next((s for s in reversed(list(session.steps.values())) if s.is_running), None)
+    running = tuple(session.running_steps.values())
+    return running[-1] if running else None
 
 
 inside = partial(called_with, _inside)

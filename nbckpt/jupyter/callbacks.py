@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from nbckpt.meanwhile import frames_of_tasks
-from nbckpt.values.plain import ATOMS
+from nbckpt.meanwhile import AtWork
 
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
 
@@ -23,13 +22,16 @@ def touched_by_callbacks(events: Any, namespace: Mapping[str, object]) -> frozen
     return _touched_by([f.__code__ for f in _users(events, namespace)], namespace)
 
 
-def touched_by_tasks(namespace: Mapping[str, object]) -> frozenset[str] | None:
-    """The names that tasks of the running loop can change; None: any."""
-    frames = frames_of_tasks(namespace)
-    # Which variables what is local there belongs to is not known.
-    if any(type(value) not in ATOMS for frame in frames for value in frame.f_locals.values()):
+def touched_at_work(
+    works: Iterable[AtWork], namespace: Mapping[str, object]
+) -> frozenset[str] | None:
+    """The names that what goes on beside the cells can change; None: any."""
+    works = list(works)
+    if any(work.is_untold for work in works):
         return None
-    return _touched_by([frame.f_code for frame in frames], namespace)
+    held = frozenset(name for work in works for name in work.holds)
+    touched = _touched_by([code for work in works for code in work.code], namespace)
+    return None if touched is None else touched | held
 
 
 def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
-from nbckpt.jupyter.callbacks import touched_by_callbacks, touched_by_tasks
+from nbckpt.jupyter.callbacks import touched_at_work, touched_by_callbacks
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -33,6 +33,7 @@ from nbckpt.jupyter.interrupting import (
     is_of_cell,
     is_outermost,
 )
+from nbckpt.meanwhile import at_work, threads_at_work
 from nbckpt.model import Cell
 from nbckpt.session import Session
 
@@ -92,11 +93,10 @@ class Cells:
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
-        self._brings_back = False  # whether anything was restored
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
-        self._by_tasks: frozenset[str] | None = frozenset()
+        self._beside: frozenset[str] | None = frozenset()
         self.claims = Claims(session)
         session.guards_blocks = True
         session.runner = self._runner
@@ -148,8 +148,7 @@ class Cells:
             self._tree.body.append(_QUIET)
         if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
             self.session.running = ast.Module([], [])
-        self._touch_by_tasks()
-        self._brings_back |= self.session.moved
+        self._touch_beside()
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
 
@@ -160,11 +159,6 @@ class Cells:
             self._make_again()
             self.session.runs(self.session.running)
         self._tell_made()
-        self._brings_back |= step is not None and not step.todo
-        if self._brings_back:
-            from nbckpt.jupyter.inline_figures import show_as_pictures
-
-            show_as_pictures()
         if step is not None and not step.todo:
             from nbckpt.jupyter.telling import show_restored
 
@@ -192,10 +186,15 @@ class Cells:
         if self._info is None and not self._may_be_loading:
             self.session.runs(None)
 
-    def _touch_by_tasks(self) -> None:
-        """Count what tasks may have changed since a cell began or ended last."""
-        self.session.capturer.touched(self._by_tasks)
-        self._by_tasks = touched_by_tasks(self.session.namespace)
+    def _touch_beside(self) -> None:
+        """Count what tasks and threads may have changed since a cell began or ended last."""
+        self.session.capturer.touched(self._beside)
+        namespace = self.session.namespace
+        try:
+            works = [*at_work(namespace), *threads_at_work(namespace)]
+            self._beside = touched_at_work(works, namespace)
+        except Exception:  # whatever a loop or thread of another kind says: it may be anything
+            self._beside = None
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
@@ -222,7 +221,7 @@ class Cells:
         error = _error_of(result)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
         self.session.capturer.touched(by_callbacks)
-        self._touch_by_tasks()
+        self._touch_beside()
         try:
             if tree is not None:
                 self.session.observer.cell_ends(tree)
@@ -256,9 +255,8 @@ class Cells:
 
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""
-        for step in self.session.steps.values() if not self._inner else ():
-            if step.is_running:
-                step.left()
+        for step in () if self._inner else tuple(self.session.running_steps.values()):
+            step.left()
 
     def _note_loading(self, result: Any) -> None:
         """Have the statements of the cell that loads nbckpt count as those of any other."""

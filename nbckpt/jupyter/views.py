@@ -187,7 +187,7 @@ class Views:
             "began_at": doing.began_at,
             **dict.fromkeys(("done", "total", "calls", "cost_usd")),
         }
-        steps = [s for s in list(self.cells.session.steps.values()) if s.is_running]
+        steps = tuple(self.cells.session.running_steps.values())
         if steps:  # a block, within its cell
             step = steps[-1]
             busy.update(name=step.request.name, calls=sum(step.calls for step in steps))

@@ -26,7 +26,7 @@ from nbckpt.values.lookups import (
     runs_queries,
     texts_in,
 )
-from nbckpt.values.modules import loaded
+from nbckpt.values.modules import loaded, looks_into_main
 from nbckpt.values.sources import is_made_here, user_modules
 
 ABSENT = digest_of("absent")
@@ -280,6 +280,8 @@ class Inputs:
                 found = loaded(name)
                 self.definitions[f"{MODULE}{name}"] = found.code
                 self.variables.update(found.values)
+                if looks_into_main(name):
+                    self.all_variables()
 
     def examine(self, value: object) -> Examined:
         """The digest of a value and what is inside it, found once."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import FunctionType, ModuleType
 
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.keys.memory import on_same_memory
@@ -11,7 +14,10 @@ from nbckpt.keys.scope import is_tool
 from nbckpt.names import RESULT, is_user_name
 from nbckpt.referents import names_reached
 from nbckpt.values.definitions import holds_state
+from nbckpt.values.homes import is_user_file
+from nbckpt.values.modules import looks_into_main
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.sources import user_modules
 
 
 def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | None:
@@ -55,6 +61,8 @@ def _reached(names: Names, namespace: Mapping[str, object]) -> tuple[set[str], s
         if name in found:
             continue
         found.add(name)
+        if _is_of_module_into_main(namespace.get(name)):
+            return None
         for code in _code_behind(name, names, namespace, seen, found):
             if reach_of_all(code, namespace):
                 return None
@@ -63,6 +71,26 @@ def _reached(names: Names, namespace: Mapping[str, object]) -> tuple[set[str], s
             binds |= code.binds
             waiting |= code.loads | code.binds | code.mentions
     return found, binds
+
+
+def _is_of_module_into_main(value: object) -> bool:
+    """Whether it is one of the user's modules that find the notebook's variables, or of one."""
+    kind = type(value)
+    if issubclass(kind, ModuleType):
+        name = getattr(value, "__name__", None)
+    elif issubclass(kind, FunctionType | type):
+        name = getattr(value, "__module__", None)
+    else:
+        return False
+    if not isinstance(name, str) or name == "__main__":
+        return False
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return _is_users(file) and any(map(looks_into_main, user_modules(name)))
+
+
+@lru_cache(maxsize=10_000)
+def _is_users(file: str | None) -> bool:
+    return is_user_file(file)
 
 
 def _code_behind(

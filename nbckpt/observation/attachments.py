@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -24,7 +23,9 @@ from nbckpt.observation.attached import (
 )
 from nbckpt.observation.attribution import Attribution
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
+from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.libraries import Libraries
+from nbckpt.observation.library_functions import LibraryFunctions
 from nbckpt.observation.observer import Ran, UnrepeatableError
 from nbckpt.observation.registering import registering_calls
 from nbckpt.observation.shared_objects import SharedObjects
@@ -52,9 +53,6 @@ _SHARED = "shared"
 
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
-
-_SOON_S = 0.01
-"""Between cells nothing has happened yet, if a look was taken within this time."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +87,7 @@ class Attachments:
         self.namespace = namespace
         self.touch = touch
         self.libraries = Libraries(namespace)
+        self.functions = LibraryFunctions(namespace)
         self.modules = ModuleState()
         self.shared = SharedObjects(namespace, lambda: self.libraries.user_modules)
         self._attribution = Attribution(namespace, self.libraries)
@@ -97,8 +96,7 @@ class Attachments:
         self._originals: dict[str, Change] = {}
         self._held: dict[str, dict[str, Attached]] = {}
         self._n_seen = self._n_seen_before = 0
-        self._looked_at = -1.0
-        self._is_between = False  # cells, of which a shell tells
+        self._last_look = LastLook()
         self._harmless: list[bool] = []
         self._n_user_modules = 0
         self._new_modules: list[str] = []
@@ -109,7 +107,7 @@ class Attachments:
     def cell_begins(self, tree: ast.Module) -> None:
         """Take note of what changed while no cell ran."""
         self._look_again(None)
-        self._is_between = False
+        self._last_look.cell_begins()
         self._harmless.append(is_harmless(tree, self.namespace))
         self._n_seen_before = self._n_seen
 
@@ -118,8 +116,9 @@ class Attachments:
         is_harmless_cell = bool(self._harmless) and self._harmless.pop()
         if not is_harmless_cell:
             self._look(tree)
-        self._looked_at = time.monotonic()
-        self._is_between = not self._harmless
+        self._last_look.taken()
+        if not self._harmless:  # else it was a cell within another one
+            self._last_look.cell_ends()
         if not (is_harmless_cell or self._is_closed):
             self.modules.reached(None)
         self._is_closed = False
@@ -134,9 +133,9 @@ class Attachments:
 
     def _look_again(self, tree: ast.Module | None) -> None:
         """Look, unless no cell runs and a look was just taken."""
-        if not self._is_between or time.monotonic() - self._looked_at > _SOON_S:
+        if not self._last_look.holds:
             self._look(tree)
-            self._looked_at = time.monotonic()
+            self._last_look.taken()
 
     def _look(self, tree: ast.Module | None) -> None:
         changes, fresh = self.libraries.look()
@@ -147,10 +146,11 @@ class Attachments:
             self._new_modules = [] if is_as_imported else new
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
             changes += self._by_text(tree, set(fresh))
+        changes += self.functions.look(tree)
         counted = []
         for change in changes:
             is_counted = change.where in self.now or self._attribution.counts(change, tree)
-            if change.owner != "sys.modules":
+            if change.owner != "sys.modules" and change.kind != "function":
                 self.libraries.is_own(change, own=not is_counted)
             if is_counted:
                 counted.append(change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["module", "class", "registry", "list", "abc"]
+Kind: TypeAlias = Literal["module", "class", "function", "registry", "list", "abc"]
 
 ABSENT: Final = object()
 """Stands for the value of a name that is not there."""

@@ -6,12 +6,15 @@ Somebody waits for each of these, so memory that runs out ends none of them: see
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from nbckpt.errors import StoreError
+from nbckpt.interrupts import held
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
@@ -74,6 +77,54 @@ def _end_promise(done: Future[None], problem: Exception | None) -> None:
         done.set_result(None)
     else:
         done.set_exception(problem)
+
+
+class Writing:
+    """A block within which what is in the store may be relied upon, and no interrupt comes.
+
+    A class, and no generator: a cell enters a dozen of them.
+
+    Parameters
+    ----------
+    depths
+        ``depth``: in how many such blocks this thread is.
+    until_committed
+        Unless it is in another one, hold on at the end, until the next durable commit.
+    """
+
+    __slots__ = ("_depth", "_depths", "_held", "_holds", "_until_committed")
+
+    def __init__(self, holds: Holds, depths: threading.local, *, until_committed: bool) -> None:
+        self._holds = holds
+        self._depths = depths
+        self._until_committed = until_committed
+        self._held = held()
+
+    def __enter__(self) -> None:
+        self._held.__enter__()
+        try:
+            self._depth = getattr(self._depths, "depth", 0)
+            self._holds.enter()
+            self._depths.depth = self._depth + 1
+        except BaseException as error:
+            self._held.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None and self._until_committed and self._depth == 0:
+                self._holds.hold_on()
+        finally:
+            try:
+                insist(self._holds.exit)
+                self._depths.depth = self._depth
+            finally:
+                self._held.__exit__(kind, error, trace)
 
 
 def insist(act: Callable[[], object]) -> None:

@@ -7,21 +7,30 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError, UntrustedError
-from nbckpt.interrupts import Turn, error_of, held, result_of, whole
+from nbckpt.interrupts import Turn, error_of, result_of, whole
 from nbckpt.legible import legible
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
-from nbckpt.storage.committing import Commit, Job, Queued, committing, end, insist, run_jobs
+from nbckpt.storage.committing import (
+    Commit,
+    Job,
+    Queued,
+    Writing,
+    committing,
+    end,
+    insist,
+    run_jobs,
+)
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.folder import ROOMS, open_folder
@@ -262,8 +271,7 @@ class Store:
         """Whether a record that is written now may name a blob without putting it again."""
         return self._relied_on.has(digest)
 
-    @contextmanager
-    def writing(self, *, until_committed: bool = False) -> Iterator[None]:
+    def writing(self, *, until_committed: bool = False) -> Writing:
         """Within the block no prune takes anything: what is there may be relied upon.
 
         It belongs around all from a look at what is kept to the `append` of what relies on it,
@@ -276,18 +284,7 @@ class Store:
         until_committed
             Unless this thread is in another such block, go on until the next durable `append`.
         """
-        holds, depth = self.holds, getattr(self._within, "depth", 0)
-        let_go = holds.exit
-        with held():
-            holds.enter()
-            try:
-                self._within.depth = depth + 1
-                yield
-                if until_committed and depth == 0:
-                    holds.hold_on()
-            finally:
-                insist(let_go)
-                self._within.depth = depth
+        return Writing(self.holds, self._within, until_committed=until_committed)
 
     # -- tables
 

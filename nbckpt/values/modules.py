@@ -12,7 +12,8 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
 
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.digests import Digest, digest_of
@@ -59,6 +60,31 @@ def loaded(name: str) -> Loaded:
         else:  # what cannot be told equals nothing
             values[f"{name}.{member}"] = digest or digest_of(secrets.token_bytes(16))
     return Loaded(digest_of(*code), values)
+
+
+def looks_into_main(name: str) -> bool:
+    """Whether code of one of the user's modules finds the notebook's variables by itself."""
+    module = sys.modules.get(name)
+    main = sys.modules.get("__main__")
+    if not isinstance(module, ModuleType) or module is main:
+        return False
+    for value in tuple(vars(module).values()):
+        kind = type(value)
+        if value is main and main is not None:
+            return True
+        is_class = issubclass(kind, type) and value.__module__ == name
+        functions = functions_of_class(value) if is_class else [value]
+        if any(type(f) is FunctionType and _names_main(f.__code__) for f in functions):
+            return True
+    return False
+
+
+@lru_cache(maxsize=10_000)
+def _names_main(code: CodeType) -> bool:
+    """Whether code imports ``__main__``, or takes it out of `sys.modules`."""
+    if "__main__" in code.co_names or ("__main__" in code.co_consts and "modules" in code.co_names):
+        return True
+    return any(_names_main(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 
 
 def _has_python(module: ModuleType) -> bool:

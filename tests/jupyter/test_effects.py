@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,33 @@ def test_a_seed_in_a_helper_counts(shell: Any) -> None:
     run_all(shell, helper, "prepare(2)", draw)
 
     assert shell.user_ns["x"] == pytest.approx(0.9560342718892494)
+
+
+def test_a_function_that_seeds_and_was_not_called_yet_has_seeded_nothing(shell: Any) -> None:
+    cells = (
+        "import random",
+        "1",  # another look at where the generator stands
+        "def made(n):\n    random.seed(n)\n    return random.random()",
+        "%%checkpoint first\nx = made(1)",
+        "%%checkpoint second\ny = random.random()",
+    )
+    run_all(shell, "%nbckpt auto on", *cells)
+    restart(shell)
+
+    run_all(shell, "%nbckpt auto on", *cells)
+
+    assert was_restored("first")
+    assert was_restored("second")
+    run_all(shell, "%%checkpoint first\nx = made(2)", cells[-1])
+    assert not was_restored("second")
+    assert shell.user_ns["y"] == drawn_after(2)
+
+
+def drawn_after(seed: int) -> float:
+    """The second number of a generator."""
+    generator = random.Random(seed)
+    generator.random()
+    return generator.random()
 
 
 def test_a_cell_that_failed_and_is_repeated_has_the_inputs_of_its_repetition(shell: Any) -> None:

@@ -96,6 +96,13 @@ ATTACHING = {
     "class imported in the same cell": [
         "import fractions\nfractions.Fraction.show = lambda self: 'ONE'",
         "y = fractions.Fraction(1).show()"],
+    "attribute of a function": [
+        "import pkgutil", "pkgutil.get_importer.show = 'ONE'", "y = pkgutil.get_importer.show"],
+    "attribute of a function by name": [
+        "import json", "setattr(json.dumps, 'show', 'ONE')", "y = vars(json.dumps)['show']"],
+    "attribute of a function in a function": [
+        "import json\nk = 'ONE'\ndef attach(): json.dumps.show = k", "attach()",
+        "y = json.dumps.show"],
     "function of a module": ["import json", "json.dumps = lambda o: 'ONE'", "y = json.dumps(1)"],
     "library's own function": [
         "import json", "json.dumps = lambda o: 'ONE'", "d = json.dumps", "y = json.dumps(1)"],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels import Kernel
 from tests.observation import kernels
 from tests.observation.notebooks import run
 
@@ -51,6 +52,38 @@ def test_a_second_run_ends_as_the_first(folder: Path, cells: list[str]) -> None:
     assert [ran.value for ran in again] == [ran.value for ran in first]
     edited = [*cells[:-1], f"{cells[-1]}; y = [y]"]
     assert run(folder, edited)[-1].value == f"[{first[-1].value}]"
+
+
+LOOKING_UP = {
+    "in a function": "def get():\n    import __main__\n    return __main__.k\n",
+    "as a module": "import __main__\ndef get():\n    return __main__.k\n",
+    "in a method": "import sys\nclass K:\n    def k(self):\n"
+    "        return sys.modules['__main__'].k\ndef get():\n    return K().k()\n",
+}
+
+
+def played(folder: Path, *cells: str) -> str | None:
+    """What the last cell shows in a new kernel, whose ``__main__`` is the notebook."""
+    with Kernel(folder) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto skip")
+        ran = [kernel.run(cell, cell_id=f"c{number}") for number, cell in enumerate(cells)]
+    return ran[-1].result
+
+
+@pytest.mark.parametrize("how", LOOKING_UP)
+def test_a_module_that_looks_into_the_notebook_reads_all(folder: Path, how: str) -> None:
+    (folder / "asks.py").write_text(LOOKING_UP[how])
+    played(folder, "import asks\nk = 1", "y = asks.get()", "y")
+
+    assert played(folder, "import asks\nk = 2", "y = asks.get()", "y") == "2"
+
+
+def test_a_module_that_sets_variables_of_the_notebook_changes_them(folder: Path) -> None:
+    (folder / "sets.py").write_text("def put():\n    import __main__\n    __main__.k.append(1)\n")
+    cells = "import sets\nk = []", "sets.put()", "len(k)"
+    played(folder, *cells)
+
+    assert played(folder, *cells) == "1"
 
 
 def test_what_an_import_and_json_give_is_set_and_not_run(folder: Path) -> None:

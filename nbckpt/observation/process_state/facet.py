@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nbckpt.digests import Digest, Json
+from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.process_state.kinds import (
     ABSENT,
@@ -29,9 +29,6 @@ from nbckpt.observation.process_state.readings import Readings
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
 
-_FRESH_S = 0.02
-"""For how long the look after a cell stands for one before the next: nothing of the notebook runs
-between them, but its threads. A look costs a trivial cell more than all else of this facet."""
 _MANY = 3
 
 
@@ -62,16 +59,15 @@ class ProcessState:
         self._namespace = namespace
         self._windows: list[_Window] = []
         self._named: set[str] = set()
-        self._looked_at = 0.0
+        self._last_look = LastLook()
         self._is_known = False  # how the state was as the cell began
-        self._is_between = False  # cells, of which a shell tells
 
     # -- around cells and steps ---------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Forget that a look was just taken."""
-        self._is_known = time.perf_counter() - self._looked_at < _FRESH_S
-        self._looked_at, self._is_between = 0.0, False
+        self._is_known = self._last_look.holds
+        self._last_look.cell_begins()
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
@@ -79,10 +75,10 @@ class ProcessState:
 
         if not self._is_known or can_act(tree):
             self._readings.look(tree)
-        self._is_between = True
-        acting = (r for r in self._readings.now.values() if r.kind.acts_between_cells and r.changed)
-        if next(acting, None) is None:
-            self._looked_at = time.perf_counter()
+        self._last_look.cell_ends()
+        self._last_look.taken()
+        if any(r.kind.acts_between_cells and r.changed for r in self._readings.now.values()):
+            self._last_look.forget()
 
     def open(self) -> object:
         """A window that knows the state now."""
@@ -185,9 +181,9 @@ class ProcessState:
 
     def _look_again(self, tree: ast.Module | None) -> None:
         """Look, unless a cell has just ended."""
-        if time.perf_counter() - self._looked_at > _FRESH_S:
+        if not self._last_look.holds:
             self._readings.look(tree)
-            self._looked_at = time.perf_counter() if self._is_between else 0.0
+            self._last_look.taken()
 
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
@@ -268,7 +264,7 @@ class ProcessState:
 
     def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
         """Set items where they are other ones; a text for each."""
-        self._looked_at = 0.0
+        self._last_look.forget()
         texts: list[str] = []
         for name, kind in self._readings.kinds.items():
             if name not in target:
@@ -282,8 +278,9 @@ class ProcessState:
             if not differing:
                 continue
             done = [] if problem else self._put(kind, differing, with_originals=with_originals)
-            texts += _told(kind, done)
-            texts += self._not_set(kind, [i for i in differing if i not in done], problem)
+            if kind.is_told:
+                texts += _told(kind, done)
+                texts += self._not_set(kind, [i for i in differing if i not in done], problem)
         self._readings.look(None, has_set=True)
         return texts
 

@@ -90,6 +90,8 @@ class Kind:
         A pattern of the names by which plain code sets it to a value that its text shows.
     acts_between_cells
         Whether what differs from the baseline may run code between two cells.
+    is_told
+        Whether users are told that it was set, or could not be.
     """
 
     name: ClassVar[str]
@@ -97,6 +99,7 @@ class Kind:
     reach: ClassVar[str] = ANYTHING
     setters: ClassVar[str] = ""
     acts_between_cells: ClassVar[bool] = False
+    is_told: ClassVar[bool] = True
 
     def read(self, module: Any) -> dict[str, Any]:
         """All items now. Objects that can change are copied."""

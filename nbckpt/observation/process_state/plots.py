@@ -11,6 +11,28 @@ from nbckpt.digests import Json
 from nbckpt.observation.process_state.kinds import Change, Kind
 
 
+class Drawn(Kind):
+    """Whether pyplot has its backend: what loads it, as a figure is drawn, switches drawing on.
+
+    Nothing takes it away again.
+    """
+
+    name = "pyplot"
+    module = "matplotlib.pyplot"
+    reach = "interactivity"
+    is_told = False
+
+    def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"backend": _is_backend_loaded()}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"backend": False}
+
+    def put(self, module: Any, change: Change) -> None:
+        if change.values.get("backend"):
+            module._get_backend_mod()  # noqa: SLF001  # what a figure calls
+
+
 class Plotting(Kind):
     """`rcParams` of matplotlib, which styles and themes set, too."""
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from nbckpt.observation.process_state.kinds import Kind
 
+_PLOTTING = ("plt", "pyplot", "mpl", "matplotlib", "pylab")
+
 WORDS: Mapping[str, re.Pattern[str]] = {
     "text": re.compile(
         r"""^(str|repr|ascii|format|format_map|print|pprint|pformat|display|write|writelines|info
@@ -31,6 +33,9 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         | show | sketch | bar$ | pie$ | ^rc | backend | explain | diagram""",
         re.VERBOSE | re.IGNORECASE,
     ),
+    "interactivity": re.compile(
+        r"^(ioff|is_?interactive|set_interactive|rc_context|xkcd|axes_style|plotting_context)$"
+    ),
     "logging": re.compile(r"log | level | handler | verbos | debug", re.VERBOSE | re.IGNORECASE),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
     "imports": re.compile(
@@ -43,6 +48,12 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "signals": re.compile(r"signal | alarm | kill | timer | handler", re.VERBOSE | re.IGNORECASE),
 }
 """What a step that has such a word in its code can depend on; to run is right where it is wrong."""
+
+_TOGETHER = (
+    *(frozenset({word, module}) for word in ("ion", "interactive") for module in _PLOTTING),
+    frozenset({"style", "context"}),
+)
+"""Words that say so together: alone they are the names of much else."""
 
 SHOWN = frozenset({"text", "logging", "warnings", "expressions"})
 """What a step that showed something can depend on."""
@@ -80,10 +91,13 @@ def reach_of(
     """What the code of a step, with the user's functions that it can call, can depend on."""
     found = set(SHOWN if is_shown else ())
     found.update(_of_values(tree, namespace))
-    for name in words_of(tree, namespace):
+    words = words_of(tree, namespace)
+    for name in words:
         found.update(_of_word(name))
         if len(found) == len(WORDS):
             break
+    if any(words >= pair for pair in _TOGETHER):
+        found.add("interactivity")
     return frozenset(found)
 
 

@@ -45,6 +45,7 @@ _KINDS: list[MadeFor] = [
     libraries.JoblibSettings,
     libraries.TorchSettings,
     plots.Backend,
+    plots.Drawn,
     plots.Plotting,
     shell.Extensions,
     shell.Configuration,

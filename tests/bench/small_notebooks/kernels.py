@@ -16,7 +16,7 @@ CellRecord = dict[str, Any]
 _VARYING = re.compile(
     r"0x[0-9a-fA-F]+|IPY_MODEL_\w+|model_id='?\w+'?|(?<=\bid=)\d{6,}|tmp\w{8}"
     r'|[^"\s]*ipykernel_\d+/\d+\.py", line \d+|<nbckpt \w+>", line \d+|\b\d{6,}\.py(?=, line)'
-    r"|\d+(\.\d+)? [mnµu]?s\b|(?:%%checkpoint|#) c\d"
+    r"|\d+(\.\d+)?(e\+\d+)? [mn\u00b5\u03bcu]?s\b|(?:%%checkpoint|#) c\d"
 )
 """Addresses, models' ids, names of temporary files and of cells' code, durations, marks."""
 

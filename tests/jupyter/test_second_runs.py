@@ -1,0 +1,102 @@
+"""*Run All* again in the same kernel and in new ones, compared with what plain kernels do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kernels import Kernel, Ran
+
+PLT = "import matplotlib.pyplot as plt\n"
+
+NOTEBOOKS = {
+    "a result that is a variable": ["x = [1]\nx", "Out[2] is x, _ is x, Out[2] == x"],
+    "a variable in a result": ["x = [1]\n(x, 5)", "Out[2][0] is x"],
+    "a result that is changed": ["x = [1]\nx", "x.append(2)\nlen(Out[2]), len(x)"],
+    "a result of a frame": [
+        "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\ndf",
+        "df['b'] = 3\nlist(Out[2].columns), Out[2] is df",
+    ],
+    "a part of a result": [
+        "d = {'a': [1]}\nd",
+        "x = d['a']\nx",
+        "Out[2] is d, Out[3] is x",
+        "d['b'] = 1; len(Out[2])",
+    ],
+    "a view of a result": [
+        "import numpy as np\na = np.arange(5)\na",
+        "b = a[1:]\nb",
+        "a[1] = 77; Out[2].sum(), Out[3].sum(), b.sum()",
+    ],
+    "drawing switched off in a cell of its own": [
+        "import matplotlib.pyplot as plt",
+        "plt.ioff();",
+        "plt.plot([1]);",
+        "plt.isinteractive()",
+    ],
+    "a figure in a style": [
+        f"{PLT}with plt.style.context('ggplot'):\n    plt.plot([1, 2]);",
+        "plt.isinteractive()",
+    ],
+    "drawing switched off before the first figure": [
+        f"{PLT}plt.ioff(); f = plt.figure(); plt.ion();",
+        "plt.isinteractive()",
+    ],
+    "a figure after one that was shown": [f"{PLT}plt.plot([1, 2]);", "plt.plot([3, 4]);", "1"],
+    "a style that is set": [f"{PLT}plt.style.use('ggplot')", "plt.plot([1, 2]);", "1"],
+}
+
+
+def shown(ran: Ran) -> list[Any]:
+    """What a cell showed, but what nbckpt said."""
+    displays = [d["data"].get("text/plain") for d in ran.displays if "nbckpt" not in d["metadata"]]
+    return [ran.ok, ran.result, ran.stdout, displays]
+
+
+def played(folder: Path, cells: list[str], kernels: int, times: int, load: str) -> list[list[Any]]:
+    folder.mkdir()
+    found = []
+    for _ in range(kernels):
+        with Kernel(folder) as kernel:
+            kernel.run(load)  # one cell, so that those that follow have the same numbers
+            found += [
+                shown(kernel.run(cell, cell_id=f"c{number}"))
+                for _ in range(times)
+                for number, cell in enumerate(cells)
+            ]
+    return found
+
+
+@pytest.mark.parametrize(("kernels", "times"), [(1, 3), (3, 1)], ids=["live", "restarted"])
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_all_cells_run_again_show_what_they_do_plainly(
+    tmp_path: Path, name: str, kernels: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    cells = NOTEBOOKS[name]
+    load = "%load_ext nbckpt\n%nbckpt auto skip"
+
+    kept = played(tmp_path / "kept", cells, kernels, times, load)
+
+    assert kept == played(tmp_path / "plain", cells, kernels, times, "1")
+
+
+def test_a_part_of_a_result_that_is_taken_again_is_that_part(tmp_path: Path) -> None:
+    cells = ["d = {'a': [1]}\nd", "x = d['a']\nx", "x = d['a']\nx", "Out[2] is d, Out[3] is x"]
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto skip")
+        for cell, cell_id in zip(cells, ["c0", "c1", "c1", "c2"], strict=True):
+            ran = kernel.run(cell, cell_id=cell_id)
+
+    assert ran.result == "(True, True)"
+
+
+def test_a_word_that_others_use_too_says_nothing_of_drawing(tmp_path: Path) -> None:
+    cells = ["import matplotlib.pyplot as plt", "context = 'a'; print('made')", "plt.plot([1]);"]
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt\n%nbckpt auto skip")
+        ran = [kernel.run(c, cell_id=f"c{n}") for _ in range(2) for n, c in enumerate(cells)]
+
+    assert any("restored 'cell-c1'" in notice for notice in ran[4].notices)
