@@ -66,7 +66,7 @@ class Notebook(Parts):
         self.sidebar = Sidebar(page)
         self._begun = 0
         dialog = page.locator(".jp-Dialog", has_text=UNLISTED)
-        page.add_locator_handler(dialog, lambda found: found.locator(".jp-mod-accept").click())
+        page.add_locator_handler(dialog, lambda found: found.locator(".jp-mod-reject").click())
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
         page.goto(application.notebook(f"{name}.ipynb"))

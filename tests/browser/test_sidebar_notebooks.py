@@ -30,6 +30,10 @@ CLOSE = """async kept => {
     }
   }
 }"""
+UNLIST = """async () => {
+  const panels = [...window.jupyterapp.shell.widgets('left')];
+  await panels.find(each => each.id === 'filebrowser').model.cd('nowhere');
+}"""
 MISSING = """\
 import sys
 class Missing:
@@ -184,3 +188,11 @@ def test_a_kernel_that_is_restarted_changed_and_shut_down(
     notebook.page.evaluate(f"{SESSION}.shutdown()")
     expect(sidebar.plight).to_contain_text("This notebook has no kernel")
     expect(sidebar.remedy("choose-kernel")).to_be_visible()
+
+
+def test_a_dialog_of_jupyterlabs_own_is_closed(notebook: Notebook, sidebar: Sidebar) -> None:
+    """Its list of files opens one where the server, under load, does not get to list them."""
+    notebook.page.evaluate(UNLIST)
+    notebook.page.wait_for_function("document.querySelector('.jp-Dialog')")
+    sidebar.title.click()
+    expect(notebook.page.locator(".jp-Dialog")).to_have_count(0)
