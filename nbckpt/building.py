@@ -1,4 +1,4 @@
-"""Kept values, built apart from any namespace: to be looked at."""
+"""Kept values, built apart from any namespace: to be compared."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Values:
                 message = f"it needs {name!r}, which its checkpoint does not hold"
                 raise RestoreError(message)
             parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
-            loading = Loading(self.namespace, self.build)
+            loading = Loading(self.namespace, self.build, is_silent=True)
             values = decode(parts, loading, trusted=variable.trusted)
             self.namespace |= own_values(values, variable, self._manifest)
         return self.namespace[name]

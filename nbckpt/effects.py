@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt import moves, restore
 from nbckpt.building import Values
 from nbckpt.codecs.pickler import is_by_reference
+from nbckpt.codecs.widgets import take_places
 from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
@@ -469,7 +470,10 @@ def _bind(
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
     bound = loaded._replace(values=values)
     session.observer.replaced(bound.replaced(session.namespace))
+    in_place = set(checkpoint.in_place) & session.namespace.keys()
+    changed = [(values[n], session.namespace[n]) for n in in_place & values.keys()]
     bound.bind(session.namespace, manifest)
+    take_places(changed)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     if checkpoint.trusted:
         session.observer.bound({*checkpoint.bound, *names})

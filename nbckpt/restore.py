@@ -7,7 +7,7 @@ as it was. A value that cannot be built costs nothing but itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -36,12 +36,15 @@ class Loaded(NamedTuple):
         What could not be built, and why.
     untrusted
         What was not built, because it is more than plain data and nobody has said to trust it.
+    bindings
+        What values take over from those whose place they take, once they have it.
     """
 
     values: dict[str, object]
     unchanged: frozenset[str]
     failed: tuple[Refusal, ...]
     untrusted: tuple[Refusal, ...] = ()
+    bindings: tuple[Callable[[], object], ...] = ()
 
     def replaced(self, namespace: Mapping[str, object]) -> list[tuple[object, object]]:
         """Objects that are about to lose their names, each with the one that takes its place."""
@@ -54,6 +57,8 @@ class Loaded(NamedTuple):
         names = [n for n in order if n in self.values]
         randomness.put_states({n: self.values[n] for n in names if n in randomness.NAMES})
         namespace.update({n: self.values[n] for n in names if n not in randomness.NAMES})
+        for take_over in self.bindings:
+            take_over()
 
 
 def load(
@@ -90,7 +95,9 @@ def load(
         _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
     failed, untrusted = builder.failed.values(), builder.untrusted.values()
-    return Loaded(values, frozenset(set(wanted) - set(differing)), tuple(failed), tuple(untrusted))
+    unchanged = frozenset(set(wanted) - set(differing))
+    bindings = tuple(builder.bindings)
+    return Loaded(values, unchanged, tuple(failed), tuple(untrusted), bindings)
 
 
 @contextmanager
@@ -160,6 +167,7 @@ class _Builder:
     failed: dict[str, Refusal] = field(default_factory=dict)
     untrusted: dict[str, Refusal] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
+    bindings: list[Callable[[], object]] = field(default_factory=list)
     _begun: set[tuple[str, bool]] = field(default_factory=set)
     _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
@@ -172,10 +180,11 @@ class _Builder:
         self._begun.add(which)
         try:
             parts = self.store.get_blob(variable.blob, trusted=variable.trusted)
-            loading = Loading(self.namespace, self.resolve)
+            loading = Loading(self.namespace, self.resolve, bindings=[])
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
             self.values |= own_values(values, variable, self.manifest)
+            self.bindings += loading.bindings or ()
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
         except UntrustedError as error:

@@ -73,6 +73,81 @@ ALIKE = {
         "l = w.jslink((s, 'value'), (w.IntSlider(), 'value'))",
         "l.unlink()",
     ],
+    "choices": [
+        "import ipywidgets as w\ns = w.Select(options={'a': 1, 'b': 2}, value=2)\n"
+        "r = w.SelectionRangeSlider(options=[1, 2, 3], index=(0, 1))\n"
+        "t = w.Tab([w.Text(), w.Text()]); t.titles = ('p', 'q')",
+        "s.value, s.index, s.label, r.value, t.titles",
+        "s.value = 1; r.index = (1, 2); t.selected_index = 1; s.add_class('red')",
+        "s.index, s.label, r.value, t.selected_index, s._dom_classes",
+        "b = w.Button(description='k'); b.close()",
+        "b.comm, b.description",
+    ],
+    "a grid": [
+        "import ipywidgets as w\ng = w.GridspecLayout(2, 2); g[0, 0] = w.Button(description='a')",
+        "g[1, :] = w.Text('q'); g",
+        "g[0, 0].description, g[1, 0].value",
+    ],
+    "a member of its own": [
+        "import ipywidgets as w, traitlets\nt = w.Text('q')\n"
+        "t.add_traits(extra=traitlets.Int(3).tag(sync=True))",
+        "t.extra = 8",
+        "t.extra, 'extra' in t.keys, isinstance(t, w.Text)",
+    ],
+    "widgets that hold each other": [
+        "import ipywidgets as w\na = w.VBox(); b = w.VBox([a]); a.parent = b",
+        "a.parent is b, b.children[0] is a",
+    ],
+    "a widget of the notebook": [
+        "import ipywidgets as w\n"
+        "class Form(w.VBox):\n"
+        "    def __init__(self, title, n):\n"
+        "        self.title, self.count = title, 0\n"
+        "        self.boxes = [w.Text(str(i)) for i in range(n)]\n"
+        "        super().__init__(self.boxes)\n"
+        "        self.observe(self._seen, 'children')\n"
+        "    def _seen(self, change):\n"
+        "        self.count += 1",
+        "f = Form('t', 3); f",
+        "f.children = f.children[:2]; f.count, f.title, len(f.boxes)",
+        "f.children[0] is f.boxes[0], isinstance(f, Form)",
+    ],
+    "a widget of another package": [
+        "import numpy as np, bqplot as bq\nx = np.arange(5.0); sx, sy = bq.LinearScale(), "
+        "bq.LinearScale()\nline = bq.Lines(x=x, y=x**2, scales={'x': sx, 'y': sy})",
+        "fig = bq.Figure(marks=[line], axes=[bq.Axis(scale=sx)]); fig",
+        "line.y = x * 3",
+        "line.y.sum(), fig.marks[0] is line, line.scales['x'] is sx is fig.axes[0].scale",
+    ],
+    "a widget with a script of its own": [
+        "import anywidget, traitlets\n"
+        "class Counter(anywidget.AnyWidget):\n"
+        "    _esm = 'export default { render() {} }'\n"
+        "    value = traitlets.Int(0).tag(sync=True)\n"
+        "    @traitlets.validate('value')\n"
+        "    def _at_most_nine(self, proposal): return min(9, proposal.value)\n"
+        "c = Counter(value=4)",
+        "c.value += 1; c",
+        "c.value = 30",
+        "c.value, isinstance(c, Counter), '_esm' in c.keys",
+    ],
+    "members of traitlets": [
+        "import traitlets as t\n"
+        "class P(t.HasTraits):\n"
+        "    n = t.Int(1)\n"
+        "    items = t.List(t.Unicode())\n"
+        "    @t.observe('n')\n"
+        "    def _n(self, change): self.m = change.new * 2\n"
+        "    @t.validate('n')\n"
+        "    def _v(self, proposal): return max(0, proposal.value)\n"
+        "    @t.default('items')\n"
+        "    def _d(self): return ['x']\n"
+        "p = P()",
+        "class Q(P):\n    z = t.Float(2.5)\nq = Q(n=4)",
+        "p.n = 6; q.n = -2",
+        "p.n, p.m, q.n, q.m, q.z, p.items, q.items",
+        "q.items.append('y'); Q().items, q.items, Q(n=-1).n",
+    ],
 }
 
 
@@ -124,6 +199,37 @@ def test_a_widget_comes_back_as_it_was_left(tmp_path: Path) -> None:
     again = run_cells(tmp_path, [*cells, "s.value, s.max"])
 
     assert outputs(again)[2][0][2] == "(7, 50)"
+
+
+def shown_by_widgets(done: Run) -> list[Any]:
+    """What a page has in its output widgets, which holds something."""
+    told = nbformat.read(done.out, as_version=4).metadata["widgets"]
+    states = told["application/vnd.jupyter.widget-state+json"]["state"].values()
+    return [s["state"]["outputs"] for s in states if s["state"].get("outputs")]
+
+
+def test_output_widgets_hold_what_was_shown_in_each_cell(tmp_path: Path) -> None:
+    cells = [
+        "import ipywidgets as w\nout = w.Output(); out",
+        "with out:\n    print('a')\n    display(5)",
+        "with out:\n    print('b')",
+        "1",
+    ]
+    plain = shown_by_widgets(run_cells(tmp_path, cells))
+
+    again = run_cells(tmp_path, cells)
+    shown = shown_by_widgets(again)
+    edited = run_cells(tmp_path, [*cells[:2], cells[2].replace("b", "c"), cells[3]])
+    with_c = shown_by_widgets(edited)
+    anew = run_cells(tmp_path, [f"{cells[0]}  # new", *cells[1:]])
+
+    assert [cell.way for cell in again.cells] == ["restored"] * 4
+    assert [cell.way for cell in anew.cells][2:] == ["restored"] * 2
+    text = [output.get("text", "5") for output in plain[0]]
+    assert "".join(text) == "a\n5b\n"
+    assert shown == shown_by_widgets(anew) == plain
+    assert with_c == [[*plain[0][:2], {**plain[0][2], "text": "c\n"}]]
+    assert "something other" not in "".join(str(outputs(done)) for done in (again, edited))
 
 
 def test_no_bar_is_shown_where_outputs_are_saved(

@@ -23,6 +23,12 @@ _IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)
 _HOOK = "__init_subclass__"
 _MAKING = threading.RLock()
 
+OF_DESCRIPTORS = (
+    "_all_trait_default_generators", "_descriptors", "_instance_inits",
+    "_static_immutable_initial_values", "_trait_default_generators", "_traits",
+)  # fmt: skip
+"""What traitlets' metaclass makes of the traits and handlers in the body of a class."""
+
 
 def make_class(kind: Any, name: str, bases: tuple[Any, ...], members: dict[str, object]) -> Any:
     """A class with few members yet, which `set_class` gives it once it is known."""
@@ -50,9 +56,17 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
             maker.__setattr__(cls, name, value)
     if "__firstlineno__" in members:  # which `__module__` takes away
         maker.__setattr__(cls, "__firstlineno__", members["__firstlineno__"])
+    if has_descriptors(cls):
+        cls.setup_class(dict(vars(cls)))
     registered: Any = members.get("_abc_impl") or ()
     for other in registered:
         abc.ABCMeta.register(cls, other)
+
+
+def has_descriptors(cls: type) -> bool:
+    """Whether a class is one whose traits and handlers traitlets sets up."""
+    module: Any = sys.modules.get("traitlets.traitlets")
+    return module is not None and isinstance(cls, module.MetaHasDescriptors)
 
 
 def maker_of(kind: Any) -> Any:

@@ -28,12 +28,19 @@ class Loading:
         What came back, but not as it was: ends of sentences that begin with the variable.
     endings
         To be called when all of a blob is there.
+    bindings
+        To be called when the variables have their values; None where values are looked at beside
+        those that are live, and take nothing over from them.
+    is_silent
+        Values are compared and forgotten: no page or file learns of them.
     """
 
     namespace: dict[str, object]
     resolve: Callable[[str], object]
     notes: list[str] = field(default_factory=list)
     endings: list[Callable[[], object]] = field(default_factory=list)
+    bindings: list[Callable[[], object]] | None = None
+    is_silent: bool = False
 
 
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")

@@ -1,19 +1,46 @@
-"""Widgets of ipywidgets: by what they show, under the id by which a page knows them.
+"""Widgets: by all that they hold, under the id by which a page knows them.
 
-What calls functions of the notebook is refused: its cell runs again.
+Their class's ``__init__`` is not run again: `HasTraits.__setstate__` does what is left to do, and
+the connection to the page is opened at the end. What calls functions of the notebook is refused:
+its cell runs again.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.loading import LOADING
 from nbckpt.values import widgets
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
+
+
+class State(TypedDict, total=False):
+    """What a widget held.
+
+    Attributes
+    ----------
+    members
+        The values of its traits.
+    attributes
+        What it held beside them.
+    observers
+        The methods of its own that it called when a member changed.
+    is_closed
+        It had no connection to the page any more.
+    """
+
+    members: dict[str, object]
+    attributes: dict[str, object]
+    observers: list[widgets.Observer]
+    is_closed: bool
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
@@ -25,29 +52,151 @@ def _reduce_widget(_: object, widget: Any) -> Any:
     if widgets.callbacks_of(widget):
         message = "it calls functions when it is changed"
         raise RefusedError(message)
-    model_id = None if widget.comm is None else widget.model_id
-    made = type(widget), model_id, widgets.state_of(widget)
-    attributes = widgets.attributes_of(widget)
-    return (make_widget, made, attributes, None, None, set_attributes) if attributes else (
-        make_widget, made
-    )  # fmt: skip
+    kind, added = widgets.class_of(widget)
+    state: State = {"members": widgets.members_of(widget)}
+    if attributes := widgets.attributes_of(widget):
+        state["attributes"] = attributes
+    if observers := widgets.observers_of(widget):
+        state["observers"] = observers
+    is_closed = widget.comm is None
+    if is_closed:
+        state["is_closed"] = True
+    model_id = None if is_closed else widget.model_id
+    made = kind, model_id, {name: _detached(trait) for name, trait in added.items()}
+    return make_widget, made if added else made[:2], state, None, None, set_state
 
 
-def set_attributes(widget: Any, attributes: dict[str, object]) -> None:
-    """Give a widget what was set on it beside its members."""
-    vars(widget).update(attributes)
+def _detached(trait: Any) -> Any:
+    """A trait that is no class's yet."""
+    alone = copy.copy(trait)
+    vars(alone).pop("this_class", None)
+    return alone
 
 
-def make_widget(kind: Any, model_id: str | None, state: dict[str, object]) -> object:
-    """A widget that shows what another did; with its id, unless that one is still there.
+def make_widget(kind: Any, model_id: str | None, added: Mapping[str, Any] | None = None) -> object:
+    """A widget that holds nothing yet, and has no connection."""
+    widget = kind.__new__(kind)
+    if added:
+        sys.modules["traitlets"].HasTraits.add_traits(widget, **added)
+    vars(widget)["_model_id"] = model_id
+    return widget
 
-    Without an id it is one that was closed.
+
+def set_state(widget: Any, state: State) -> None:
+    """Give a widget what it held, and have the page know it once all that it shows is there."""
+    vars(widget).update(state.get("attributes", {}))
+    widget._trait_values.update(state["members"])  # noqa: SLF001
+    for member, kind, method in state.get("observers", ()):
+        widget._add_notifiers(getattr(widget, method), member, kind)  # noqa: SLF001
+    if state.get("is_closed") or LOADING.get().is_silent:
+        return
+    endings = LOADING.get().endings
+    opening = next((one for one in endings if isinstance(one, _Opening)), None)
+    if opening is None:
+        opening = _Opening()
+        endings.append(opening)
+    opening.widgets.append(widget)
+
+
+class _Opening:
+    """The connections of widgets that are loaded together.
+
+    A page knows a widget by its id. One whose id is still there takes the place of the other on
+    the page, too, once it has its name; where it is only looked at, it gets an id of its own.
     """
-    if model_id is None:
-        closed = kind(**state)
-        closed.close()
-        return closed
+
+    def __init__(self) -> None:
+        self.widgets: list[Any] = []
+
+    def __call__(self) -> None:
+        bindings = LOADING.get().bindings
+        there = [(w, _instances().get(vars(w)["_model_id"])) for w in self.widgets]
+        replacing = [(w, old) for w, old in there if old is not None]
+        if bindings is None or any(_identity(w) != _identity(old) for w, old in replacing):
+            for widget, _ in replacing:
+                vars(widget)["_model_id"] = None
+            replacing = []
+        new = [w for w in self.widgets if all(w is not one for one, _ in replacing)]
+        with _lent(replacing):
+            _open(new)
+        if bindings is not None:
+            bindings.append(partial(_take_over, replacing))
+
+
+def _instances() -> dict[str, Any]:
+    """The widgets that the page shows, by their ids."""
     module: Any = sys.modules["ipywidgets.widgets.widget"]
-    if model_id not in getattr(module, "_instances", ()):
-        return kind(**state, model_id=model_id)
-    return kind(**state)
+    return getattr(module, "_instances", {})
+
+
+def _identity(widget: Any) -> tuple[object, ...]:
+    """What a page draws."""
+    names = "_model_module", "_model_name", "_view_module", "_view_name"
+    return tuple(getattr(widget, name) for name in names)
+
+
+@contextlib.contextmanager
+def _lent(replacing: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+    """Have widgets give the ids of those whose place they will take."""
+    for widget, old in replacing:
+        widget._trait_values["comm"] = old.comm  # noqa: SLF001
+    try:
+        yield
+    finally:
+        for widget, _ in replacing:
+            widget._trait_values["comm"] = None  # noqa: SLF001
+
+
+def _open(widgets: list[Any]) -> None:
+    """Open connections, of each widget after those of the widgets that it shows."""
+    while widgets:
+        left = [widget for widget in widgets if not _is_opened(widget)]
+        if len(left) == len(widgets):
+            left[0].open()  # it says why it cannot
+        widgets = left
+
+
+def _is_opened(widget: Any) -> bool:
+    with contextlib.suppress(AttributeError):  # one that it shows has no id yet
+        widget.open()
+    return widget.comm is not None
+
+
+def take_places(pairs: Iterable[tuple[object, object]]) -> None:
+    """Have the page take each first of two for the second, where both are widgets that it shows.
+
+    A cell that is run again in another kernel makes its widgets under other ids; what a restored
+    cell changed is the widget that is there.
+    """
+    shown = [(new, old) for new, old in pairs if _is_shown(new) and _is_shown(old)]
+    alike = [(new, old) for new, old in shown if _identity(new) == _identity(old)]
+    if replacing := [(new, old) for new, old in alike if new.comm is not old.comm]:
+        _take_over(replacing)
+
+
+def _is_shown(value: Any) -> TypeGuard[Any]:
+    return widgets.is_widget(type(value)) and value.comm is not None
+
+
+def _take_over(replacing: Sequence[tuple[Any, Any]]) -> None:
+    """Give widgets the connections of those whose place they have taken, and show what differs."""
+    before = [_shown(old) for _, old in replacing]
+    for widget, old in replacing:
+        if widget.comm is not None:  # `close` would have it never be shown again
+            _instances().pop(widget.model_id, None)
+            widget.comm.close()
+        connection, old._trait_values["comm"] = old.comm, None  # noqa: SLF001
+        if connection is not None:
+            widget.comm = connection
+    for (widget, _), then in zip(replacing, before, strict=True):
+        now = _shown(widget)
+        differing = [n for n in now if not widget._compare(now[n], then.get(n))]  # noqa: SLF001
+        if differing:
+            widget.send_state(differing)
+
+
+def _shown(widget: Any) -> dict[str, object]:
+    """The state of a widget as a page has it; empty if its own code fails at it."""
+    with contextlib.suppress(Exception):
+        return dict(widget.get_state())
+    return {}

@@ -18,6 +18,7 @@ from nbckpt.idle import IdleClock
 from nbckpt.jupyter.interrupting import callback
 from nbckpt.jupyter.retaining import Retaining
 from nbckpt.sweeping import NAME, Sweep
+from nbckpt.values.widgets import is_widget
 from nbckpt.verification import Verifier
 
 if TYPE_CHECKING:
@@ -235,7 +236,9 @@ class Idling:
 
     def _tell(self, found: set[str], kept: str) -> None:
         """Name each variable once: what a thread changes, it changes again and again."""
-        names = sorted(found - self._told)
+        values = self._session.namespace
+        of_code = {n for n in found if not is_widget(type(values.get(n)))}  # a page changes these
+        names = sorted(of_code - self._told)
         self._told |= found
         if names:
             listed = ", ".join(map(repr, names))

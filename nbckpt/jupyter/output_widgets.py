@@ -17,11 +17,17 @@ def capturing() -> str:
     return ""
 
 
+def holds(model_id: str) -> object:
+    """What the page has told of the outputs in a widget: another object each time that it tells."""
+    found = _output_widget(model_id)
+    return None if found is None else found.outputs
+
+
 @contextmanager
 def showing_in(model_id: str) -> Iterator[bool]:
-    """Have a widget take what is shown; False if it is not there, or has its outputs already."""
-    found = next((w for w in _output_widgets() if w.model_id == model_id), None)
-    if found is None or found.outputs:
+    """Have a widget take what is shown; False if it is not there."""
+    found = _output_widget(model_id)
+    if found is None:
         yield False
         return
     found.__enter__()
@@ -29,6 +35,10 @@ def showing_in(model_id: str) -> Iterator[bool]:
         yield True
     finally:
         found.__exit__(None, None, None)
+
+
+def _output_widget(model_id: str) -> Any:
+    return next((w for w in _output_widgets() if w.model_id == model_id), None)
 
 
 _known: tuple[str, list[weakref.ref[Any]]] = ("", [])

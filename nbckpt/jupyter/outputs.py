@@ -58,6 +58,7 @@ class Recorder:
         self.values: list[object] = []
         self.is_live = False
         self._watched: list[Any] = []
+        self._held: dict[str, object] = {}
 
     def start(self) -> None:
         """Begin to note stdout, stderr, display data, the result, and errors that are shown."""
@@ -82,6 +83,9 @@ class Recorder:
             self._undo.pop()()
         for output in self._outputs:
             self._note_widget(output)
+            into = output.get("into")
+            if into and output_widgets.holds(into) is not self._held[into]:
+                output["is_held"] = True  # a page has answered while the cell ran
         return [_joined(output) for output in self._outputs]
 
     def _note_widget(self, output: Output) -> None:
@@ -148,7 +152,7 @@ class Recorder:
         last = self._outputs[-1] if self._outputs else None
         if not self._has_room(len(text)):
             return
-        into = _into()
+        into = self._into()
         if last is not None and last.get("stream") == name and last.get("into") == into.get("into"):
             last["text"].append(text)  # joined in the end: to join each time would be quadratic
         else:
@@ -191,13 +195,13 @@ class Recorder:
 
     def _clear_if_due(self) -> None:
         if self._clear_next:
-            into = _into().get("into")
+            into = self._into().get("into")
             self._outputs = [o for o in self._outputs if o.get("into") != into]
             self._size, self._clear_next = 0, False
 
     def _add(self, output: Output) -> None:
         if self._has_room(sum(len(str(v)) for v in output.values())):
-            self._outputs.append({**output, **_into()})
+            self._outputs.append({**output, **self._into()})
 
     def _has_room(self, size: int) -> bool:
         if self._size > MAX_CHARACTERS:
@@ -209,11 +213,14 @@ class Recorder:
             return False
         return True
 
-
-def _into() -> dict[str, str]:
-    """The widget that takes what is shown now, if there is one, as a member of an output."""
-    model_id = output_widgets.capturing()
-    return {"into": model_id} if model_id else {}
+    def _into(self) -> dict[str, str]:
+        """The widget that takes what is shown now, if there is one, as a member of an output."""
+        model_id = output_widgets.capturing()
+        if not model_id:
+            return {}
+        if model_id not in self._held:
+            self._held[model_id] = output_widgets.holds(model_id)
+        return {"into": model_id}
 
 
 def _joined(output: Output) -> Json:
@@ -235,7 +242,7 @@ def show(
             _show_one(shell, output, value_of)
             continue
         with output_widgets.showing_in(output["into"]) as is_there:
-            if is_there:
+            if is_there and not output.get("is_held"):
                 _show_one(shell, output, value_of)
 
 

@@ -1,73 +1,118 @@
-"""Widgets of ipywidgets: what they hold, and the callbacks that code has given them."""
+"""Widgets: what they hold, and the callbacks that code has given them.
+
+A widget is a `HasTraits` with a connection to a page. It is told and kept by its members as
+traitlets pickles them, not by what its ``__init__`` takes: so those of any package, and of the
+notebook, are. The connection, and what is there only while a message is handled, is left out.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-_OWN = frozenset({"comm", "keys", "log"})
-"""Members that are the connection's to the page."""
+_OF_THE_CONNECTION = frozenset(
+    {"_holding_sync", "_model_id", "_property_lock", "_states_to_send", "comm", "keys", "log"}
+)
+"""Members and attributes that are made anew with the connection to the page."""
 
-_DERIVED = {"index": ("label", "value")}
-"""Of a selection, what follows from which of its options is chosen."""
-
-
-_OF_EVERY_WIDGET = frozenset(
+_OF_TRAITLETS = frozenset(
     {
-        "_cross_validation_lock", "_initializing_traits_", "_model_id", "_options_full",
-        "_options_values", "_property_rewrite", "_step_metadata", "_trait_notifiers",
-        "_trait_validators", "_trait_values", "equals",
+        "_cross_validation_lock", "_initializing_traits_", "_trait_notifiers",
+        "_trait_validators", "_trait_values",
     }
 )  # fmt: skip
-"""Attributes that are no members, and that a widget sets itself of what it is given."""
+"""Attributes in which traitlets keeps members and callbacks."""
+
+_IDENTITY = ("_model_", "_view_")
+"""How the members begin that name what a page draws: of the class, as a rule."""
+
+
+class Observer(NamedTuple):
+    """A method of a widget's own that its ``__init__`` has it call when a member changes."""
+
+    member: str
+    kind: str
+    method: str
 
 
 def is_widget(kind: type) -> bool:
-    """Whether a class is one of ipywidgets' own widgets."""
+    """Whether a class is a widget's, and pickle is not told otherwise by it."""
     module = sys.modules.get("ipywidgets")
     base = getattr(module, "Widget", None)
-    is_own = str(kind.__module__).partition(".")[0] == "ipywidgets"
-    return base is not None and is_own and issubclass(kind, base)
+    if base is None or not issubclass(kind, base):
+        return False
+    said = (
+        getattr(kind, name) is getattr(object, name) for name in ("__reduce__", "__reduce_ex__")
+    )
+    return all(said)
 
 
-def state_of(widget: Any) -> dict[str, object]:
-    """The members of a widget that say what it shows, by name."""
-    traits = widget.traits()
-    known = {n for n in widget._trait_values if n in traits and not n.startswith("_")}  # noqa: SLF001
-    names = sorted(n for n in known - _OWN if not traits[n].read_only)
-    for chosen, derived in _DERIVED.items():
-        if chosen in names:
-            names = [n for n in names if n not in derived]
-    return {name: getattr(widget, name) for name in names}
+def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
+    """The class that a widget's text names, and the members it was given as an instance.
+
+    `HasTraits.add_traits` makes a class of its own for these.
+    """
+    kind: type = type(widget)
+    added: dict[str, Any] = {}
+    while kind.__module__ == "traitlets.traitlets" and kind.__base__ is not None:
+        traits = sys.modules["traitlets"].TraitType
+        added.update({n: t for n, t in vars(kind).items() if isinstance(t, traits)} | added)
+        kind = kind.__base__
+    return kind, added
+
+
+def members_of(widget: Any) -> dict[str, object]:
+    """All that a widget holds as members, by name, but for its connection."""
+    values: Mapping[str, object] = widget._trait_values  # noqa: SLF001
+    return {n: v for n, v in values.items() if n not in _OF_THE_CONNECTION}
 
 
 def attributes_of(widget: Any) -> dict[str, object]:
-    """What a widget or a user has set on it beside its members: the places in a grid, say."""
-    return {
-        name: value
-        for name, value in vars(widget).items()
-        if name not in _OF_EVERY_WIDGET and type(value).__name__ != "CallbackDispatcher"
-    }
+    """What a widget holds beside its members: the places in a grid, say."""
+    left_out = _OF_TRAITLETS | _OF_THE_CONNECTION
+    return {name: value for name, value in vars(widget).items() if name not in left_out}
+
+
+def observers_of(widget: Any) -> list[Observer]:
+    """The methods of its own that a widget's ``__init__`` registered."""
+    return [
+        Observer(member, kind, handler.__name__)
+        for member, kind, handler in _handlers(widget)
+        if getattr(handler, "__self__", None) is widget
+    ]
 
 
 def callbacks_of(widget: Any) -> list[object]:
     """The functions that are called when something happens to a widget, and are not its own."""
-    return [c for c in _callbacks(widget) if getattr(c, "__self__", None) is not widget]
+    noticing = [handler for _, _, handler in _handlers(widget)]
+    held = [*members_of(widget).values(), *attributes_of(widget).values()]
+    listening = [c for d in held if _is_dispatcher(d) for c in d.callbacks]  # type: ignore[attr-defined]
+    return [c for c in (*noticing, *listening) if getattr(c, "__self__", None) is not widget]
 
 
-def _callbacks(widget: Any) -> Iterator[object]:
-    for by_type in widget._trait_notifiers.values():  # noqa: SLF001
-        for handlers in by_type.values():
-            # Those of its class are wrapped.
-            yield from (h for h in handlers if type(h).__module__ != "traitlets.traitlets")
-    for member in vars(widget).values():
-        if type(member).__name__ == "CallbackDispatcher":
-            yield from member.callbacks
+def _handlers(widget: Any) -> Iterator[tuple[str, str, Any]]:
+    for member, by_kind in widget._trait_notifiers.items():  # noqa: SLF001
+        for kind, handlers in by_kind.items():
+            for handler in handlers:
+                if type(handler).__module__ != "traitlets.traitlets":  # those of its class
+                    yield member, kind, handler
+
+
+def _is_dispatcher(value: object) -> bool:
+    return type(value).__name__ == "CallbackDispatcher"
 
 
 def told(widget: Any) -> list[object]:
     """What decides how a widget looks and what it does."""
-    is_closed = widget.comm is None
-    shown = [type(widget).__qualname__, is_closed, state_of(widget), callbacks_of(widget)]
-    return [*shown, attributes_of(widget)]
+    traits = widget.traits()
+    members = {
+        name: value
+        for name, value in members_of(widget).items()
+        if name in traits
+        and not name.startswith(_IDENTITY)
+        and not _is_dispatcher(value)
+        and (traits[name].metadata.get("sync") or not name.startswith("_"))
+    }
+    attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
+    return [class_of(widget)[0].__qualname__, members, callbacks_of(widget), attributes]
