@@ -7,6 +7,8 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.meanwhile import AtWork
+from nbckpt.values.plain import ATOMS
+from nbckpt.values.widgets import callbacks_of, shown_widgets
 
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
 
@@ -34,6 +36,40 @@ def touched_at_work(
     return None if touched is None else touched | held
 
 
+def touched_by_pages(namespace: Mapping[str, object]) -> frozenset[str] | None:
+    """The names that a message from a page to a widget can change; None: any.
+
+    The widgets themselves, wherever a variable holds them, and what the callbacks change that
+    code has given them.
+    """
+    shown = [widget for widget in shown_widgets() if not _is_of_nbckpt(type(widget))]
+    if not shown:
+        return frozenset()
+    called = [_plain(callback) for widget in shown for callback in callbacks_of(widget)]
+    if not all(type(f) is FunctionType and f.__globals__ is namespace for f in called):
+        return None
+    changed = _touched_by([f.__code__ for f in called], namespace)
+    return None if changed is None else changed | {n for n, v in namespace.items() if _may_hold(v)}
+
+
+def _is_of_nbckpt(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "nbckpt" or any(map(_is_of_nbckpt, kind.__bases__))
+
+
+def _plain(callback: object) -> Any:
+    return callback.__func__ if type(callback) is MethodType else callback
+
+
+def _may_hold(value: object) -> bool:
+    """Whether a widget may be in a value."""
+    kind = type(value)
+    return kind not in ATOMS and kind.__module__.partition(".")[0] not in _WITHOUT_WIDGETS
+
+
+_WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch"})
+"""Packages whose objects are data, and large."""
+
+
 def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozenset[str] | None:
     if not code:
         return frozenset()
@@ -50,6 +86,6 @@ def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozen
 def _users(events: Any, namespace: Mapping[str, object]) -> Iterator[FunctionType]:
     for event in AROUND:
         for callback in events.callbacks.get(event, ()):
-            function = callback.__func__ if type(callback) is MethodType else callback
+            function = _plain(callback)
             if type(function) is FunctionType and function.__globals__ is namespace:
                 yield function

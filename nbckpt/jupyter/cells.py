@@ -23,7 +23,7 @@ from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, li
 from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
-from nbckpt.jupyter.callbacks import touched_at_work, touched_by_callbacks
+from nbckpt.jupyter.callbacks import touched_at_work, touched_by_callbacks, touched_by_pages
 from nbckpt.jupyter.claims import Claims
 from nbckpt.jupyter.interrupting import (
     Interrupted,
@@ -185,6 +185,7 @@ class Cells:
         """Note that something ran that is no cell: a message of a widget, a silent request."""
         if self._info is None and not self._may_be_loading:
             self.session.runs(None)
+            self.session.capturer.touched(touched_by_pages(self.session.namespace))
 
     def _touch_beside(self) -> None:
         """Count what tasks and threads may have changed since a cell began or ended last."""

@@ -48,6 +48,12 @@ def is_widget(kind: type) -> bool:
     return all(said)
 
 
+def shown_widgets() -> tuple[Any, ...]:
+    """The widgets with a connection to a page."""
+    module = sys.modules.get("ipywidgets.widgets.widget")
+    return tuple(getattr(module, "_instances", {}).values())
+
+
 def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
     """The class that a widget's text names, and the members it was given as an instance.
 
