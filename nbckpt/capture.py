@@ -58,6 +58,8 @@ class Captured:
         Of the whole namespace, what cannot be kept.
     omitted
         Names that are there, and were not asked for.
+    missed
+        Of `changed`, what no code was known to touch: whose doing it is, nobody knows.
     """
 
     manifest: dict[str, Variable]
@@ -65,6 +67,7 @@ class Captured:
     removed: frozenset[str]
     refused: tuple[Refusal, ...]
     omitted: tuple[str, ...]
+    missed: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -253,6 +256,7 @@ class Capturer:
                         again,
                         changed=captured.changed | again.changed,
                         removed=captured.removed | again.removed,
+                        missed=frozenset(stale),
                     )
                 breathe()
             except BaseException:

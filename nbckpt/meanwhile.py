@@ -49,12 +49,22 @@ class AtWork(NamedTuple):
         Names of variables whose objects it was given.
     is_untold
         Whether it can change variables that are not told by these two.
+    source
+        The task, the future, or what the loop is going to call.
     """
 
     name: str
     code: tuple[CodeType, ...]
     holds: frozenset[str] = frozenset()
     is_untold: bool = False
+    source: object = None
+
+
+def left_at_work(before: Iterable[AtWork], after: Iterable[AtWork]) -> tuple[str, ...]:
+    """Why a cell cannot be restored that began what goes on after it."""
+    known = {id(work.source) for work in before}  # which `before` holds
+    names = sorted({work.name for work in after if id(work.source) not in known})
+    return (f"{names[0]!r}, which it began, goes on after it",) if names else ()
 
 
 def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
@@ -72,6 +82,13 @@ def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, .
 
 def at_work(namespace: Mapping[str, object]) -> list[AtWork]:
     """The notebook's own tasks, and callbacks, with which the running loop is going to go on."""
+    try:
+        return _at_work(namespace)
+    except Exception as problem:  # whatever a loop of another kind says: it may be anything
+        return [AtWork(type(problem).__name__, (), is_untold=True)]
+
+
+def _at_work(namespace: Mapping[str, object]) -> list[AtWork]:
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return []
@@ -81,15 +98,18 @@ def at_work(namespace: Mapping[str, object]) -> list[AtWork]:
         return []
     found = []
     for task in asyncio.all_tasks(loop) - {asyncio.current_task(loop)}:
-        found += _work_of_coroutine(task.get_coro(), namespace)
-        found += _work_of_callbacks(task, namespace)
+        works = _work_of_coroutine(task.get_coro(), namespace)
+        works += _work_of_callbacks(task, namespace)
+        found += [work._replace(source=task) for work in works]
     for handle in _handles(loop):
         if not handle.cancelled():
-            found += _work_of_call(handle._callback, handle._args, namespace)  # noqa: SLF001
+            works = _work_of_call(handle._callback, handle._args, namespace)  # noqa: SLF001
+            found += [work._replace(source=handle) for work in works]
     if found:  # who sets the result of a future goes on: its callbacks will be called
         for value in tuple(namespace.values()):
             if issubclass(type(value), asyncio.Future):
-                found += _work_of_callbacks(value, namespace)
+                works = _work_of_callbacks(value, namespace)
+                found += [work._replace(source=value) for work in works]
     return found
 
 

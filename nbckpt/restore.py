@@ -6,6 +6,7 @@ as it was. A value that cannot be built costs nothing but itself.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -87,7 +88,7 @@ def load(
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
-    with Bar("restoring", size) as bar, _warnings_shown(silenced):
+    with Bar("restoring", size) as bar, _warnings_shown(silenced), _nothing_drawn():
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
@@ -118,6 +119,20 @@ def _warnings_shown(silenced: Iterable[object]) -> Iterator[None]:
         filters = warnings.filters  # type: ignore[assignment]
         filters[:] = [before.get(id(e), e) for e in filters if not any(e is a for a in added)]
         _filters_changed()
+
+
+@contextmanager
+def _nothing_drawn() -> Iterator[None]:
+    """Have a figure that is one of pyplot's again not be drawn for that, nor shown by a cell."""
+    if "matplotlib.pyplot" not in sys.modules:
+        yield
+        return
+    settings: Any = sys.modules["matplotlib"].rcParams
+    was, settings["interactive"] = settings["interactive"], False
+    try:
+        yield
+    finally:
+        settings["interactive"] = was
 
 
 def _filters_changed() -> None:

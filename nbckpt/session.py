@@ -13,6 +13,7 @@ from nbckpt.digests import Digest
 from nbckpt.endings import end_at_exit
 from nbckpt.joining import Joining
 from nbckpt.keeping import Keeping
+from nbckpt.meanwhile import AtWork
 from nbckpt.model import Checkpoint, Key
 from nbckpt.moves import Moved
 from nbckpt.policy import OFF, Policy
@@ -49,6 +50,8 @@ class Session(Keeping):
 
     Attributes
     ----------
+    at_work
+        What went on beside the cells when one began or ended last.
     running_steps
         id → each step whose body runs, in the order in which they began.
     """
@@ -70,6 +73,7 @@ class Session(Keeping):
         self.interrupted: dict[str, Interrupted] = {}
         self.steps: dict[str, Step] = {}
         self.running_steps: dict[int, Step] = {}
+        self.at_work: list[AtWork] = []
         self.reruns = False
         self.pays_anew = False
         self.watch: Watch | None = None

@@ -35,7 +35,7 @@ from nbckpt.matching import (
     key_before,
     why_not_restored,
 )
-from nbckpt.meanwhile import tasks_met
+from nbckpt.meanwhile import AtWork, at_work, left_at_work, tasks_met
 from nbckpt.model import (
     Cell,
     Checkpoint,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
 
 _ENCODED = json.JSONEncoder().encode
+_MISSED = "{!r} is another, and it or something beside it may have changed that"
 """Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
@@ -157,6 +158,7 @@ class Step(ThroughItems):
     _mates_before: dict[str, str] = field(default_factory=dict)
     _ties_before: dict[str, str] = field(default_factory=dict)
     _tasks_met: tuple[str, ...] = ()
+    _at_work: list[AtWork] = field(default_factory=list)
     _users_before: dict[str, object] = field(default_factory=dict)
     _untold: dict[int, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
@@ -440,6 +442,7 @@ class Step(ThroughItems):
         self._calls = scope.enter(self.request.name, self.cell.cell_id, is_fresh=session.pays_anew)
         self.at.scope = self._calls.scope
         self._tasks_met = tasks_met(self.tree, session.namespace)
+        self._at_work = session.at_work
         self._windows = session.observer.open()
         self._began, self._since = time.perf_counter(), time.time()
 
@@ -637,6 +640,8 @@ class Step(ThroughItems):
             preconditions=unsure,
             unrepeatable=(
                 *self._tasks_met,
+                *left_at_work(self._at_work, self._at_work_now()),
+                *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
                 *keys.changed_databases(self.key),
                 *addresses_kept(self.tree, session.namespace),
                 *self._inseparable(bound, captured.manifest),
@@ -654,6 +659,11 @@ class Step(ThroughItems):
             tags=request.tags,
             note=request.note,
         )
+
+    def _at_work_now(self) -> list[AtWork]:
+        """What goes on beside the body at its end."""
+        is_of_cell = self.session.at_work is not self._at_work  # which looks when it has ended
+        return self.session.at_work if is_of_cell else at_work(self.session.namespace)
 
     def _changed_behind(self, bound: set[str], refused: set[str]) -> set[str]:
         """Those of `refused`, which the cell does not name, that hold what it bound or changed."""

@@ -192,7 +192,8 @@ class Cells:
         self.session.capturer.touched(self._beside)
         namespace = self.session.namespace
         try:
-            works = [*at_work(namespace), *threads_at_work(namespace)]
+            self.session.at_work = at_work(namespace)
+            works = [*self.session.at_work, *threads_at_work(namespace)]
             self._beside = touched_at_work(works, namespace)
         except Exception:  # whatever a loop or thread of another kind says: it may be anything
             self._beside = None

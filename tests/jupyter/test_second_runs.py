@@ -9,6 +9,7 @@ import pytest
 
 from tests.kernels import Kernel, Ran
 
+ASYNC = "import asyncio\nlog = []\n"
 PLT = "import matplotlib.pyplot as plt\n"
 
 NOTEBOOKS = {
@@ -45,6 +46,64 @@ NOTEBOOKS = {
         "plt.isinteractive()",
     ],
     "a figure after one that was shown": [f"{PLT}plt.plot([1, 2]);", "plt.plot([3, 4]);", "1"],
+    "drawing switched off by a function": [
+        f"{PLT}def off(): plt.ioff()",
+        "off()",
+        "plt.plot([1]);",
+        "plt.isinteractive()",
+    ],
+    "drawing switched off by a setting": [
+        PLT,
+        "plt.rcParams['interactive'] = False",
+        "plt.plot([1]);",
+        "plt.isinteractive()",
+    ],
+    "drawing switched off and on": [
+        "import matplotlib.pyplot as Q",
+        "Q.ioff();",
+        "Q.ion();",
+        "Q.plot([1]);",
+        "Q.isinteractive()",
+    ],
+    "a timer": [
+        ASYNC,
+        "asyncio.get_running_loop().call_later(0.05, log.append, 1);",
+        "await asyncio.sleep(0.3)",
+        "log[:]",
+    ],
+    "a call of the loop": [
+        ASYNC,
+        "asyncio.get_running_loop().call_soon(log.append, 1);",
+        "len(log)",
+    ],
+    "a task": [
+        f"{ASYNC}async def job(n):\n    await asyncio.sleep(0.01); log.append(n)",
+        "t = asyncio.create_task(job(9))",
+        "await asyncio.sleep(0.2)",
+        "y = len(log)",
+        "y",
+    ],
+    "a task that has no name": [
+        f"{ASYNC}async def f(v): log.append(v)",
+        "asyncio.ensure_future(f(3));",
+        "len(log)",
+    ],
+    "a task that waits for an event": [
+        f"{ASYNC}ev = asyncio.Event()\n"
+        "async def w():\n    await ev.wait(); log.append('x')\nt = asyncio.create_task(w())",
+        "ev.set()",
+        "await asyncio.sleep(0.05)",
+        "log[:]",
+    ],
+    "a queue with a worker": [
+        f"{ASYNC}q = asyncio.Queue()\n"
+        "async def work():\n    while True:\n"
+        "        log.append(2 * await q.get()); q.task_done()\n"
+        "t = asyncio.create_task(work())",
+        "await q.put(3)",
+        "await asyncio.wait_for(q.join(), 5)",
+        "log[:]",
+    ],
     "a style that is set": [f"{PLT}plt.style.use('ggplot')", "plt.plot([1, 2]);", "1"],
 }
 
@@ -69,7 +128,10 @@ def played(folder: Path, cells: list[str], kernels: int, times: int, load: str) 
     return found
 
 
-@pytest.mark.parametrize(("kernels", "times"), [(1, 3), (3, 1)], ids=["live", "restarted"])
+WAYS = {"live": (1, 3), "restarted": (3, 1), "live and then restarted": (2, 2)}
+
+
+@pytest.mark.parametrize(("kernels", "times"), WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_all_cells_run_again_show_what_they_do_plainly(
     tmp_path: Path, name: str, kernels: int, times: int, monkeypatch: pytest.MonkeyPatch

@@ -11,26 +11,52 @@ from nbckpt.digests import Json
 from nbckpt.observation.process_state.kinds import Change, Kind
 
 
-class Drawn(Kind):
-    """Whether pyplot has its backend: what loads it, as a figure is drawn, switches drawing on.
+class Drawing(Kind):
+    """Drawing switched on or off, and pyplot's backend: loading it, for a figure, switches it on.
 
-    Nothing takes it away again.
+    Nothing takes a backend away again.
     """
 
     name = "pyplot"
-    module = "matplotlib.pyplot"
+    module = "matplotlib"
     reach = "interactivity"
     is_told = False
 
-    def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
-        return {"backend": _is_backend_loaded()}
+    def read(self, module: Any) -> dict[str, Any]:
+        return {"backend": _is_backend_loaded(), "interactive": _is_interactive(module)}
 
-    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
-        return {"backend": False}
+    def defaults(self, module: Any) -> Mapping[str, Any]:
+        return {"backend": False, "interactive": dict.get(module.rcParamsOrig, "interactive")}
 
     def put(self, module: Any, change: Change) -> None:
+        is_on = change.values.get("interactive", _is_interactive(module))
         if change.values.get("backend"):
-            module._get_backend_mod()  # noqa: SLF001  # what a figure calls
+            from matplotlib import pyplot as plt
+
+            plt._get_backend_mod()  # noqa: SLF001  # what a figure calls
+        module.rcParams["interactive"] = is_on  # loading it switches it on
+
+
+class Showing(Kind):
+    """That a figure is shown below its cell: it follows from drawing and backend, as `Drawing` has.
+
+    The first figure loads the backend, and is shown even if drawing was switched off before.
+    """
+
+    name = "figures shown"
+    module = "matplotlib"
+    reach = "drawing"
+    is_told = False
+
+    def read(self, module: Any) -> dict[str, Any]:
+        is_inline = "inline" in str(dict.get(module.rcParams, "backend"))
+        return {"": not (is_inline and _is_backend_loaded()) or _is_interactive(module)}
+
+    def defaults(self, module: Any) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"": True}
+
+    def put(self, module: Any, change: Change) -> None:
+        """Do nothing: it follows."""
 
 
 class Plotting(Kind):
@@ -40,7 +66,7 @@ class Plotting(Kind):
     module = "matplotlib"
     reach = "drawing"
     setters = r"rcParams|rc|rcdefaults|use|set_theme|set_style|set_context|set_palette|set|figsize"
-    _NOT = ("backend", "backend_fallback")
+    _NOT = ("backend", "backend_fallback", "interactive")
 
     def __init__(self) -> None:
         self._raw: dict[str, Any] = {}
@@ -56,15 +82,6 @@ class Plotting(Kind):
     def defaults(self, module: Any) -> Mapping[str, Any]:
         found = dict.items(module.rcParamsOrig)
         return {k: v for k, v in found if k not in self._NOT}
-
-    def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
-        found = super().changed(items, baseline)
-        if "inline" in str(self._raw.get("backend")) and _is_backend_loaded():
-            # It is on as soon as the first figure is drawn.
-            found.pop("interactive", None)
-            if not items.get("interactive", True):
-                found["interactive"] = False
-        return found
 
     def put(self, module: Any, change: Change) -> None:
         for name, value in change.values.items():
@@ -124,6 +141,10 @@ class Backend(Kind):
 
     def text(self, item: str) -> str:
         return "matplotlib backend" if item == "backend" else "figure formats"
+
+
+def _is_interactive(matplotlib: Any) -> bool:
+    return bool(dict.get(matplotlib.rcParams, "interactive"))
 
 
 def _is_backend_loaded() -> bool:

@@ -13,7 +13,10 @@ from typing import Any
 
 from nbckpt.observation.process_state.kinds import Kind
 
-_PLOTTING = ("plt", "pyplot", "mpl", "matplotlib", "pylab")
+_PLOTTING = ("plt", "pyplot", "mpl", "matplotlib", "pylab", "rcParams")
+_SWITCHES = frozenset({"context", "interactive", "ioff", "ion", "is_interactive", "isinteractive"})
+"""Functions of matplotlib that switch drawing on and off, or ask for it."""
+
 
 WORDS: Mapping[str, re.Pattern[str]] = {
     "text": re.compile(
@@ -168,6 +171,14 @@ def _of_values(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[st
             home = str(getattr(type(namespace[node.id]), "__module__", "")).partition(".")[0]
             if home in _TYPES:
                 yield _TYPES[home]
+        if isinstance(node, ast.Name | ast.Attribute):
+            function = _resolved(node, namespace)
+            if type(function) is FunctionType and function.__name__ in _SWITCHES:
+                yield from ("interactivity",) if _is_of(function, "matplotlib") else ()
+
+
+def _is_of(function: FunctionType, package: str) -> bool:
+    return str(function.__module__).partition(".")[0] == package
 
 
 def _resolved(node: ast.expr, namespace: Mapping[str, object]) -> object:
