@@ -11,7 +11,7 @@ import ctypes
 import functools
 import struct
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from random import Random
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -166,8 +166,24 @@ def _loaded(name: str) -> Any:
 
 
 def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell may seed a generator, itself or through the functions that it names."""
-    return _calls(tree, namespace, _SEEDING)
+    """Whether a cell may seed a generator, itself or through what it names and imports."""
+    from nbckpt.values.sources import names_in
+
+    return _calls(tree, namespace, _SEEDING) or any(
+        not _SEEDING.isdisjoint(names_in(name)) for name in _imported(tree)
+    )
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that a cell imports, by full name."""
+    from nbckpt.analysis import nodes_of
+
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def seeds_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:

@@ -117,6 +117,12 @@ def kept(session: Session, value: object, names: Iterable[str]) -> Json:
     return {"parts": [base64.b64encode(p).decode("ascii") for p in parts]} if parts else {}
 
 
+def of(namespace: Mapping[str, object]) -> tuple[object, ...]:
+    """The results that the shell has of the cells so far."""
+    found = namespace.get("_oh")
+    return tuple(found.values()) if isinstance(found, dict) else ()
+
+
 def follow(
     namespace: Mapping[str, object],
     replaced: Mapping[str, object],

@@ -51,6 +51,7 @@ from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
 from nbckpt.values.likeness import whole_digest
+from nbckpt.values.plain import ATOMS
 from nbckpt.values.widgets import is_widget
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class Step(ThroughItems):
     _ties_before: dict[str, str] = field(default_factory=dict)
     _tasks_met: tuple[str, ...] = ()
     _at_work: list[AtWork] = field(default_factory=list)
+    _results_before: tuple[object, ...] = ()
     _users_before: dict[str, object] = field(default_factory=dict)
     _untold: dict[int, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
@@ -443,6 +445,7 @@ class Step(ThroughItems):
         self.at.scope = self._calls.scope
         self._tasks_met = tasks_met(self.tree, session.namespace)
         self._at_work = session.at_work
+        self._results_before = results.of(session.namespace)
         self._windows = session.observer.open()
         self._began, self._since = time.perf_counter(), time.time()
 
@@ -641,6 +644,7 @@ class Step(ThroughItems):
             unrepeatable=(
                 *self._tasks_met,
                 *left_at_work(self._at_work, self._at_work_now()),
+                *self._results_bound(bound - in_place),
                 *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
                 *keys.changed_databases(self.key),
                 *addresses_kept(self.tree, session.namespace),
@@ -659,6 +663,20 @@ class Step(ThroughItems):
             tags=request.tags,
             note=request.note,
         )
+
+    def _results_bound(self, bound: set[str]) -> tuple[str, ...]:
+        """Why a step cannot be restored that binds a result of an earlier cell: `x = Out[3]`.
+
+        The shell has a result of its own by then.
+        """
+        shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
+        if not shown:
+            return ()
+        namespace = self.session.namespace
+        others = {id(namespace[n]) for n in self._before if n in namespace and n not in bound}
+        values = ((n, id(namespace.get(n))) for n in sorted(bound))
+        names = (n for n, which in values if which in shown and which not in others)
+        return tuple(f"{n!r} is what the result of an earlier cell is" for n in names)
 
     def _at_work_now(self) -> list[AtWork]:
         """What goes on beside the body at its end."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from functools import lru_cache, partial
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code
 from nbckpt.digests import Digest, digest_of
@@ -68,21 +69,52 @@ def looks_into_main(name: str) -> bool:
     main = sys.modules.get("__main__")
     if not isinstance(module, ModuleType) or module is main:
         return False
-    for value in tuple(vars(module).values()):
-        kind = type(value)
-        if value is main and main is not None:
+    for member, value in tuple(vars(module).items()):
+        if value is main or (value == _MAIN and type(value) is str and member != "__name__"):
             return True
-        is_class = issubclass(kind, type) and value.__module__ == name
-        functions = functions_of_class(value) if is_class else [value]
-        if any(type(f) is FunctionType and _names_main(f.__code__) for f in functions):
+        if any(map(_names_main, _code_in(value, name, _DEPTH))):
             return True
     return False
 
 
+_MAIN = "__main__"
+_INTO_MAIN = frozenset({_MAIN, "f_globals", "user_global_ns", "user_ns"})
+"""Names by which code comes to the notebook's variables."""
+
+_DEPTH = 4
+"""Functions in functions in a table of functions: what code of a module is looked for in."""
+
+
+def _code_in(value: Any, home: str, depth: int) -> Iterator[CodeType]:
+    """The code of the functions that a member of a module is, wraps or holds."""
+    kind = type(value)
+    inside: Iterable[object] = ()
+    if kind is FunctionType:
+        function: Any = value
+        yield function.__code__
+        inside = [c.cell_contents for c in function.__closure__ or () if c != _EMPTY]
+    elif issubclass(kind, type):
+        inside = functions_of_class(value) if value.__module__ == home else ()
+    elif kind is partial:
+        inside = [value.func, *value.args, *value.keywords.values()]
+    elif kind in (list, tuple, dict) and len(value) < _MOST_MEMBERS:
+        inside = value.values() if kind is dict else value
+    elif kind.__name__ == "_lru_cache_wrapper":
+        inside = [value.__wrapped__]
+    for item in tuple(inside) if depth else ():
+        yield from _code_in(item, home, depth - 1)
+
+
+_EMPTY = CellType()
+_MOST_MEMBERS = 1_000
+
+
 @lru_cache(maxsize=10_000)
 def _names_main(code: CodeType) -> bool:
-    """Whether code imports ``__main__``, or takes it out of `sys.modules`."""
-    if "__main__" in code.co_names or ("__main__" in code.co_consts and "modules" in code.co_names):
+    """Whether code imports ``__main__``, or comes to its variables by another name."""
+    if not _INTO_MAIN.isdisjoint(code.co_names):
+        return True
+    if any(type(c) is str and _MAIN in c for c in code.co_consts):
         return True
     return any(_names_main(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 

@@ -23,10 +23,21 @@ from nbckpt.values.homes import is_user_file
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The text of one module, read: its digest, and the full names that it may import."""
+    """The text of one module, read.
+
+    Attributes
+    ----------
+    digest
+        Of all of it.
+    imports
+        The full names of what it may import.
+    names
+        Of variables and attributes in it.
+    """
 
     digest: Digest
-    imports: tuple[str, ...]
+    imports: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
 def user_modules(name: str) -> tuple[str, ...]:
@@ -46,6 +57,12 @@ def user_modules(name: str) -> tuple[str, ...]:
             found.add(module)
             waiting.extend([*source.imports, *_modules_in(module)])
     return tuple(sorted(found))
+
+
+def names_in(name: str) -> frozenset[str]:
+    """The names of variables and attributes in the user's modules that `name` loads."""
+    sources = map(_source_of, user_modules(name))
+    return frozenset().union(*(source.names for source in sources if source))
 
 
 def is_made_here(name: str) -> bool:
@@ -74,7 +91,7 @@ def _source_of(module: str) -> _Source | None:
         about = Path(spec.origin).stat()
         return _read(spec.origin, package, (about.st_mtime_ns, about.st_ctime_ns, about.st_size))
     except OSError:  # it may be loaded all the same
-        return _Source(digest_of("gone"), ()) if module in sys.modules else None
+        return _Source(digest_of("gone")) if module in sys.modules else None
 
 
 def _modules_in(name: str) -> Iterator[str]:
@@ -119,13 +136,16 @@ def _read(origin: str, package: str, _: tuple[int, ...]) -> _Source:
     """A file that is as it was at some time and size."""
     data = Path(origin).read_bytes()
     if not origin.endswith(".py"):
-        return _Source(digest_of(data), ())
+        return _Source(digest_of(data))
     try:
         tree = ast.parse(data)
         digest = digest_of_tree(tree)
     except (SyntaxError, ValueError, RecursionError):
-        return _Source(digest_of(data), ())
-    return _Source(digest, tuple(sorted(set(_imports(tree, package)))))
+        return _Source(digest_of(data))
+    imports = tuple(sorted(set(_imports(tree, package))))
+    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute)]
+    names = frozenset(n.id if isinstance(n, ast.Name) else n.attr for n in nodes)
+    return _Source(digest, imports, names)
 
 
 MOST_FOLDERS = 100

@@ -26,6 +26,14 @@ NOTEBOOKS = {
         "Out[2] is d, Out[3] is x",
         "d['b'] = 1; len(Out[2])",
     ],
+    "a result that is bound": ["[1, 2]", "x = Out[2]", "x is Out[2]", "x.append(1); Out[2]"],
+    "the last result that is bound": ["[1, 2]", "x = _", "x is Out[2]", "x.append(1); Out[2]"],
+    "a result with another name": [
+        "x = [1]\nx",
+        "y = x; del x",
+        "y is Out[2]",
+        "y.append(4); Out[2]",
+    ],
     "a view of a result": [
         "import numpy as np\na = np.arange(5)\na",
         "b = a[1:]\nb",

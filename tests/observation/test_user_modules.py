@@ -59,6 +59,26 @@ LOOKING_UP = {
     "as a module": "import __main__\ndef get():\n    return __main__.k\n",
     "in a method": "import sys\nclass K:\n    def k(self):\n"
     "        return sys.modules['__main__'].k\ndef get():\n    return K().k()\n",
+    "by import_module": "import importlib\ndef get():\n"
+    "    return importlib.import_module('__main__').k\n",
+    "by a name of its own": "import sys\nMAIN = '__main__'\ndef get():\n"
+    "    return sys.modules[MAIN].k\n",
+    "by the stack": "import inspect\ndef get():\n"
+    "    return inspect.stack()[1].frame.f_globals['k']\n",
+    "by the shell": "from IPython import get_ipython\ndef get():\n"
+    "    return get_ipython().user_ns['k']\n",
+    "under a wrapper": "import functools\ndef twice(f):\n    @functools.wraps(f)\n"
+    "    def g():\n        return f()\n    return g\n@twice\ndef get():\n"
+    "    import __main__\n    return __main__.k\n",
+    "in a partial function": "import functools\ndef _k(_):\n    import __main__\n"
+    "    return __main__.k\nget = functools.partial(_k, 1)\ndel _k\n",
+    "in a table": "TABLE = {'k': lambda: __import__('__main__').k}\ndef get():\n"
+    "    return TABLE['k']()\n",
+    "in a function that is called once": "import functools\n@functools.lru_cache\n"
+    "def _main():\n    import __main__\n    return __main__\ndef get():\n"
+    "    return _main().k\n",
+    "in text": "def get():\n    found = {}\n"
+    "    exec('import __main__; k = __main__.k', found)\n    return found['k']\n",
 }
 
 
@@ -76,6 +96,16 @@ def test_a_module_that_looks_into_the_notebook_reads_all(folder: Path, how: str)
     played(folder, "import asks\nk = 1", "y = asks.get()", "y")
 
     assert played(folder, "import asks\nk = 2", "y = asks.get()", "y") == "2"
+
+
+@pytest.mark.parametrize("between", ["", "def f(s): random.seed(s)", "f = 1"])
+def test_a_module_that_seeds_as_it_is_imported_counts(folder: Path, between: str) -> None:
+    cells = "import random, sown", between, "x = random.random()", "round(x, 4)"
+    (folder / "sown.py").write_text("import random\nrandom.seed(0)\n")
+    assert played(folder, *cells) == "0.8444"
+    (folder / "sown.py").write_text("import random\nrandom.seed(1)  # another\n")
+
+    assert played(folder, *cells) == "0.1344"
 
 
 def test_a_module_that_sets_variables_of_the_notebook_changes_them(folder: Path) -> None:
