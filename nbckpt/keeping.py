@@ -139,6 +139,7 @@ class Keeping(Standing):
             self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)
             return
         from nbckpt import analysis, keys
+        from nbckpt.values.sources import names_in
 
         with allowed():
             names = analysis.names_of_tree(tree, self.namespace)
@@ -146,7 +147,7 @@ class Keeping(Standing):
         self.capturer.touched(touched)
         self.capturer.touched(self.observer.written_to(self.namespace))
         self.capturer.bindings.ran(tree)
-        if randomness.seeds(tree, self.namespace):
+        if randomness.seeds(tree, self.namespace, names_in):
             self.seeded.update(randomness.NAMES)
             if randomness.seeds_unreadable(tree, self.namespace):
                 self.seeded.add(randomness.UNREADABLE)

@@ -165,10 +165,18 @@ def _loaded(name: str) -> Any:
     )
 
 
-def seeds(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell may seed a generator, itself or through what it names and imports."""
-    from nbckpt.values.sources import names_in
+def seeds(
+    tree: ast.Module,
+    namespace: Mapping[str, object],
+    names_in: Callable[[str], frozenset[str]] = lambda _: frozenset(),
+) -> bool:
+    """Whether a cell may seed a generator, itself or through what it names and imports.
 
+    Parameters
+    ----------
+    names_in
+        Gives the names in the user's modules that a module of some name loads.
+    """
     return _calls(tree, namespace, _SEEDING) or any(
         not _SEEDING.isdisjoint(names_in(name)) for name in _imported(tree)
     )

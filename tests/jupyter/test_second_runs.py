@@ -73,6 +73,11 @@ NOTEBOOKS = {
         "Q.plot([1]);",
         "Q.isinteractive()",
     ],
+    "drawing switched off by other names": [
+        "from matplotlib.pyplot import *\noff = ioff",
+        "off();",
+        "plot([1]);",
+    ],
     "a timer": [
         ASYNC,
         "asyncio.get_running_loop().call_later(0.05, log.append, 1);",

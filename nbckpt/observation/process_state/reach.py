@@ -55,6 +55,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 _TOGETHER = (
     *(frozenset({word, module}) for word in ("ion", "interactive") for module in _PLOTTING),
     frozenset({"style", "context"}),
+    frozenset({"run_line_magic", "matplotlib"}),
 )
 """Words that say so together: alone they are the names of much else."""
 
