@@ -669,9 +669,9 @@ class Step(ThroughItems):
 
         The shell has a result of its own by then.
         """
-        shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
-        if not shown:
+        if not bound or not self._results_before:
             return ()
+        shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
         namespace = self.session.namespace
         others = {id(namespace[n]) for n in self._before if n in namespace and n not in bound}
         values = ((n, id(namespace.get(n))) for n in sorted(bound))

@@ -63,7 +63,7 @@ def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
     added: dict[str, Any] = {}
     while kind.__module__ == "traitlets.traitlets" and kind.__base__ is not None:
         traits = sys.modules["traitlets"].TraitType
-        added.update({n: t for n, t in vars(kind).items() if isinstance(t, traits)} | added)
+        added = {n: t for n, t in vars(kind).items() if isinstance(t, traits)} | added
         kind = kind.__base__
     return kind, added
 
