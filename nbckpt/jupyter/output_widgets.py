@@ -41,7 +41,7 @@ def _output_widget(model_id: str) -> Any:
     return next((w for w in _output_widgets() if w.model_id == model_id), None)
 
 
-_known: tuple[str, list[weakref.ref[Any]]] = ("", [])
+_known: tuple[str, dict[str, weakref.ref[Any]]] = ("", {})
 """The newest widget's id, and the output widgets among all: each print asks for them."""
 
 
@@ -51,8 +51,11 @@ def _output_widgets() -> list[Any]:
     instances = getattr(sys.modules.get("ipywidgets.widgets.widget"), "_instances", {})
     if module is None or not instances:
         return []
-    newest = next(reversed(instances))
-    if _known[0] != newest:
-        found = [w for w in list(instances.values()) if isinstance(w, module.Output)]
-        _known = newest, [weakref.ref(widget) for widget in found]
-    return [widget for reference in _known[1] if (widget := reference()) is not None]
+    newest, found = next(reversed(instances)), {}
+    # A restored widget takes over the id of the one that was there.
+    if _known[0] == newest:
+        found = {model_id: reference() for model_id, reference in _known[1].items()}
+    if _known[0] != newest or any(w is None or instances.get(i) is not w for i, w in found.items()):
+        found = {i: w for i, w in list(instances.items()) if isinstance(w, module.Output)}
+        _known = newest, {model_id: weakref.ref(widget) for model_id, widget in found.items()}
+    return list(found.values())

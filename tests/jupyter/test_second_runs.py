@@ -117,6 +117,13 @@ NOTEBOOKS = {
         "await asyncio.wait_for(q.join(), 5)",
         "log[:]",
     ],
+    "what output widgets take": [
+        "import ipywidgets as w\na = w.Output()",
+        "b = w.Output()",
+        "with a:\n    print('in a')",
+        "with b:\n    print('in b')\nprint('in none')",
+        "len(a.outputs), a.msg_id",
+    ],
     "a style that is set": [f"{PLT}plt.style.use('ggplot')", "plt.plot([1, 2]);", "1"],
 }
 
