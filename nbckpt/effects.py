@@ -99,18 +99,24 @@ def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> se
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
-    named: set[str] = set()
-    waiting = [need for v in others.values() if not _is_as_kept(v, manifest) for need in v.needs]
-    while waiting:
-        if (name := waiting.pop()) not in named:
-            named.add(name)
-            waiting += live[name].needs if name in live else ()
+    named = _needed_by(live, *(n for n, v in others.items() if not _is_as_kept(v, manifest)))
     definitions: dict[str, Any] = {n: namespace[n] for n in bound & named if n in namespace}
     return {
         n
         for n, v in definitions.items()
         if isinstance(v, type) or (isinstance(v, FunctionType) and holds_state(v))
     }
+
+
+def _needed_by(live: Mapping[str, Variable], *names: str) -> set[str]:
+    """The definitions that some live variables need, and those that these need."""
+    found: set[str] = set()
+    waiting = [need for name in names for need in live[name].needs]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += live[name].needs if name in live else ()
+    return found
 
 
 def _shown_before(session: Session, manifest: Manifest, bound: set[str]) -> set[str]:
@@ -171,7 +177,7 @@ def _held_anew(
         known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
         if issubclass(type(namespace[name]), FunctionType | type):
             if name in loaded.values and (
-                holders := [m for m, v in live.items() if name in v.needs and m not in known]
+                holders := [m for m in live if m not in known and name in _needed_by(live, m)]
             ):  # ``f = f`` makes no other
                 reasons.append(
                     f"it reads and binds {name!r}, and {holders[0]!r} holds that too now"
@@ -289,7 +295,8 @@ def holds(session: Session, now: Variable | None, kept: Variable | None, values:
 def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:
     """Reasons: variables that changed only because they shared, and do not as they did then."""
     live = session.capturer.settled()
-    named = {*checkpoint.bound, *(checkpoint.key.inputs if checkpoint.key else ())}
+    key = checkpoint.key
+    named = {*checkpoint.bound, *(key.inputs if key else ()), *(key.functions if key else ())}
     active = named - checkpoint.passive.keys()
     names = sorted(in_place & checkpoint.passive.keys())
     are_all = bool(names) and begins_again(session, checkpoint)

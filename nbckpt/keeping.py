@@ -211,7 +211,8 @@ class Keeping(Standing):
 
         Empty if that is nothing, or if nobody can tell.
         """
-        kept, inputs = self.capturer.manifest(), key.inputs if key else {}
+        kept = self.capturer.manifest()
+        inputs = {*key.inputs, *key.functions} if key else set()
         group = kept[name].group if name in kept and name in self.namespace else ()
         together = {n for n in group if n in inputs and n in self.namespace}
         if not together:

@@ -38,7 +38,8 @@ class Moved(NamedTuple):
         What could not be restored, and why.
     left
         Names that the checkpoint could not or was not asked to keep. Those that are in `removed`
-        are gone: what they held was of another moment. The others are as they were.
+        are gone: what they held was of another moment. Those in `absent` are not there either, and
+        were not before. The others are as they were.
     took_s
         Seconds.
     untrusted
@@ -49,6 +50,10 @@ class Moved(NamedTuple):
         What could not be set, and what to run for it, a short text each.
     moved_on
         Names of `left` that hold the object of then, which may have changed since.
+    refused
+        Of `left`, what the checkpoint could not keep, and why.
+    absent
+        Names of `left` that were not there before either, as in a new process.
     """
 
     checkpoint: Checkpoint
@@ -62,6 +67,8 @@ class Moved(NamedTuple):
     was_set: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
     moved_on: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         at = self.checkpoint
@@ -352,6 +359,7 @@ def restore_all(
         session.position is not None and not is_undone
     ):  # what is there is of another moment of this history
         gone |= (refused & present) - stays
+        loaded = _without_orphans(loaded, manifest, refused & gone)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
     session.capturer.touched(lasting)  # they may share no more with what was replaced
@@ -369,7 +377,31 @@ def restore_all(
         was_set=session.observer.was_set,
         unset=session.observer.unset,
         moved_on=() if is_undone else tuple(sorted(lasting)),
+        refused=target.refused,
+        absent=tuple(sorted(left - gone - session.namespace.keys())),
     )
+
+
+def _without_orphans(loaded: restore.Loaded, manifest: Manifest, gone: set[str]) -> restore.Loaded:
+    """`loaded` without what is as it was, but refers to a definition that goes and is not kept.
+
+    Made again, that would be another one than what stays refers to.
+    """
+    orphans: dict[str, str] = {}
+    while found := {
+        name: need
+        for name in loaded.unchanged - orphans.keys()
+        for need in manifest[name].needs
+        if need in gone or need in orphans
+    }:
+        orphans |= found
+    reason = "did not come back: it needs {!r}, which its checkpoint does not hold"
+    failed = [
+        Refusal(name, name, manifest[name].type_name, reason.format(need))
+        for name, need in orphans.items()
+    ]
+    unchanged = loaded.unchanged - orphans.keys()
+    return loaded._replace(unchanged=unchanged, failed=(*loaded.failed, *failed))
 
 
 def _not_in(session: Session, target: Checkpoint) -> frozenset[str]:

@@ -294,7 +294,9 @@ def _put_back(
     companions = {  # not of a class that was lent
         n
         for n in _companions(session, before, ran)
-        if all(after.get(m) is before.bindings.get(m) for m in before.manifest[n].needs)
+        if all(
+            m in made or after.get(m) is before.bindings.get(m) for m in before.manifest[n].needs
+        )
     }
     taken = {n: after[n] for n in made | companions if n in after}
     differing = {

@@ -458,6 +458,9 @@ class Step(ThroughItems):
         kept = capturer.manifest()
         named = {*self.key.inputs, *self.names.binds}
         shared = {mate for n in named if n in kept for mate in kept[n].group} - named
+        # Definitions hold objects, too: as defaults, as attributes.
+        reached = {*named, *self.key.functions}
+        shared |= {mate for n in reached if n in kept for mate in kept[n].group} - reached
         needed = {need for n in named if n in kept for need in kept[n].needs}
         changeable = set(capturer.changeable(needed)) - named - self.names.loads
         return (shared | changeable) & kept.keys()

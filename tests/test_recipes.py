@@ -195,7 +195,7 @@ def test_the_resume_names_what_was_not_kept(folder: Path, outcomes: dict[str, Ra
         said = "\n".join(kernel.run("%resume").notices)
 
     for name in NAMED:
-        assert f"not kept there, and left as it is: {name}:" in said
+        assert f"not kept there: {name}:" in said
 
 
 def test_nothing_outside_is_touched_by_going_back(folder: Path, resumed: Kernel) -> None:

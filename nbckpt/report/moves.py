@@ -42,20 +42,24 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
 
 def _left_lines(moved: Moved) -> list[str]:
     """What is said of what the checkpoint does not hold."""
-    refused = {r.variable: str(r) for r in moved.checkpoint.refused}
-    asked = [name for name in moved.left if name not in refused]
+    refused = {r.variable: str(r) for r in moved.refused}
     texts = {name: refused[name] for name in moved.left if name in refused}
-    lines = [f"not kept there, and {_became(name, moved)}: {text}" for name, text in texts.items()]
-    if asked:
-        how = "(left out by --vars, --exclude or an export)"
-        lines.append(f"not kept there, and left as it is: {', '.join(asked)} {how}")
+    lines = [f"not kept there{_became(name, moved)}: {text}" for name, text in texts.items()]
+    asked: dict[str, list[str]] = {}
+    for name in moved.left:
+        if name not in refused:
+            asked.setdefault(_became(name, moved), []).append(name)
+    how = "(left out by --vars, --exclude or an export)"
+    lines += [f"not kept there{became}: {', '.join(n)} {how}" for became, n in asked.items()]
     return lines
 
 
 def _became(name: str, moved: Moved) -> str:
+    if name in moved.absent:
+        return ""
     if name in moved.removed:
-        return "gone"
-    return "left as it is now" if name in moved.moved_on else "left as it is"
+        return ", and gone"
+    return ", and left as it is now" if name in moved.moved_on else ", and left as it is"
 
 
 def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:

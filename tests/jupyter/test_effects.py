@@ -322,6 +322,33 @@ def test_what_shared_then_and_is_not_there_now_does_not_appear(shell: Any) -> No
     assert "reg" not in shell.user_ns
 
 
+@pytest.mark.parametrize(
+    ("made", "held"),
+    [
+        ("def g(x, h=v): return x", "g.__defaults__[0]"),
+        ("class g: h = v", "g.h"),
+        ("import functools\ng = functools.partial(len, v)", "g.args[0]"),
+        ("class A: pass\ng = A(); g.h = v", "g.h"),
+    ],
+)
+def test_what_a_changed_definition_held_then_stays_another_now(
+    shell: Any, made: str, held: str
+) -> None:
+    cells = ("%%checkpoint b\ng.calls = 5", "%%checkpoint c\ng.calls = g.calls + 1")
+    run_all(shell, f"%%checkpoint a\nv = [0]\n{made}", *cells)
+
+    run_all(shell, "%%checkpoint a\nv = [0]", *cells)
+
+    assert eval(f"g.calls == 6 and {held} == [0] and {held} is not v", shell.user_ns)
+
+
+def test_what_is_bound_to_itself_stays_what_instances_are_of(shell: Any) -> None:
+    cell = "%%checkpoint b\nB = B\nclass A(B):\n    more = 1"
+    run_all(shell, "class B:\n    pass", cell, "o = A()", cell)
+
+    assert eval("type(o) is not A and type(o).__base__ is A.__base__ is B", shell.user_ns)
+
+
 @pytest.mark.parametrize("change", ["helped.CONFIG['k'] = 5", "helped.REG.append(1)"])
 def test_a_cell_that_changes_a_module_runs(shell: Any, change: str) -> None:
     import sys

@@ -371,6 +371,50 @@ def test_what_shared_what_cannot_be_kept_goes_where_one_of_them_goes(shell: Any)
     assert shell.user_ns.get("q", (shell.user_ns["odd"],))[0] is shell.user_ns["p"][0]
 
 
+def test_what_refers_to_a_definition_that_goes_is_made_again_with_it(shell: Any) -> None:
+    made = "def g(x, held=odd):\n    return x\npt = functools.partial(g, 300)\nboth = [pt]"
+    run_all(
+        shell,
+        "import functools, re",
+        f"%%checkpoint one\nodd = re.finditer('a', 'banana')\n{made}",
+        "%%checkpoint two\nk = 1",
+        "%%checkpoint three\nk = 2",
+    )
+
+    run(shell, "%rewind two")
+    run(shell, "v = [g]").raise_error()
+
+    assert eval("pt.func is g and both[0] is pt", shell.user_ns)
+
+
+def test_a_fork_with_values_says_what_could_not_be_kept(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all(
+        shell,
+        "%%checkpoint one\ngen = (i for i in range(2))",
+        "%%checkpoint two\ngen = (i for i in range(5))",
+    )
+    capsys.readouterr()
+
+    run(shell, "%fork one other m=5")
+
+    assert "not kept there, and gone: gen: generator" in capsys.readouterr().out
+    assert "gen" not in shell.user_ns
+
+
+def test_what_could_not_be_kept_is_not_said_to_be_left_where_it_never_was(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_all(shell, "%%checkpoint one\ngen = (i for i in range(2))")
+    restart(shell)
+    capsys.readouterr()
+
+    run(shell, "%resume")
+
+    assert "not kept there: gen: generator" in capsys.readouterr().out
+
+
 def test_what_cannot_be_kept_is_made_again_with_what_its_cell_makes_anew(shell: Any) -> None:
     cells = ("%%checkpoint a\nb = [1, 7]\nodd = (i for i in iter(b))", "%%checkpoint b\nj = [b]")
     run_all(shell, *cells)

@@ -22,7 +22,7 @@ NAMES = {
     "func": ("f", "g"), "inc": ("inc", "dec"), "cls": ("A", "B"), "obj": ("o", "r"),
     "it": ("it", "jt"), "gen": ("gen",), "push": ("push",), "counter": ("counter",),
     "deque": ("dq",), "dd": ("dd",), "partial": ("pt",), "record": ("rec",), "enum": ("E",),
-    "named": ("nq",), "exc": ("err",), "bytes": ("ba",), "memory": ("mv",),
+    "named": ("nq",), "exc": ("err",), "bytes": ("ba",), "memory": ("mem",),
     "cached": ("cached",), "groups": ("groups",), "box": ("box",), "odd": ("odd",),
 }  # fmt: skip
 
