@@ -22,6 +22,7 @@ from nbckpt.names import RESULT
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
+    from nbckpt.analysis.bytecode import Names
     from nbckpt.digests import Json
     from nbckpt.session import Session
     from nbckpt.unkept import Maker
@@ -34,6 +35,7 @@ MAX_OBJECTS = 3_000
 
 _PLAIN = frozenset({int, float, bool, str})
 _NAME = "_"
+_TABLES = frozenset({"Out", "_oh"})
 
 
 class Lost:
@@ -121,6 +123,47 @@ def of(namespace: Mapping[str, object]) -> tuple[object, ...]:
     """The results that the shell has of the cells so far."""
     found = namespace.get("_oh")
     return tuple(found.values()) if isinstance(found, dict) else ()
+
+
+def are_read(names: Names) -> bool:
+    """Whether code reads what cells ended with: ``Out[3]``, ``_``."""
+    return any(n in _TABLES or RESULT.fullmatch(n) for n in names.loads)
+
+
+def sharing(
+    results: Iterable[object], names: Iterable[str], namespace: Mapping[str, object]
+) -> list[str]:
+    """Of `names`, the variables that hold something which can change, and a result holds, too."""
+    others = {f"{_NAME}{n}": value for n, value in enumerate(results) if type(value) not in ATOMS}
+    if not others:
+        return []
+    own = {n: namespace[n] for n in names if n in namespace and type(namespace[n]) not in ATOMS}
+    return [
+        name
+        for name, value in sorted(own.items())
+        if not _is_code(value) and _shares(value, others, {**others, name: value})
+    ]
+
+
+def with_parts(names: Iterable[str], namespace: Mapping[str, object]) -> list[str]:
+    """Of `names`, the variables that are an object inside of a result, or hold what one does.
+
+    A result that is a variable's object as a whole follows that: see `follow`. In what is large
+    nothing is looked for.
+    """
+    values = {n: namespace[n] for n in sorted(names) if n in namespace}
+    whole = {id(value) for value in values.values()}
+    others = [r for r in of(namespace) if id(r) not in whole and type(r) not in ATOMS]
+    if not others or not values:
+        return []
+    inside: set[int] = set()
+    for other in others:
+        inside.update(_inside([other]) or ())
+    return [
+        name
+        for name, value in values.items()
+        if not _is_code(value) and not inside.isdisjoint(_inside([value]) or ())
+    ]
 
 
 def follow(

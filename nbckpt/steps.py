@@ -277,7 +277,10 @@ class Step(ThroughItems):
             shadow = self._shadow(checkpoint)
             namespace = session.namespace
             changed = {n: namespace[n] for n in self._not_bound(checkpoint) if n in namespace}
-            if reasons := effects.reproduce(session, checkpoint):
+            # A result goes on with the part that it holds now.
+            parted = results.with_parts(checkpoint.in_place, namespace)
+            reasons = tuple(f"it changes {n!r} in place, and a result has that" for n in parted)
+            if reasons := reasons or effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
             results.follow(namespace, changed, session.shown)
@@ -340,6 +343,8 @@ class Step(ThroughItems):
             return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
         if checkpoint.unrepeatable:
             return checkpoint.unrepeatable[0]
+        if met := tasks_met(self.tree, self.session.namespace):
+            return met[0]
         if name := self._text_asked_for(checkpoint):
             return f"the text of {name!r} changed, and a cell asks for it"
         if checkpoint.failures:
@@ -670,15 +675,18 @@ class Step(ThroughItems):
     def _results_bound(self, bound: set[str]) -> tuple[str, ...]:
         """Why a step cannot be restored that binds a result of an earlier cell: `x = Out[3]`.
 
-        The shell has a result of its own by then.
+        The shell has a result of its own by then, and what is bound may be a part of that.
         """
         if not bound or not self._results_before:
             return ()
-        shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
         namespace = self.session.namespace
-        others = {id(namespace[n]) for n in self._before if n in namespace and n not in bound}
-        values = ((n, id(namespace.get(n))) for n in sorted(bound))
-        names = (n for n, which in values if which in shown and which not in others)
+        if results.are_read(self.names):
+            names = results.sharing(self._results_before, bound, namespace)
+        else:  # what it does not read itself can only be a variable's, too
+            shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
+            others = {id(namespace[n]) for n in self._before if n in namespace and n not in bound}
+            values = ((n, id(namespace.get(n))) for n in sorted(bound))
+            names = [n for n, which in values if which in shown and which not in others]
         return tuple(f"{n!r} is what the result of an earlier cell is" for n in names)
 
     def _at_work_now(self) -> list[AtWork]:

@@ -232,6 +232,36 @@ def test_output_widgets_hold_what_was_shown_in_each_cell(tmp_path: Path) -> None
     assert "something other" not in "".join(str(outputs(done)) for done in (again, edited))
 
 
+CLASS = "class S(w.IntText):\n    _n = t.Int(0)\n    seen = ()\n"
+CLASS += (
+    "    def tw(self): return self.value * 2\n    def on(self, c): self.seen = (*self.seen, c.new)"
+)
+
+
+@pytest.mark.parametrize(
+    ("cells", "edited", "by", "expected"),
+    [
+        ([CLASS, "s = S(value=3)", "s.tw()"], 1, ("* 2", "* 3"), "9"),
+        ([CLASS, "s = S(); s._n = 1", "s._n"], 2, ("= 1", "= 2"), "2"),
+        ([CLASS, "s = S(); s._model_state = 1", "s._model_state"], 2, ("= 1", "= 2"), "2"),
+        ([CLASS, "s = S()", "s.observe(s.on, 'value')", "s.value = 3", "s.seen"], 3,
+         ("s.observe(s.on, 'value')", "pass"), "()"),
+    ],
+)  # fmt: skip
+def test_cells_below_an_edited_widget_of_the_notebook_see_the_edit(
+    tmp_path: Path, cells: list[str], edited: int, by: tuple[str, str], expected: str
+) -> None:
+    cells = ["import ipywidgets as w, traitlets as t", *cells]
+    run_cells(tmp_path, cells)
+    again = run_cells(tmp_path, cells)
+    other = [*cells[:edited], cells[edited].replace(*by), *cells[edited + 1 :]]
+
+    done = run_cells(tmp_path, other)
+
+    assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
+    assert outputs(done)[-1][-1][-1] == expected
+
+
 def test_no_bar_is_shown_where_outputs_are_saved(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

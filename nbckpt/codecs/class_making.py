@@ -17,17 +17,12 @@ from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorTy
 from typing import Any
 
 from nbckpt.codecs import functions
+from nbckpt.traits import has_descriptors
 
 _OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
 _IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)
 _HOOK = "__init_subclass__"
 _MAKING = threading.RLock()
-
-OF_DESCRIPTORS = (
-    "_all_trait_default_generators", "_descriptors", "_instance_inits",
-    "_static_immutable_initial_values", "_trait_default_generators", "_traits",
-)  # fmt: skip
-"""What traitlets' metaclass makes of the traits and handlers in the body of a class."""
 
 
 def make_class(kind: Any, name: str, bases: tuple[Any, ...], members: dict[str, object]) -> Any:
@@ -61,12 +56,6 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
     registered: Any = members.get("_abc_impl") or ()
     for other in registered:
         abc.ABCMeta.register(cls, other)
-
-
-def has_descriptors(cls: type) -> bool:
-    """Whether a class is one whose traits and handlers traitlets sets up."""
-    module: Any = sys.modules.get("traitlets.traitlets")
-    return module is not None and isinstance(cls, module.MetaHasDescriptors)
 
 
 def maker_of(kind: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cloudpickle import cloudpickle
 
 from nbckpt.codecs import class_making
+from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -44,8 +45,8 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     rest[0][0].pop("__slotnames__", None)
     _add_repeated(rest[0][0], cls)
     _drop_fields_in_c(rest[0][0])
-    if class_making.has_descriptors(cls):
-        for member in class_making.OF_DESCRIPTORS:
+    if has_descriptors(cls):
+        for member in OF_DESCRIPTORS:
             rest[0][0].pop(member, None)
     makes_its_own = issubclass(cls, tuple) and "__orig_bases__" in cls.__dict__  # NamedTuple
     if "__slots__" in cls.__dict__ and not makes_its_own:

@@ -21,6 +21,7 @@ from types import (
 from typing import Any
 
 from nbckpt.analysis.bytecode import digest_of_code, names_of_code, words_of
+from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
 from nbckpt.values.caches import caches_in
 
 _FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
@@ -85,7 +86,11 @@ def parts_of_function(function: FunctionType, namespace: Mapping[str, object]) -
 
 def parts_of_class(cls: type) -> list[object]:
     """A class's name, bases and members, and the order of those that are public."""
-    found = [n for n, v in vars(cls).items() if n not in BOOKKEEPING and not _is_slot(v)]
+    made = OF_DESCRIPTORS if has_descriptors(cls) else ()
+    found = [
+        n for n, v in vars(cls).items()
+        if n not in BOOKKEEPING and n not in made and not _is_slot(v)
+    ]  # fmt: skip
     # What a metaclass or a base adds stands in another order when a class comes back.
     order = tuple(n for n in found if not n.startswith("_")) if _is_as_written(cls) else ()
     members = [(name, _member(name, vars(cls)[name])) for name in sorted(found)]

@@ -24,8 +24,13 @@ _OF_TRAITLETS = frozenset(
 )  # fmt: skip
 """Attributes in which traitlets keeps members and callbacks."""
 
-_IDENTITY = ("_model_", "_view_")
-"""How the members begin that name what a page draws: of the class, as a rule."""
+_OF_THE_PAGE = frozenset(
+    {
+        "_model_module", "_model_module_version", "_model_name",
+        "_view_count", "_view_module", "_view_module_version", "_view_name",
+    }
+)  # fmt: skip
+"""Members that name what a page draws, of the class as a rule, and how often it does."""
 
 
 class Observer(NamedTuple):
@@ -111,14 +116,11 @@ def _is_dispatcher(value: object) -> bool:
 
 def told(widget: Any) -> list[object]:
     """What decides how a widget looks and what it does."""
-    traits = widget.traits()
     members = {
         name: value
         for name, value in members_of(widget).items()
-        if name in traits
-        and not name.startswith(_IDENTITY)
-        and not _is_dispatcher(value)
-        and (traits[name].metadata.get("sync") or not name.startswith("_"))
+        if name not in _OF_THE_PAGE and not _is_dispatcher(value)
     }
     attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
-    return [class_of(widget)[0].__qualname__, members, callbacks_of(widget), attributes]
+    own = sorted(tuple(observer) for observer in observers_of(widget))
+    return [class_of(widget)[0], members, own, callbacks_of(widget), attributes]

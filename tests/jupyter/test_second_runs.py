@@ -28,6 +28,9 @@ NOTEBOOKS = {
     ],
     "a result that is bound": ["[1, 2]", "x = Out[2]", "x is Out[2]", "x.append(1); Out[2]"],
     "the last result that is bound": ["[1, 2]", "x = _", "x is Out[2]", "x.append(1); Out[2]"],
+    "parts of a result that are bound": ["(1, [2])", "x, y = Out[2]", "y.append(3)", "Out[2]"],
+    "a result in a list that is bound": ["[4]", "x = [Out[2]]", "x[0].append(5)", "Out[2]"],
+    "two results that are bound": ["[1, 2]", "[3]", "a = _", "c = _3", "c is a, c is Out[3]"],
     "a result with another name": [
         "x = [1]\nx",
         "y = x; del x",
@@ -88,6 +91,13 @@ NOTEBOOKS = {
         ASYNC,
         "asyncio.get_running_loop().call_soon(log.append, 1);",
         "len(log)",
+    ],
+    "a timer that a cell waited for": [
+        "import asyncio, time\nx = 0\ndef put():\n    global x\n    x = 5",
+        "asyncio.get_running_loop().call_later(0.05, put);",
+        "time.sleep(0.1)",
+        "await asyncio.sleep(0.1)",
+        "x",
     ],
     "a task": [
         f"{ASYNC}async def job(n):\n    await asyncio.sleep(0.01); log.append(n)",
