@@ -65,6 +65,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     anew |= _shown_before(session, manifest, bound - in_place)
     loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
+        loaded.drop()
         return tuple(map(str, lost))
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
@@ -84,6 +85,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
     ]
     if reasons:
+        loaded.drop()
         return tuple(reasons)
     breathe()
     _bind(session, checkpoint, loaded, {n for n in bound if n not in aliases} | replaced, aliases)
@@ -479,8 +481,8 @@ def _bind(
     session.observer.replaced(bound.replaced(session.namespace))
     in_place = set(checkpoint.in_place) & session.namespace.keys()
     changed = [(values[n], session.namespace[n]) for n in in_place & values.keys()]
+    take_places(changed, [binding for _, binding in bound.bindings])
     bound.bind(session.namespace, manifest)
-    take_places(changed)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     if checkpoint.trusted:
         session.observer.bound({*checkpoint.bound, *names})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import mates_of, own_values
-from nbckpt.codecs.loading import Loading, decode
+from nbckpt.codecs.loading import Binding, Loading, decode
 from nbckpt.errors import NbckptError, RestoreError, UntrustedError
 from nbckpt.interrupts import allowed
 from nbckpt.model import Manifest, Refusal, Variable
@@ -38,14 +38,14 @@ class Loaded(NamedTuple):
     untrusted
         What was not built, because it is more than plain data and nobody has said to trust it.
     bindings
-        What values take over from those whose place they take, once they have it.
+        What values take over from those whose place they take, with the names of these values.
     """
 
     values: dict[str, object]
     unchanged: frozenset[str]
     failed: tuple[Refusal, ...]
     untrusted: tuple[Refusal, ...] = ()
-    bindings: tuple[Callable[[], object], ...] = ()
+    bindings: tuple[tuple[frozenset[str], Binding], ...] = ()
 
     def replaced(self, namespace: Mapping[str, object]) -> list[tuple[object, object]]:
         """Objects that are about to lose their names, each with the one that takes its place."""
@@ -58,8 +58,16 @@ class Loaded(NamedTuple):
         names = [n for n in order if n in self.values]
         randomness.put_states({n: self.values[n] for n in names if n in randomness.NAMES})
         namespace.update({n: self.values[n] for n in names if n not in randomness.NAMES})
-        for take_over in self.bindings:
-            take_over()
+        for names_of_these, binding in self.bindings:
+            if names_of_these.isdisjoint(names):
+                binding.drop()
+            else:
+                binding.bind()
+
+    def drop(self) -> None:
+        """Have nobody learn of the values."""
+        for _, binding in self.bindings:
+            binding.drop()
 
 
 def load(
@@ -182,7 +190,7 @@ class _Builder:
     failed: dict[str, Refusal] = field(default_factory=dict)
     untrusted: dict[str, Refusal] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
-    bindings: list[Callable[[], object]] = field(default_factory=list)
+    bindings: list[tuple[frozenset[str], Binding]] = field(default_factory=list)
     _begun: set[tuple[str, bool]] = field(default_factory=set)
     _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
@@ -198,8 +206,9 @@ class _Builder:
             loading = Loading(self.namespace, self.resolve, bindings=[])
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
-            self.values |= own_values(values, variable, self.manifest)
-            self.bindings += loading.bindings or ()
+            own = own_values(values, variable, self.manifest)
+            self.values |= own
+            self.bindings += ((frozenset(own), binding) for binding in loading.bindings or ())
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
         except UntrustedError as error:

@@ -396,9 +396,9 @@ class Step(ThroughItems):
 
         return Ran(self.tree, self.key, self.session.namespace, values)
 
-    def _as_it_ran(self, *, is_shown: bool) -> Ran:
-        before = self._before
-        return Ran(self.tree, self.key, self.session.namespace, lambda: before, is_shown)
+    def _as_it_ran(self, outputs: Sequence[Json], *, is_shown: bool) -> Ran:
+        before, namespace = self._before, self.session.namespace
+        return Ran(self.tree, self.key, namespace, lambda: before, is_shown, outputs)
 
     def _text_asked_for(self, checkpoint: Checkpoint) -> str:
         """A definition of the cell's, other in its text alone, whose text some cell asked for."""
@@ -530,11 +530,11 @@ class Step(ThroughItems):
                 "model_calls", name=self.request.name, **place.scope.members()
             )
 
-    def _observe(self, *, is_shown: bool) -> None:
+    def _observe(self, outputs: Sequence[Json] = (), *, is_shown: bool) -> None:
         """Take note of what the body has read and done so far."""
         if not self._windows:
             return
-        ran = self._as_it_ran(is_shown=is_shown)
+        ran = self._as_it_ran(outputs, is_shown=is_shown)
         self._observed = self.session.observer.close(self._windows, ran)
 
     @whole
@@ -549,7 +549,7 @@ class Step(ThroughItems):
         """
         duration = time.perf_counter() - self._began
         try:
-            self._observe(is_shown=bool(outputs))
+            self._observe(outputs, is_shown=bool(outputs))
         finally:  # an interrupt may come meanwhile: the body has run, and is left
             self.left()
             self._ran()

@@ -10,8 +10,19 @@ import pickle
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from nbckpt.codecs.streams import StreamReader, segments_of
+
+
+class Binding(Protocol):
+    """What values do beside being there, once the variables have them."""
+
+    def bind(self) -> object:
+        """The variables have the values."""
+
+    def drop(self) -> object:
+        """They do not, and never will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,7 @@ class Loading:
     endings
         To be called when all of a blob is there.
     bindings
-        To be called when the variables have their values; None where values are looked at beside
+        To be told whether the variables get the values; None where values are looked at beside
         those that are live, and take nothing over from them.
     is_silent
         Values are compared and forgotten: no page or file learns of them.
@@ -39,7 +50,7 @@ class Loading:
     resolve: Callable[[str], object]
     notes: list[str] = field(default_factory=list)
     endings: list[Callable[[], object]] = field(default_factory=list)
-    bindings: list[Callable[[], object]] | None = None
+    bindings: list[Binding] | None = None
     is_silent: bool = False
 
 

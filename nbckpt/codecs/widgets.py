@@ -11,15 +11,19 @@ import contextlib
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 from nbckpt.codecs.alive import RefusedError
-from nbckpt.codecs.loading import LOADING
+from nbckpt.codecs.loading import LOADING, Binding
 from nbckpt.values import widgets
+from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
+
+
+_MOST = 20_000
+"""Objects that are looked at for widgets in what a cell changed."""
 
 
 class State(TypedDict, total=False):
@@ -120,7 +124,26 @@ class _Opening:
         with _lent(replacing):
             _open(new)
         if bindings is not None:
-            bindings.append(partial(_take_over, replacing))
+            bindings.append(_TakingOver(replacing, new))
+
+
+class _TakingOver:
+    """Widgets that are about to take the places of others on the page, and new ones beside them."""
+
+    def __init__(self, pairs: list[tuple[Any, Any]], new: list[Any]) -> None:
+        self.pairs = pairs
+        self._new = new
+
+    def bind(self) -> None:
+        """The widgets are variables'."""
+        _take_over(self.pairs)
+
+    def drop(self) -> None:
+        """They are not: the page forgets those that it was told of."""
+        for widget in self._new:
+            if widget.comm is not None:
+                _instances().pop(widget.model_id, None)
+                widget.comm.close()
 
 
 def _instances() -> dict[str, Any]:
@@ -162,27 +185,80 @@ def _is_opened(widget: Any) -> bool:
     return widget.comm is not None
 
 
-def take_places(pairs: Iterable[tuple[object, object]]) -> None:
-    """Have the page take each first of two for the second, where both are widgets that it shows.
+def take_places(pairs: Iterable[tuple[object, object]], bindings: Iterable[Binding]) -> None:
+    """Have the page take each first of two for the second, where both are widgets.
 
     A cell that is run again in another kernel makes its widgets under other ids; what a restored
-    cell changed is the widget that is there.
+    cell changed is the widget that is there, and one that it closed goes from the page.
+
+    Parameters
+    ----------
+    bindings
+        What is about to take places by the id: those of other widgets, in this case.
     """
-    shown = [(new, old) for new, old in pairs if _is_shown(new) and _is_shown(old)]
-    alike = [(new, old) for new, old in shown if _identity(new) == _identity(old)]
-    if replacing := [(new, old) for new, old in alike if new.comm is not old.comm]:
+    pending = [binding for binding in bindings if isinstance(binding, _TakingOver)]
+    waiting = {id(new): new for taking in pending for new, _ in taking.pairs}
+    taken: dict[int, tuple[Any, Any]] = {}
+    for new, old in _counterparts(pairs):
+        if new.comm is None and id(new) not in waiting:
+            _close(old)
+        elif _identity(new) == _identity(old):
+            taken[id(new)] = new, old
+    replacing = [(new, old) for new, old in taken.values() if new.comm is not old.comm]
+    for taking in pending:
+        replacing += [pair for pair in taking.pairs if id(pair[0]) not in taken]
+        taking.pairs = []
+    if pending:
+        pending[0].pairs = replacing
+    elif replacing:
         _take_over(replacing)
 
 
-def _is_shown(value: Any) -> TypeGuard[Any]:
-    return widgets.is_widget(type(value)) and value.comm is not None
+def _counterparts(pairs: Iterable[tuple[object, object]]) -> Iterator[tuple[Any, Any]]:
+    """The widgets in two values that have the same place in them, of those that a page shows."""
+    if not widgets.shown_ids():
+        return
+    seen: set[int] = set()
+    waiting = list(pairs)
+    while waiting and len(seen) < _MOST:
+        one, other = waiting.pop()
+        if type(one) is not type(other) or type(one) in ATOMS or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if _is_widget(one) and _is_widget(other) and other.comm is not None:
+            yield one, other
+        waiting += _parts(one, other)
+
+
+def _parts(one: Any, other: Any) -> Iterable[tuple[object, object]]:
+    if type(one) in (list, tuple):
+        return zip(one, other, strict=False)
+    if type(one) is dict:
+        there = other
+    elif _is_widget(one):
+        one, there = widgets.members_of(one), widgets.members_of(other)
+    else:
+        one, there = (getattr(value, "__dict__", {}) for value in (one, other))
+    return [(value, there[key]) for key, value in one.items() if key in there]
+
+
+def _is_widget(value: Any) -> TypeGuard[Any]:
+    return widgets.is_widget(type(value))
+
+
+def _close(widget: Any) -> None:
+    """As `Widget.close` does, whatever a class makes of that."""
+    _instances().pop(widget.model_id, None)
+    widget.comm.close()
+    widget.comm = None
+    widget._repr_mimebundle_ = None
 
 
 def _take_over(replacing: Sequence[tuple[Any, Any]]) -> None:
     """Give widgets the connections of those whose place they have taken, and show what differs."""
     before = [_shown(old) for _, old in replacing]
     for widget, old in replacing:
-        if widget.comm is not None:  # `close` would have it never be shown again
+        if widget.comm is not None:  # opened when it was loaded; it is to be shown again
             _instances().pop(widget.model_id, None)
             widget.comm.close()
         connection, old._trait_values["comm"] = old.comm, None  # noqa: SLF001

@@ -7,8 +7,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.meanwhile import AtWork
-from nbckpt.values.plain import ATOMS
-from nbckpt.values.widgets import callbacks_of, shown_widgets
+from nbckpt.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
 
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
 
@@ -49,7 +48,7 @@ def touched_by_pages(namespace: Mapping[str, object]) -> frozenset[str] | None:
     if not all(type(f) is FunctionType and f.__globals__ is namespace for f in called):
         return None
     changed = _touched_by([f.__code__ for f in called], namespace)
-    return None if changed is None else changed | {n for n, v in namespace.items() if _may_hold(v)}
+    return None if changed is None else changed | may_hold_widgets(namespace)
 
 
 def _is_of_nbckpt(kind: type) -> bool:
@@ -58,16 +57,6 @@ def _is_of_nbckpt(kind: type) -> bool:
 
 def _plain(callback: object) -> Any:
     return callback.__func__ if type(callback) is MethodType else callback
-
-
-def _may_hold(value: object) -> bool:
-    """Whether a widget may be in a value."""
-    kind = type(value)
-    return kind not in ATOMS and kind.__module__.partition(".")[0] not in _WITHOUT_WIDGETS
-
-
-_WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch"})
-"""Packages whose objects are data, and large."""
 
 
 def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozenset[str] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.digests import Json
 from nbckpt.jupyter import descriptors, output_widgets, widget_states
+from nbckpt.observation.shown_widgets import VIEW
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
@@ -52,7 +53,7 @@ class Recorder:
         self._shell = shell
         self._outputs: list[Output] = []
         self._size = 0
-        self._clear_next = False
+        self._to_clear: set[str] = set()  # ids of widgets; empty text for the cell's own outputs
         self._is_in_result = False
         self._undo: list[Callable[[], None]] = []
         self.values: list[object] = []
@@ -81,6 +82,9 @@ class Recorder:
         descriptors.drain(self._watched)
         while self._undo:
             self._undo.pop()()
+        self._outputs += [
+            {"clear": "next", "into": into} for into in sorted(self._to_clear) if into
+        ]
         for output in self._outputs:
             self._note_widget(output)
             into = output.get("into")
@@ -91,7 +95,7 @@ class Recorder:
     def _note_widget(self, output: Output) -> None:
         """Note the state in which a widget is left, or that only its cell can show it again."""
         data = output.get("display") or output.get("update") or output.get("result") or {}
-        if widget_states.VIEW not in data:
+        if VIEW not in data:
             return
         states = widget_states.states_of(data)
         if states is None or not self._has_room(len(str(states))):
@@ -189,18 +193,28 @@ class Recorder:
         self.values = [value]
 
     def _note_clear(self, wait: bool = False) -> None:
-        self._clear_next = True
+        self._to_clear.add(self._into().get("into", ""))
         if not wait:
             self._clear_if_due()
 
     def _clear_if_due(self) -> None:
-        if self._clear_next:
-            into = self._into().get("into")
-            self._outputs = [o for o in self._outputs if o.get("into") != into]
-            self._size, self._clear_next = 0, False
+        """Forget what was shown till now where that is cleared now.
+
+        A widget that captures may hold what earlier cells showed: to clear that is an output, too.
+        """
+        if not self._to_clear:
+            return
+        into = self._into().get("into", "")
+        if into not in self._to_clear:
+            return
+        self._to_clear.remove(into)
+        self._outputs = [o for o in self._outputs if o.get("into", "") != into]
+        if into:
+            self._outputs.append({"clear": "now", "into": into})
+        self._size = sum(map(_size_of, self._outputs))
 
     def _add(self, output: Output) -> None:
-        if self._has_room(sum(len(str(v)) for v in output.values())):
+        if self._has_room(_size_of(output)):
             self._outputs.append({**output, **self._into()})
 
     def _has_room(self, size: int) -> bool:
@@ -223,12 +237,19 @@ class Recorder:
         return {"into": model_id}
 
 
+def _size_of(output: Output) -> int:
+    return sum(len(v) if isinstance(v, str) else len(str(v)) for v in output.values())
+
+
 def _joined(output: Output) -> Json:
     return {**output, "text": "".join(output["text"])} if "stream" in output else output
 
 
 def show(
-    shell: InteractiveShell, outputs: Sequence[Any], value_of: Callable[[Any], object]
+    shell: InteractiveShell,
+    outputs: Sequence[Any],
+    value_of: Callable[[Any], object],
+    live_ids: Mapping[str, str],
 ) -> None:
     """Show recorded outputs again, as the current cell's.
 
@@ -236,12 +257,15 @@ def show(
     ----------
     value_of
         Gives the result of the cell from what was kept of it.
+    live_ids
+        The ids of widgets that were shown → those that take their place now.
     """
-    for output in outputs:
+    for recorded in outputs:
+        output = widget_states.of_live_one(recorded, live_ids)
         if "into" not in output:
             _show_one(shell, output, value_of)
             continue
-        with output_widgets.showing_in(output["into"]) as is_there:
+        with output_widgets.showing_in(live_ids.get(output["into"], output["into"])) as is_there:
             if is_there and not output.get("is_held"):
                 _show_one(shell, output, value_of)
 
@@ -251,6 +275,8 @@ def _show_one(shell: InteractiveShell, output: Any, value_of: Callable[[Any], ob
         widget_states.show(output["widgets"])
     if "stream" in output:
         getattr(sys, output["stream"]).write(output["text"])
+    elif "clear" in output:
+        shell.display_pub.clear_output(wait=output["clear"] == "next")
     elif "display" in output or "update" in output:
         _publish(shell, output)
     elif "error" in output:

@@ -48,9 +48,11 @@ def _show_outputs(shell: InteractiveShell, session: Session, checkpoint: Checkpo
         return
     from nbckpt import results
     from nbckpt.jupyter import outputs
+    from nbckpt.observation.shown_widgets import live_ids
 
     maker = session.unkept.noted(checkpoint)
-    outputs.show(shell, recorded, lambda kept: results.restored(session, kept, maker))
+    ids = live_ids(checkpoint.observed.get("widgets"), session.namespace)
+    outputs.show(shell, recorded, lambda kept: results.restored(session, kept, maker), ids)
 
 
 def tell_why(shell: InteractiveShell, step: Step) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-VIEW = "application/vnd.jupyter.widget-view+json"
+from nbckpt.observation.shown_widgets import VIEW
 
 _PROTOCOL = "2.1.0"
 _models: list[Any] = []  # a comm closes its model on the page when it is dropped
@@ -38,6 +38,16 @@ def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
     except Exception:  # a widget of another package may lack anything
         return None
     return states
+
+
+def of_live_one(output: Mapping[str, Any], live_ids: Mapping[str, str]) -> Mapping[str, Any]:
+    """A recorded output with the widget in its view that takes the place of the recorded one."""
+    kind = next((kind for kind in ("display", "update", "result") if kind in output), "")
+    view = output[kind].get(VIEW) if kind else None
+    if not isinstance(view, Mapping) or view.get("model_id") not in live_ids:
+        return output
+    data = {**output[kind], VIEW: {**view, "model_id": live_ids[view["model_id"]]}}
+    return {**{name: o for name, o in output.items() if name != "widgets"}, kind: data}
 
 
 def show(states: Mapping[str, Any]) -> None:

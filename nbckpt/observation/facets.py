@@ -33,9 +33,11 @@ def later_facets(
     from nbckpt.observation.files import Files
     from nbckpt.observation.names import Names
     from nbckpt.observation.places import working_folder
+    from nbckpt.observation.shown_widgets import ShownWidgets
 
     return (
         Attachments(namespace, touch),
         Files(namespace, working_folder(), (store,)),
         Names(namespace, touch),
+        ShownWidgets(namespace, touch),
     )  # fmt: skip

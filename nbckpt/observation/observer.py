@@ -36,6 +36,8 @@ class Ran:
         digests are equal values, not the other way round. To ask may take a look at everything.
     is_shown
         Whether the body showed anything: printed text, a result, a figure.
+    outputs
+        What it showed, if that is recorded: as `nbckpt.jupyter.outputs` has it.
     """
 
     tree: ast.Module
@@ -43,6 +45,7 @@ class Ran:
     namespace: Mapping[str, object]
     values: Callable[[], Mapping[str, str]]
     is_shown: bool = True
+    outputs: Sequence[Json] = ()
 
 
 class Facet(Protocol):

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from nbckpt.values.plain import ATOMS
+
 _OF_THE_CONNECTION = frozenset(
     {"_holding_sync", "_model_id", "_property_lock", "_states_to_send", "comm", "keys", "log"}
 )
@@ -31,6 +33,10 @@ _OF_THE_PAGE = frozenset(
     }
 )  # fmt: skip
 """Members that name what a page draws, of the class as a rule, and how often it does."""
+
+
+_WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch"})
+"""Packages whose objects are data, and large."""
 
 
 class Observer(NamedTuple):
@@ -57,6 +63,26 @@ def shown_widgets() -> tuple[Any, ...]:
     """The widgets with a connection to a page."""
     module = sys.modules.get("ipywidgets.widgets.widget")
     return tuple(getattr(module, "_instances", {}).values())
+
+
+def shown_ids() -> frozenset[str]:
+    """The ids of the widgets with a connection to a page."""
+    module = sys.modules.get("ipywidgets.widgets.widget")
+    return frozenset(getattr(module, "_instances", ()))
+
+
+def model_id_of(value: Any) -> str:
+    """The id by which a page knows a widget; empty for what a page does not know."""
+    return str(value.model_id) if is_widget(type(value)) and value.comm is not None else ""
+
+
+def may_hold_widgets(namespace: Mapping[str, object]) -> frozenset[str]:
+    """The names of the variables in which a widget may be."""
+    return frozenset(n for n, v in namespace.items() if _may_be_in(type(v)))
+
+
+def _may_be_in(kind: type) -> bool:
+    return kind not in ATOMS and kind.__module__.partition(".")[0] not in _WITHOUT_WIDGETS
 
 
 def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
