@@ -148,11 +148,11 @@ def sharing(
 def with_parts(names: Iterable[str], namespace: Mapping[str, object]) -> list[str]:
     """Of `names`, the variables that are an object inside of a result, or hold what one does.
 
-    A result that is a variable's object as a whole follows that: see `follow`. In what is large
-    nothing is looked for.
+    A result that is a variable's object as a whole follows that: see `follow`. What variables share
+    comes back with both of them. In what is large nothing is looked for.
     """
     values = {n: namespace[n] for n in sorted(names) if n in namespace}
-    whole = {id(value) for value in values.values()}
+    whole = {id(value) for n, value in namespace.items() if not RESULT.fullmatch(n)}
     others = [r for r in of(namespace) if id(r) not in whole and type(r) not in ATOMS]
     if not others or not values:
         return []

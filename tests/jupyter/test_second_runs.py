@@ -192,3 +192,18 @@ def test_a_word_that_others_use_too_says_nothing_of_drawing(tmp_path: Path) -> N
         ran = [kernel.run(c, cell_id=f"c{n}") for _ in range(2) for n, c in enumerate(cells)]
 
     assert any("restored 'cell-c1'" in notice for notice in ran[4].notices)
+
+
+def test_what_a_frame_keeps_of_a_mean_is_no_change_to_a_result(tmp_path: Path) -> None:
+    cells = [
+        "import pandas as pd",
+        "df = pd.DataFrame({'key': ['a', 'b', 'a'], 'data': [1.0, 2.0, 3.0]})\ndf",
+        "grouped = df['data'].groupby(df['key'])\ngrouped",
+        "grouped.mean()",
+    ]
+    for _ in range(2):
+        with Kernel(tmp_path) as kernel:
+            kernel.run("%load_ext nbckpt\n%nbckpt auto skip")
+            ran = [kernel.run(cell, cell_id=f"c{n}") for n, cell in enumerate(cells)]
+
+    assert any("restored 'cell-c3'" in notice for notice in ran[3].notices)
