@@ -479,9 +479,11 @@ def _bind(
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
     bound = loaded._replace(values=values)
     session.observer.replaced(bound.replaced(session.namespace))
-    in_place = set(checkpoint.in_place) & session.namespace.keys()
-    changed = [(values[n], session.namespace[n]) for n in in_place & values.keys()]
-    take_places(changed, [binding for _, binding in bound.bindings])
+    same = {*checkpoint.in_place, *(values.keys() - checkpoint.bound)} & session.namespace.keys()
+    changed = [(values[n], session.namespace[n]) for n in sorted(same & values.keys())]
+    leaving = values.keys() | aliases.keys()
+    stay = [session.namespace[n] for n in session.capturer.user_names() if n not in leaving]
+    take_places(changed, [binding for _, binding in bound.bindings], stay)
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     if checkpoint.trusted:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import contextlib
 import copy
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 from nbckpt.codecs.alive import RefusedError
@@ -185,7 +188,9 @@ def _is_opened(widget: Any) -> bool:
     return widget.comm is not None
 
 
-def take_places(pairs: Iterable[tuple[object, object]], bindings: Iterable[Binding]) -> None:
+def take_places(
+    pairs: Iterable[tuple[object, object]], bindings: Iterable[Binding], staying: Iterable[object]
+) -> None:
     """Have the page take each first of two for the second, where both are widgets.
 
     A cell that is run again in another kernel makes its widgets under other ids; what a restored
@@ -195,15 +200,28 @@ def take_places(pairs: Iterable[tuple[object, object]], bindings: Iterable[Bindi
     ----------
     bindings
         What is about to take places by the id: those of other widgets, in this case.
+    staying
+        Values that are not replaced. Their widgets keep their places: where one of them was a
+        child of another, and a new one came in its stead, both are there.
     """
+    pairs = list(pairs)
+    if not pairs:
+        return
+    staying = [value for value in staying if widgets.may_hold_widgets({"": value})]
+    done = {id(widget) for widget, _ in _counterparts((value, value) for value in staying)}
     pending = [binding for binding in bindings if isinstance(binding, _TakingOver)]
     waiting = {id(new): new for taking in pending for new, _ in taking.pairs}
     taken: dict[int, tuple[Any, Any]] = {}
     for new, old in _counterparts(pairs):
+        if id(old) in done or id(new) in done:
+            continue  # a child that others come before is at another place
         if new.comm is None and id(new) not in waiting:
             _close(old)
         elif _identity(new) == _identity(old):
             taken[id(new)] = new, old
+        else:
+            continue
+        done |= {id(new), id(old)}
     replacing = [(new, old) for new, old in taken.values() if new.comm is not old.comm]
     for taking in pending:
         replacing += [pair for pair in taking.pairs if id(pair[0]) not in taken]
@@ -215,22 +233,29 @@ def take_places(pairs: Iterable[tuple[object, object]], bindings: Iterable[Bindi
 
 
 def _counterparts(pairs: Iterable[tuple[object, object]]) -> Iterator[tuple[Any, Any]]:
-    """The widgets in two values that have the same place in them, of those that a page shows."""
+    """The widgets in two values that have the same place in them, of those that a page shows.
+
+    First the values themselves, then what they hold, and so on: the name of a variable tells more
+    about a widget than its place among the children of another.
+    """
     if not widgets.shown_ids():
         return
-    seen: set[int] = set()
-    waiting = list(pairs)
+    seen: set[tuple[int, int]] = set()
+    waiting = deque(pairs)
     while waiting and len(seen) < _MOST:
-        one, other = waiting.pop()
-        if type(one) is not type(other) or type(one) in ATOMS or id(one) in seen:
+        one, other = waiting.popleft()
+        both = id(one), id(other)
+        if type(one) is not type(other) or type(one) in ATOMS or both in seen:
             continue
-        seen.add(id(one))
+        seen.add(both)
         if _is_widget(one) and _is_widget(other) and other.comm is not None:
             yield one, other
-        waiting += _parts(one, other)
+        waiting += islice(_parts(one, other), _MOST)
 
 
 def _parts(one: Any, other: Any) -> Iterable[tuple[object, object]]:
+    if isinstance(one, ModuleType):
+        return ()  # ipywidgets holds all of them
     if type(one) in (list, tuple):
         return zip(one, other, strict=False)
     if type(one) is dict:
