@@ -154,3 +154,18 @@ def test_a_design_matrix_comes_back() -> None:
     assert back.design_info.column_names == ["Intercept", "a"]
     assert (back == x).all()
     assert _digest(x) == _digest(back)
+
+
+@pytest.mark.parametrize("formula", ["a", "center(a)", "bs(a, df=4)", "C(b)", "np.log(a) + a:b"])
+def test_a_design_frame_comes_back_with_how_it_was_made(formula: str) -> None:
+    patsy: ModuleType = pytest.importorskip("patsy")
+    np = pytest.importorskip("numpy")
+    data = {"a": np.arange(1.0, 9.0), "b": list("xyxyxyxy")}
+    x = patsy.dmatrix(formula, data, return_type="dataframe")
+
+    back = round_trip({"x": x}, "x")["x"]
+
+    new = {"a": np.array([2.5, 3.5]), "b": ["y", "x"]}
+    told, wanted = (patsy.build_design_matrices([table.design_info], new)[0] for table in (back, x))
+    assert np.array_equal(told, wanted)
+    assert _digest(x) == _digest(back)

@@ -39,9 +39,6 @@ _OF_PANDAS = frozenset(
 """What pandas itself keeps in the instances of tables."""
 
 
-_FORMULAS = frozenset({"patsy", "formulaic"})
-
-
 @dataclass(frozen=True, slots=True)
 class Alone:
     """A part whose arrays share memory with nothing outside it that counts."""
@@ -219,14 +216,12 @@ def _labels(table: Any) -> list[object]:
 
 
 def given_members(table: Any) -> dict[str, object]:
-    """The attributes that somebody has set on a frame or series, without those of libraries.
+    """The attributes that somebody has set on a frame or series.
 
-    Formula libraries leave how they made a table there, which they refuse to pickle; pandas drops
-    it as soon as the table is used.
+    Formula libraries leave how they made a table there: `patsy.build_design_matrices` needs it.
     """
     known = {*_OF_PANDAS, *table._metadata}  # noqa: SLF001  # no public twin
-    found = {name: value for name, value in vars(table).items() if name not in known}
-    return {n: v for n, v in found.items() if type(v).__module__.split(".")[0] not in _FORMULAS}
+    return {name: value for name, value in vars(table).items() if name not in known}
 
 
 def _frame_columns(frame: Any) -> Iterator[object]:
