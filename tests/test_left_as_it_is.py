@@ -156,6 +156,23 @@ def test_a_design_matrix_comes_back() -> None:
     assert _digest(x) == _digest(back)
 
 
+def test_a_model_comes_back_with_the_functions_that_its_formula_names() -> None:
+    smf: Any = pytest.importorskip("statsmodels.formula.api")
+    pd = pytest.importorskip("pandas")
+    data = pd.DataFrame({"y": [1.0, 2.0, 4.0, 7.0, 8.0], "a": [1.0, 3.0, 4.0, 6.0, 9.0]})
+
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    fitted = smf.ols("y ~ double(a)", data).fit()
+    back = round_trip({"fitted": fitted}, "fitted")["fitted"]
+
+    new = pd.DataFrame({"a": [2.0, 5.0]})
+    assert back.predict(new).tolist() == fitted.predict(new).tolist()
+    assert back.model.data.model_spec.column_names == ["Intercept", "double(a)"]
+    assert _digest(fitted) == _digest(back)
+
+
 @pytest.mark.parametrize("formula", ["a", "center(a)", "bs(a, df=4)", "C(b)", "np.log(a) + a:b"])
 def test_a_design_frame_comes_back_with_how_it_was_made(formula: str) -> None:
     patsy: ModuleType = pytest.importorskip("patsy")

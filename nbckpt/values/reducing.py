@@ -29,11 +29,17 @@ def has_state_of_its_own(kind: type) -> bool:
 
 
 def refuses_without_need(kind: type) -> bool:
-    """Whether a class says that it cannot be pickled, and its members tell all of it.
+    """Whether a class keeps pickle from members that tell all of it.
 
-    patsy promises nothing of its pickles from one version to the next.
+    patsy promises nothing of its pickles from one version to the next, and so refuses. The data
+    of a model of statsmodels (`statsmodels.base.data.ModelData`) leaves out the design that patsy
+    made: it evaluates the formula again when it is loaded, where it does not find the functions
+    of the notebook that the formula names.
     """
-    if str(kind.__module__).partition(".")[0] != "patsy":
+    package, _, rest = str(kind.__module__).partition(".")
+    if package == "statsmodels":
+        return rest == "base.data" and has_state_of_its_own(kind)
+    if package != "patsy":
         return False
     return has_state_of_its_own(kind) or kind.__reduce__.__name__ == "no_pickling"
 
