@@ -179,11 +179,36 @@ def _is_empty(cell: CellType) -> bool:
 
 
 def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
-    """A code object whose file name is that of its cell's text, not of this process."""
-    source = source_of(pickler, code.co_filename)
-    named = code.replace(co_filename=source.filename)
-    pickler.keep(named)
-    return cloudpickle._code_reduce(named)  # noqa: SLF001  # no public twin
+    """A code object whose file name is that of its cell's text, not of this process.
+
+    Notes
+    -----
+    The name and the tuples of names are written as copies: pickle refers back to an object that
+    it has met, and which of these are one object differs between the process that compiled the
+    code and one that restored it. cloudpickle's reduction does the same, but from 3.1.3 on it
+    drops the file name, and with it the text that tracebacks and `inspect.getsource` show.
+    """
+    arguments = (
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_nlocals,
+        code.co_stacksize,
+        code.co_flags,
+        code.co_code,
+        code.co_consts,
+        (*code.co_names,),
+        (*code.co_varnames,),
+        "".join(source_of(pickler, code.co_filename).filename),
+        "".join(code.co_name),
+        code.co_qualname,
+        code.co_firstlineno,
+        code.co_linetable,
+        code.co_exceptiontable,
+        (*code.co_freevars,),
+        (*code.co_cellvars,),
+    )
+    return CodeType, arguments
 
 
 def source_of(pickler: NamespacePickler, filename: str) -> Source:
