@@ -84,6 +84,7 @@ async def _run(
         begun_at = float(await ask(client, CPU))
         for number, cell in enumerate(notebook.cells):
             began = time.perf_counter()
+            client.kc.session.metadata = {"cellId": cell.id}  # as JupyterLab and `nbckpt run` do
             try:
                 await client.async_execute_cell(cell, number)
             except CellExecutionError as error:
