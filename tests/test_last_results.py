@@ -41,3 +41,22 @@ def test_results_after_a_resume_are_shown_as_ever(tmp_path: Path) -> None:
     done = run(tmp_path, ["%resume", "r", "r.append(5)", "20", "x = _, __"], "[*x, r]", mode="skip")
     assert done.errors == []
     assert done.value == [20, [3, 4, 5], [3, 4, 5]]
+
+
+REMADE = {
+    "a variable": ["import os\ng = iter(open(os.devnull))\n'made'", "'seven'", "z = next(g, 1)"],
+    "a result": ["r = {'a': [1]}\nr['a']", "top = _\nlen(top)", "z = len(top)"],
+}
+
+
+@pytest.mark.parametrize("cells", REMADE.values(), ids=REMADE)
+def test_results_go_on_below_a_cell_that_had_something_made_again(
+    cells: list[str], tmp_path: Path
+) -> None:
+    below = ["'nine'", "a = _, __", "'ten'\n'eleven'", "x = a, _, __"]
+    plain = run(tmp_path / "plain", [*cells, *below], "x", mode="plain")
+    run(tmp_path / "kept", cells, "1", mode="skip")
+    edited = [*cells[:-1], f"pass\n{cells[-1]}", *below]
+    again = run(tmp_path / "kept", edited, "x", mode="skip")
+    assert again.errors == []
+    assert again.value == plain.value

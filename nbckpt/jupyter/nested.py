@@ -97,23 +97,33 @@ def underscores_kept(shell: InteractiveShell) -> Iterator[None]:
     hook: Any = shell.displayhook
     shown = {name: getattr(hook, name) for name in _UNDERSCORES}
     before = {name: shell.user_ns.get(name, _NOTHING) for name in _UNDERSCORES}
+    # The shell takes a name for the user's own, and sets it no more, once its value is not this.
+    hidden = {name: shell.user_ns_hidden.get(name, _NOTHING) for name in _UNDERSCORES}
     try:
         yield
     finally:
         for name, value in shown.items():
             now, result = shell.user_ns.get(name, _NOTHING), getattr(hook, name)
             setattr(hook, name, value)
+            _put(shell.user_ns_hidden, name, hidden[name])
             if now is _NOTHING or (now is not result and now is not before[name]):
                 continue  # code has deleted or bound it
-            shell.user_ns.pop(name)
-            if before[name] is not _NOTHING:
-                shell.user_ns[name] = before[name]
+            _put(shell.user_ns, name, before[name])
+
+
+def _put(table: dict[str, Any], name: str, value: object) -> None:
+    if value is _NOTHING:
+        table.pop(name, None)
+    else:
+        table[name] = value
 
 
 def put_result(shell: InteractiveShell, name: str, value: object) -> None:
     """Have one of IPython's names of results, ``_`` or ``_3``, be that of `value`."""
-    if name in shell.user_ns:
-        shell.user_ns[name] = value
+    before = shell.user_ns.get(name, _NOTHING)
+    for table in (shell.user_ns, shell.user_ns_hidden):
+        if before is not _NOTHING and table.get(name) is before:
+            table[name] = value
     if name in _UNDERSCORES:
         setattr(shell.displayhook, name, value)
     else:
