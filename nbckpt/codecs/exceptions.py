@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import linecache
+import itertools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.functions import source_of
+from nbckpt.codecs.functions import know_source, source_of
 from nbckpt.values.raised import members_of, steps_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Step:
     name: str
     line: int
     module: str
+    place: tuple[int, int, int, int]
+    """Of what ran there: first and last line, first column and the one behind the last."""
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
@@ -77,19 +79,26 @@ def set_exception(error: BaseException, state: tuple[Any, ...]) -> None:
 def _step(pickler: NamespacePickler, entry: types.TracebackType) -> Step:
     frame = entry.tb_frame
     code = frame.f_code
+    source = source_of(pickler, code.co_filename)
     module = str(frame.f_globals.get("__name__", ""))
-    source = source_of(pickler, code.co_filename) if module == "__main__" else None
-    filename, text = (source.filename, source.text) if source else (code.co_filename, "")
-    return Step(filename, text, code.co_name, entry.tb_lineno, module)
+    place = _place_of(entry)
+    return Step(source.filename, source.text, code.co_name, entry.tb_lineno, module, place)
+
+
+def _place_of(entry: types.TracebackType) -> tuple[int, int, int, int]:
+    """Lines and columns of an entry; if not known the whole line, so that no part is underlined."""
+    positions = entry.tb_frame.f_code.co_positions()
+    match next(itertools.islice(positions, entry.tb_lasti // 2, None), None):
+        case (int(first), int(last), int(start), int(end)):
+            return first, last, start, end
+    return entry.tb_lineno, entry.tb_lineno, 0, 10_000
 
 
 def make_traceback(way: list[Step]) -> types.TracebackType | None:
     """A traceback that came this way."""
     trace = None
     for step in reversed(way):
-        if step.text:
-            lines = step.text.splitlines(keepends=True)
-            linecache.cache[step.filename] = (len(step.text), None, lines, step.filename)
+        know_source(step.filename, step.text)
         place = _placed(step)
         trace = types.TracebackType(trace, place.tb_frame, place.tb_lasti, step.line)
     return trace
@@ -99,14 +108,13 @@ def _placed(step: Step) -> types.TracebackType:
     """An entry of a traceback whose frame has this name and place, and runs nothing."""
     statement = ast.parse("raise StopIteration")
     for node in ast.walk(statement):
-        if isinstance(node, ast.stmt | ast.expr):  # the whole line: no part of it is underlined
-            node.lineno = node.end_lineno = step.line
-            node.col_offset, node.end_col_offset = 0, 10_000
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = step.place
     code = compile(statement, step.filename, "exec").replace(co_name=step.name)
     trace = None
     try:
         exec(code, {"__name__": step.module, "__file__": step.filename})
     except StopIteration as stop:
         trace = stop.__traceback__
-    *_, last = steps_of(trace)
-    return last
+    *_, place = steps_of(trace)
+    return place

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import importlib
 import linecache
+import re
 import sys
 import typing
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
@@ -38,6 +39,10 @@ class Source:
 
     filename: str
     text: str
+
+
+_OF_CELL = re.compile(r"^<ipython-input-|[\\/]ipykernel_\d+[\\/]\d+\.py$")
+"""The names that IPython and ipykernel give to cells."""
 
 
 class CellRef:
@@ -95,9 +100,10 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
         return pickler.default_reduce(function)
     if (made := vars(function).get(DECORATED)) is not None:
         return made
-    if function.__globals__ is not pickler.scope.namespace:
+    is_own = function.__globals__ is pickler.scope.namespace
+    home = "" if is_own else _home_of(function)
+    if not is_own and not home:
         return pickler.default_reduce(function)
-    source = source_of(pickler, function.__code__.co_filename)
     closure = function.__closure__ or ()
     cells = tuple(_cell_ref(pickler, cell) for cell in closure)
     state = {
@@ -117,8 +123,18 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     }
     if parameters := getattr(function, "__type_params__", ()):
         state["type_params"] = parameters
-    arguments = (function.__code__, cells, source.filename, source.text)
-    return make_function, arguments, state, None, None, set_function
+    return make_function, (function.__code__, cells, home), state, None, None, set_function
+
+
+def _home_of(function: FunctionType) -> str:
+    """The module, one that can be imported, whose own variables are a function's globals; or ""."""
+    variables = function.__globals__
+    name = variables.get("__name__")
+    if not isinstance(name, str) or name == "__main__" or variables.get("__spec__") is None:
+        return ""
+    module = sys.modules.get(name)
+    is_home = isinstance(module, ModuleType) and vars(module) is variables
+    return name if is_home else ""
 
 
 def _as_in_code(function: FunctionType) -> str:
@@ -127,14 +143,13 @@ def _as_in_code(function: FunctionType) -> str:
     return name if name == function.__qualname__ else sys.intern(function.__qualname__)
 
 
-def make_function(
-    code: CodeType, cells: tuple[CellType, ...], filename: str, text: str
-) -> FunctionType:
-    """A function of the namespace that is being restored; `set_function` fills in the rest."""
-    if text:
-        lines = text.splitlines(keepends=True)
-        linecache.cache[filename] = (len(text), None, lines, filename)
-    return FunctionType(code, LOADING.get().namespace, code.co_name, None, cells or None)
+def make_function(code: CodeType, cells: tuple[CellType, ...], home: str) -> FunctionType:
+    """A function of the module `home`, or of the namespace that is being restored.
+
+    `set_function` fills in the rest.
+    """
+    variables = vars(importlib.import_module(home)) if home else LOADING.get().namespace
+    return FunctionType(code, variables, code.co_name, None, cells or None)
 
 
 def set_function(function: FunctionType, state: dict[str, Any]) -> None:
@@ -188,6 +203,7 @@ def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
     code and one that restored it. cloudpickle's reduction does the same, but from 3.1.3 on it
     drops the file name, and with it the text that tracebacks and `inspect.getsource` show.
     """
+    source = source_of(pickler, code.co_filename)
     arguments = (
         code.co_argcount,
         code.co_posonlyargcount,
@@ -199,7 +215,7 @@ def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
         code.co_consts,
         (*code.co_names,),
         (*code.co_varnames,),
-        "".join(source_of(pickler, code.co_filename).filename),
+        "".join(source.filename),
         "".join(code.co_name),
         code.co_qualname,
         code.co_firstlineno,
@@ -208,18 +224,40 @@ def reduce_code(pickler: NamespacePickler, code: CodeType) -> Any:
         (*code.co_freevars,),
         (*code.co_cellvars,),
     )
-    return CodeType, arguments
+    return make_code, (source.text, *arguments)
+
+
+def make_code(text: str, *arguments: Any) -> CodeType:
+    """A code object; `text` is that of its cell, if it is of one."""
+    code = CodeType(*arguments)
+    know_source(code.co_filename, text)
+    return code
+
+
+def know_source(filename: str, text: str) -> None:
+    """Have tracebacks and `inspect` find the text of what no file holds."""
+    if text:
+        lines = text.splitlines(keepends=True)
+        linecache.cache[filename] = (len(text), None, lines, filename)
 
 
 def source_of(pickler: NamespacePickler, filename: str) -> Source:
-    """The text of a cell, by the name under which its code knows it."""
+    """The text under the name that code has, if it is that of a cell or was made, and no file's.
+
+    Such a name is another one in each process, or another text's there, so it is written as one
+    that the text gives. Files keep their names, and their texts are theirs.
+    """
     if filename not in pickler.sources:
-        entry = linecache.cache.get(filename)
-        lines = entry[2] if entry is not None and len(entry) == 4 else []
-        text = "".join(lines)
-        name = f"<nbckpt {digest_of(text)[:12]}>" if text else "<nbckpt>"
-        pickler.sources[filename] = Source(name, text)
+        pickler.sources[filename] = _source_of(filename)
     return pickler.sources[filename]
+
+
+def _source_of(filename: str) -> Source:
+    match linecache.cache.get(filename):
+        case (_, None, [*lines], _):  # no file's: that would have a time
+            text = "".join(lines)
+            return Source(f"<nbckpt {digest_of(text)[:12]}>" if text else "<nbckpt>", text)
+    return Source("<nbckpt>" if _OF_CELL.search(filename) else filename, "")
 
 
 def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:
