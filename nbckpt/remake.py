@@ -291,13 +291,7 @@ def _put_back(
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    companions = {  # not of a class that was lent
-        n
-        for n in _companions(session, before, ran)
-        if all(
-            m in made or after.get(m) is before.bindings.get(m) for m in before.manifest[n].needs
-        )
-    }
+    companions = _fitting(_companions(session, before, ran), before, after, made)
     taken = {n: after[n] for n in made | companions if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)
@@ -351,14 +345,36 @@ def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[
             continue
         then = session.timeline.manifest(maker.checkpoint.id)
         own = set(maker.checkpoint.bound)
-        needed = {n for v in live.values() if v.name not in own for n in v.needs}
         for name in own & then.keys() & live.keys() - randomness.NAMES:
-            is_as_left[name] = (
-                name not in needed
-                and live[name].value == then[name].value
-                and own.issuperset(live[name].group)
+            is_as_left[name] = live[name].value == then[name].value and own.issuperset(
+                live[name].group
             )
     return {name for name, is_left in is_as_left.items() if is_left}
+
+
+def _fitting(
+    companions: set[str], before: _Before, after: Mapping[str, object], made: set[str]
+) -> set[str]:
+    """Of `companions`, those that fit together with the namespace as it was and with `made`.
+
+    One that shares objects with, or is of a class of, what another cell made stays as it was; so
+    does a class of which something stays.
+    """
+    live, bindings = before.manifest, before.bindings
+    found = set(companions)
+    while True:
+        taken = found | made
+        still = {m for n, v in live.items() if n not in taken for m in v.needs}
+        misfits = {
+            name
+            for name in found
+            if name in still
+            or not taken.issuperset(live[name].group)
+            or any(m not in taken and after.get(m) is not bindings.get(m) for m in live[name].needs)
+        }
+        if not misfits:
+            return found
+        found -= misfits
 
 
 def _tell(

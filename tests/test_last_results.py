@@ -60,3 +60,15 @@ def test_results_go_on_below_a_cell_that_had_something_made_again(
     again = run(tmp_path / "kept", edited, "x", mode="skip")
     assert again.errors == []
     assert again.value == plain.value
+
+
+def test_a_result_that_is_made_again_is_still_a_part_of_the_variable(tmp_path: Path) -> None:
+    cells = [
+        "class N:\n    def __init__(self): self.kids = []; self.v = 1\n"
+        "n = N(); n.kids.append(N())\nn.kids[0]",
+        "_.v = 5\nx = n.kids[0].v, type(n) is N, isinstance(n.kids[0], N)",
+    ]
+    run(tmp_path, cells[:1], "1", mode="skip")
+    again = run(tmp_path, cells, "x", mode="skip", rounds=2)
+    assert again.errors == []
+    assert again.value == [5, True, True]
