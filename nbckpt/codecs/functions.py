@@ -100,9 +100,8 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
         return pickler.default_reduce(function)
     if (made := vars(function).get(DECORATED)) is not None:
         return made
-    is_own = function.__globals__ is pickler.scope.namespace
-    home = "" if is_own else _home_of(function)
-    if not is_own and not home:
+    home = _home_of(pickler, function)
+    if home is None:
         return pickler.default_reduce(function)
     closure = function.__closure__ or ()
     cells = tuple(_cell_ref(pickler, cell) for cell in closure)
@@ -126,15 +125,20 @@ def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     return make_function, (function.__code__, cells, home), state, None, None, set_function
 
 
-def _home_of(function: FunctionType) -> str:
-    """The module, one that can be imported, whose own variables are a function's globals; or ""."""
+def _home_of(pickler: NamespacePickler, function: FunctionType) -> str | None:
+    """The module whose own variables are a function's globals; "" of the notebook, None of neither.
+
+    Only a module that can be imported is one that another process finds.
+    """
     variables = function.__globals__
+    if variables is pickler.scope.namespace:
+        return ""
     name = variables.get("__name__")
     if not isinstance(name, str) or name == "__main__" or variables.get("__spec__") is None:
-        return ""
+        return None
     module = sys.modules.get(name)
     is_home = isinstance(module, ModuleType) and vars(module) is variables
-    return name if is_home else ""
+    return name if is_home else None
 
 
 def _as_in_code(function: FunctionType) -> str:
