@@ -9,7 +9,8 @@ Notes
 Python runs signal handlers on the main thread alone, whichever thread the system gives a signal to,
 so blocking signals there would hold back nothing. Instead the handler is another one meanwhile. It
 stays while something is allowed: an interrupt that comes through ends what is allowed before it is
-raised, and no second one breaks what cleans up after the first.
+raised, and no second one breaks what cleans up after the first. What a finalizer raises is lost, so
+one that comes in a `__del__` that runs in such a block waits until that is over.
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ class _Gate:
     def _came(self, number: int, frame: FrameType | None) -> None:
         """What Python calls in place of the handlers."""
         is_asked_often = self.waiting.count(number) >= PATIENCE - 1
-        if not self.is_open and not is_asked_often:
+        if not (is_asked_often or (self.is_open and not _is_in_finalizer(frame))):
             self.waiting.append(number)
             return
         self.waiting = [n for n in self.waiting if n != number]
@@ -273,7 +274,7 @@ class _Gate:
 
     def _deliver(self, error: BaseException | None) -> None:
         """Call the handlers of what waits, unless an equal interrupt is on its way already."""
-        while self.waiting:
+        while self.waiting and not _is_in_finalizer(sys._getframe()):  # noqa: SLF001  # as handlers
             number = self.waiting[0]
             self.waiting = [n for n in self.waiting if n != number]
             if number == signal.SIGINT and isinstance(error, KeyboardInterrupt):
@@ -309,6 +310,15 @@ class _Gate:
         except BaseException:
             self._give_back()
             raise
+
+
+def _is_in_finalizer(frame: FrameType | None) -> bool:
+    """Whether what is raised there is lost: Python tells it and goes on."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 _gate = _Gate()

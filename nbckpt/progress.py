@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from nbckpt.interrupts import whole
+
 PATIENCE_S = 1.0
 """Nothing is shown for what is done sooner."""
 
@@ -66,6 +68,8 @@ def _is_terminal() -> bool:
 class LoopBar:
     """A bar over the items of a loop; it shows itself once the loop has gone on for `PATIENCE_S`.
 
+    An interrupt waits until it is drawn: libraries that draw it may swallow one.
+
     Attributes
     ----------
     done
@@ -85,6 +89,7 @@ class LoopBar:
         """Count items as done by earlier runs."""
         self.done = self._before = done
 
+    @whole
     def advance(self, *, has_failed: bool = False) -> None:
         """Count one more item as done, or as failed."""
         self._failed += has_failed
@@ -95,6 +100,7 @@ class LoopBar:
             self._tell()
             self._bar.update()
 
+    @whole
     def close(self) -> None:
         """Leave the bar as it is."""
         if self._bar is not None:

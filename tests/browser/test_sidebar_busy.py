@@ -61,7 +61,7 @@ def end_cell(notebook: Notebook) -> None:
     notebook.page.evaluate(
         "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()"
     )
-    expect(notebook.sidebar.part("busy")).to_be_hidden()
+    expect(notebook.sidebar.part("busy")).to_be_hidden(timeout=20_000)
 
 
 @pytest.mark.parametrize("cell", [SLEEPS, HOLDS], ids=["sleeps", "holds the interpreter"])

@@ -78,6 +78,29 @@ def test_what_is_held_firmly_is_not_interrupted_where_it_is_allowed() -> None:
     assert done == ["undone", "and after"]
 
 
+class Gone:
+    """Interrupts while it is finalized; what is raised there is lost."""
+
+    def __del__(self) -> None:
+        with held():
+            interrupt()
+        interrupt()
+
+
+def test_an_interrupt_in_a_finalizer_is_not_lost() -> None:
+    done = []
+
+    def work() -> None:
+        with held(), allowed():
+            Gone()
+            done.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+    assert done == ["went on"]
+
+
 def test_a_breath_has_a_waiting_interrupt_come() -> None:
     with held():
         breathe()

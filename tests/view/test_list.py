@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.view import histories
 from tests.view.conftest import Timeline
-from tests.view.histories import NOW, row, status
+from tests.view.histories import row, status
 
 
 def test_the_newest_stands_on_top_and_the_position_is_marked(timeline: Timeline) -> None:
@@ -111,15 +111,16 @@ def test_the_running_cell_is_shown_with_its_time_and_items(timeline: Timeline) -
 
 
 def test_ages_are_by_the_clock_of_the_kernel(timeline: Timeline) -> None:
-    rows = [row("a", None, "first", created_at=NOW - 7200)]
+    now = time.time()
+    rows = [row("a", None, "first", created_at=now - 7200)]
     # A reloaded page finds what the kernel said an hour ago.
-    timeline.begin(rows, status("a", now=NOW - 3600))
+    timeline.begin(rows, status("a", now=now - 3600))
     expect(timeline.row("a").locator(".nbckpt-Timeline-age")).to_have_text("2 h")
 
-    timeline.set(status=status("a", now=NOW - 3600 + 1))
+    timeline.set(status=status("a", now=now - 3600 + 1))
 
     expect(timeline.row("a").locator(".nbckpt-Timeline-age")).to_have_text("1 h")
-    timeline.set(rows=[*rows, row("b", "a", "second", created_at=NOW - 3600 - 300)])
+    timeline.set(rows=[*rows, row("b", "a", "second", created_at=now - 3600 - 300)])
     expect(timeline.row("b").locator(".nbckpt-Timeline-age")).to_have_text("5 min")
 
 
