@@ -1,8 +1,8 @@
 """Widgets: by all that they hold, under the id by which a page knows them.
 
 Their class's ``__init__`` is not run again: `HasTraits.__setstate__` does what is left to do, and
-the connection to the page is opened at the end. What calls functions of the notebook is refused:
-its cell runs again.
+the connection to the page is opened at the end. What they call is a part of them, as what is in a
+list is of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.loading import LOADING, Binding
 from nbckpt.values import widgets
 from nbckpt.values.plain import ATOMS
@@ -39,7 +38,7 @@ class State(TypedDict, total=False):
     attributes
         What it held beside them.
     observers
-        The methods of its own that it called when a member changed.
+        What it called when a member changed.
     is_closed
         It had no connection to the page any more.
     """
@@ -56,9 +55,6 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def _reduce_widget(_: object, widget: Any) -> Any:
-    if widgets.callbacks_of(widget):
-        message = "it calls functions when it is changed"
-        raise RefusedError(message)
     kind, added = widgets.class_of(widget)
     state: State = {"members": widgets.members_of(widget)}
     if attributes := widgets.attributes_of(widget):
@@ -93,8 +89,9 @@ def set_state(widget: Any, state: State) -> None:
     """Give a widget what it held, and have the page know it once all that it shows is there."""
     vars(widget).update(state.get("attributes", {}))
     widget._trait_values.update(state["members"])  # noqa: SLF001
-    for member, kind, method in state.get("observers", ()):
-        widget._add_notifiers(getattr(widget, method), member, kind)  # noqa: SLF001
+    for member, kind, handler in state.get("observers", ()):
+        called = getattr(widget, handler) if isinstance(handler, str) else handler
+        widget._add_notifiers(called, member, kind)  # noqa: SLF001
     if state.get("is_closed") or LOADING.get().is_silent:
         return
     endings = LOADING.get().endings

@@ -12,7 +12,7 @@ import ast
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -232,9 +232,8 @@ class Cells:
             if step is not None and self.session.moved:
                 step.left()
             if step is not None and step.todo and not self.session.moved:
-                self._end(
-                    step, error, shown, values, is_live=recorder is not None and recorder.is_live
-                )
+                is_live = recorder is not None and self._is_live(recorder, shown)
+                self._end(step, error, shown, values, is_live=is_live)
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
@@ -254,6 +253,16 @@ class Cells:
         self.session.capturer.touched(by_callbacks)  # some are called after this
         self.session.audit.sample()
         self._tell_news()
+
+    def _is_live(self, recorder: Recorder, shown: Sequence[Any]) -> bool:
+        """Whether only the cell's code can show again what it showed."""
+        model_ids = [i for output in shown for i in output.get("widgets", ())]
+        if recorder.is_live or not model_ids:
+            return recorder.is_live
+        from nbckpt.jupyter.widget_states import are_held
+
+        names = self.session.capturer.user_names()
+        return not are_held(model_ids, names, self.session.namespace)
 
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""

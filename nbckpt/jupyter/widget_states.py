@@ -7,21 +7,20 @@ holds the page gets the state, so that it looks as it did.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from nbckpt.observation.shown_widgets import VIEW
+from nbckpt.referents import held_by
+from nbckpt.values.widgets import callbacks_of, may_hold_widgets
 
 _PROTOCOL = "2.1.0"
 _models: list[Any] = []  # a comm closes its model on the page when it is dropped
 
 
 def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state of a shown widget and of all that is in it, by model id; None if it is not known.
-
-    Nor is it of one that calls functions of the notebook: only its cell can bring that back.
-    """
+    """The state of a shown widget and of all that is in it, by model id; None if it is not known."""
     module: Any = sys.modules.get("ipywidgets.widgets.widget")
     which = data[VIEW].get("model_id") if isinstance(data.get(VIEW), Mapping) else None
     widget = getattr(module, "_instances", {}).get(which)
@@ -29,15 +28,28 @@ def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     from ipywidgets.embed import dependency_state  # type: ignore[import-untyped]  # as it is
 
-    from nbckpt.values.widgets import callbacks_of
-
     try:
         states: dict[str, Any] = dependency_state([widget], drop_defaults=False)
-        if any(callbacks_of(module._instances[i]) for i in states):  # noqa: SLF001
-            return None
     except Exception:  # a widget of another package may lack anything
         return None
     return states
+
+
+def are_held(
+    model_ids: Iterable[str], names: Iterable[str], namespace: Mapping[str, object]
+) -> bool:
+    """Whether variables hold all of these widgets that call functions.
+
+    A page can be given the state of another, but nothing that answers it: only its cell can.
+    """
+    module: Any = sys.modules.get("ipywidgets.widgets.widget")
+    there = getattr(module, "_instances", {})
+    calling = {id(there[i]) for i in model_ids if i in there and callbacks_of(there[i])}
+    if not calling:
+        return True
+    holders = may_hold_widgets({n: namespace[n] for n in names})
+    held = held_by([namespace[n] for n in holders], namespace)
+    return held is not None and calling <= held.keys()
 
 
 def of_live_one(output: Mapping[str, Any], live_ids: Mapping[str, str]) -> Mapping[str, Any]:

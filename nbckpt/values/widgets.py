@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from types import MethodType
 from typing import Any, NamedTuple
 
 from nbckpt.values.plain import ATOMS
@@ -40,11 +41,11 @@ _WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "
 
 
 class Observer(NamedTuple):
-    """A method of a widget's own that its ``__init__`` has it call when a member changes."""
+    """What a widget calls when a member changes: by its name, if it is a method of its own."""
 
     member: str
     kind: str
-    method: str
+    handler: object
 
 
 def is_widget(kind: type) -> bool:
@@ -112,11 +113,10 @@ def attributes_of(widget: Any) -> dict[str, object]:
 
 
 def observers_of(widget: Any) -> list[Observer]:
-    """The methods of its own that a widget's ``__init__`` registered."""
+    """What ``__init__`` and `observe` registered, in the order in which it is called."""
     return [
-        Observer(member, kind, handler.__name__)
+        Observer(member, kind, handler.__name__ if _is_method_of(widget, handler) else handler)
         for member, kind, handler in _handlers(widget)
-        if getattr(handler, "__self__", None) is widget
     ]
 
 
@@ -125,7 +125,11 @@ def callbacks_of(widget: Any) -> list[object]:
     noticing = [handler for _, _, handler in _handlers(widget)]
     held = [*members_of(widget).values(), *attributes_of(widget).values()]
     listening = [c for d in held if _is_dispatcher(d) for c in d.callbacks]  # type: ignore[attr-defined]
-    return [c for c in (*noticing, *listening) if getattr(c, "__self__", None) is not widget]
+    return [c for c in (*noticing, *listening) if not _is_method_of(widget, c)]
+
+
+def _is_method_of(widget: Any, handler: Any) -> bool:
+    return type(handler) is MethodType and handler.__self__ is widget
 
 
 def _handlers(widget: Any) -> Iterator[tuple[str, str, Any]]:
@@ -148,5 +152,5 @@ def told(widget: Any) -> list[object]:
         if name not in _OF_THE_PAGE and not _is_dispatcher(value)
     }
     attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
-    own = sorted(tuple(observer) for observer in observers_of(widget))
-    return [class_of(widget)[0], members, own, callbacks_of(widget), attributes]
+    observers = [tuple(observer) for observer in observers_of(widget)]
+    return [class_of(widget)[0], members, observers, callbacks_of(widget), attributes]
