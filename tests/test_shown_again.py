@@ -73,6 +73,51 @@ ALIKE = {
         "l = w.jslink((s, 'value'), (w.IntSlider(), 'value'))",
         "l.unlink()",
     ],
+    "observers": [
+        "import ipywidgets as w\nt = w.IntText(1); n = 0",
+        "def on(change):\n    global n\n    n += change.new",
+        "t.observe(on, 'value'); t",
+        "t.value = 5",
+        "n",
+        "t.value = 6; n",
+        "w.VBox([t])",
+    ],
+    "buttons": [
+        "import ipywidgets as w\nb = w.Button(description='go'); out = w.Output(); hits = []",
+        "def on(b):\n    with out:\n        print('hit', len(hits))\n    hits.append(1)",
+        "b.on_click(on); w.VBox([b, out])",
+        "b.click()",
+        "b.click(); hits",
+        "out.outputs",
+    ],
+    "interact": [
+        "from ipywidgets import interact, interactive",
+        "def f(x):\n    return x * 2",
+        "interact(f, x=10);",
+        "g = interactive(f, x=5); g",
+        "g.children[0].value = 7; g.result, f(3)",
+        "g.kwargs",
+    ],
+    "links": [
+        "import ipywidgets as w\na = w.IntSlider(); b = w.IntSlider()\n"
+        "l = w.link((a, 'value'), (b, 'value'))",
+        "a.value = 4",
+        "b.value = 7; a.value",
+        "l.unlink()",
+        "a.value = 1; b.value",
+    ],
+    "an application": [
+        "import ipywidgets as w\n"
+        "class App:\n"
+        "    def __init__(self):\n"
+        "        self.s, self.log = w.IntSlider(3), []\n"
+        "        self.s.observe(self.changed, 'value')\n"
+        "    def changed(self, c):\n"
+        "        self.log.append(c.new)",
+        "app = App(); app.s",
+        "app.s.value = 8",
+        "app.log",
+    ],
     "choices": [
         "import ipywidgets as w\ns = w.Select(options={'a': 1, 'b': 2}, value=2)\n"
         "r = w.SelectionRangeSlider(options=[1, 2, 3], index=(0, 1))\n"
@@ -163,19 +208,34 @@ def test_restored_cells_show_what_they_showed(cells: list[str], tmp_path: Path) 
     assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
 
 
-def test_a_widget_that_calls_a_function_is_made_by_its_cell(tmp_path: Path) -> None:
-    cells = [
-        "import ipywidgets as w\nt = w.IntText(1)",
-        "seen = []\nt.observe(lambda change: seen.append(change.new), 'value')",
-        "t.value = 5; print(seen)",
-        "w.interact(lambda x: x, x=3);",
-    ]
+def test_a_widget_that_calls_a_function_and_is_no_variable_is_made_by_its_cell(
+    tmp_path: Path,
+) -> None:
+    cells = ["import ipywidgets as w", "w.interact(lambda x: x, x=3);"]
     first = outputs(run_cells(tmp_path, cells))
 
     again = run_cells(tmp_path, cells)
 
     assert outputs(again) == first
-    assert [cell.way for cell in again.cells] == ["restored", "ran", "ran", "ran"]
+    assert [cell.way for cell in again.cells] == ["restored", "ran"]
+
+
+def test_restored_widgets_call_what_they_called_in_its_order(tmp_path: Path) -> None:
+    cells = [
+        "import ipywidgets as w\nt = w.IntText(1); seen = []\n"
+        "class Own(w.IntText):\n"
+        "    def __init__(self): super().__init__(); self.observe(self.on, 'value')\n"
+        "    def on(self, change): seen.append('own')\n"
+        "def told(change): seen.append(change.new)",
+        "o = Own(); o.observe(told, 'value'); o.observe(lambda c: seen.append('last'))",
+        "t.observe(told, 'value')",
+    ]
+    run_cells(tmp_path, cells)
+
+    again = run_cells(tmp_path, [*cells, "o.value = 4; t.value = 5; seen"])
+
+    assert [cell.way for cell in again.cells] == ["restored"] * 3 + ["ran"]
+    assert outputs(again)[3][0][2] == "['own', 4, 'last', 5]"
 
 
 def test_a_restored_link_still_links(tmp_path: Path) -> None:

@@ -89,9 +89,11 @@ def set_state(widget: Any, state: State) -> None:
     """Give a widget what it held, and have the page know it once all that it shows is there."""
     vars(widget).update(state.get("attributes", {}))
     widget._trait_values.update(state["members"])  # noqa: SLF001
+    every = sys.modules["traitlets"].All
     for member, kind, handler in state.get("observers", ()):
         called = getattr(widget, handler) if isinstance(handler, str) else handler
-        widget._add_notifiers(called, member, kind)  # noqa: SLF001
+        names = every if member is None else member, every if kind is None else kind
+        widget._add_notifiers(called, *names)  # noqa: SLF001
     if state.get("is_closed") or LOADING.get().is_silent:
         return
     endings = LOADING.get().endings
@@ -180,7 +182,7 @@ def _open(widgets: list[Any]) -> None:
 
 
 def _is_opened(widget: Any) -> bool:
-    with contextlib.suppress(AttributeError):  # one that it shows has no id yet
+    with contextlib.suppress(AttributeError), _unobserved(widget):  # what it shows has no id yet
         widget.open()
     return widget.comm is not None
 
@@ -272,8 +274,21 @@ def _close(widget: Any) -> None:
     """As `Widget.close` does, whatever a class makes of that."""
     _instances().pop(widget.model_id, None)
     widget.comm.close()
-    widget.comm = None
+    with _unobserved(widget):
+        widget.comm = None
     widget._repr_mimebundle_ = None
+
+
+@contextlib.contextmanager
+def _unobserved(widget: Any) -> Iterator[None]:
+    """Have nobody called who observes all members: the connection was there before, or will go."""
+    every = sys.modules["traitlets"].All
+    observers = widget._trait_notifiers.pop(every, None)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        if observers is not None:
+            widget._trait_notifiers[every] = observers  # noqa: SLF001
 
 
 def _take_over(replacing: Sequence[tuple[Any, Any]]) -> None:
@@ -285,7 +300,8 @@ def _take_over(replacing: Sequence[tuple[Any, Any]]) -> None:
             widget.comm.close()
         connection, old._trait_values["comm"] = old.comm, None  # noqa: SLF001
         if connection is not None:
-            widget.comm = connection
+            with _unobserved(widget):
+                widget.comm = connection
     for (widget, _), then in zip(replacing, before, strict=True):
         now = _shown(widget)
         differing = [n for n in now if not widget._compare(now[n], then.get(n))]  # noqa: SLF001

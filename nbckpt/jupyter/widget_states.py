@@ -20,7 +20,7 @@ _models: list[Any] = []  # a comm closes its model on the page when it is droppe
 
 
 def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The state of a shown widget and of all that is in it, by model id; None if it is not known."""
+    """The state of a shown widget and of all that is in it, by model id; None if not known."""
     module: Any = sys.modules.get("ipywidgets.widgets.widget")
     which = data[VIEW].get("model_id") if isinstance(data.get(VIEW), Mapping) else None
     widget = getattr(module, "_instances", {}).get(which)

@@ -41,10 +41,16 @@ _WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "
 
 
 class Observer(NamedTuple):
-    """What a widget calls when a member changes: by its name, if it is a method of its own."""
+    """What a widget calls when a member changes: by its name, if it is a method of its own.
 
-    member: str
-    kind: str
+    Attributes
+    ----------
+    member, kind
+        Of which member, and of what that happens to it; None for all.
+    """
+
+    member: str | None
+    kind: str | None
     handler: object
 
 
@@ -132,12 +138,17 @@ def _is_method_of(widget: Any, handler: Any) -> bool:
     return type(handler) is MethodType and handler.__self__ is widget
 
 
-def _handlers(widget: Any) -> Iterator[tuple[str, str, Any]]:
+def _handlers(widget: Any) -> Iterator[tuple[str | None, str | None, Any]]:
+    every = sys.modules["traitlets"].All  # one object, told by its identity
     for member, by_kind in widget._trait_notifiers.items():  # noqa: SLF001
         for kind, handlers in by_kind.items():
             for handler in handlers:
                 if type(handler).__module__ != "traitlets.traitlets":  # those of its class
-                    yield member, kind, handler
+                    yield (
+                        None if member is every else member,
+                        None if kind is every else kind,
+                        handler,
+                    )
 
 
 def _is_dispatcher(value: object) -> bool:
