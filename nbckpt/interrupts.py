@@ -313,7 +313,7 @@ class _Gate:
 
 
 def _is_in_finalizer(frame: FrameType | None) -> bool:
-    """Whether what is raised there is lost: Python tells it and goes on."""
+    """True below a `__del__`: Python tells what is raised there, and goes on."""
     while frame is not None:
         if frame.f_code.co_name == "__del__":
             return True

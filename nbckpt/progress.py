@@ -89,7 +89,6 @@ class LoopBar:
         """Count items as done by earlier runs."""
         self.done = self._before = done
 
-    @whole
     def advance(self, *, has_failed: bool = False) -> None:
         """Count one more item as done, or as failed."""
         self._failed += has_failed
@@ -97,8 +96,7 @@ class LoopBar:
         if self._bar is None and time.time() - self._began >= PATIENCE_S:
             self._show()
         elif self._bar is not None:
-            self._tell()
-            self._bar.update()
+            self._count()
 
     @whole
     def close(self) -> None:
@@ -108,6 +106,12 @@ class LoopBar:
             self._bar.close()
             self._bar = None
 
+    @whole
+    def _count(self) -> None:
+        self._tell()
+        self._bar.update()
+
+    @whole
     def _show(self) -> None:
         from tqdm.auto import tqdm
 

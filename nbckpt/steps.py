@@ -385,7 +385,7 @@ class Step(ThroughItems):
         return (*told, *keys.changed_in_modules(self.key))
 
     def _callbacks_of(self, names: set[str]) -> list[str]:
-        """The callbacks of widgets that are not kept because of them."""
+        """The callbacks of those of the variables that are widgets and could not be kept."""
         values = {n: self.session.namespace.get(n) for n in sorted(names)}
         return [f"callbacks of {n!r}" for n, v in values.items() if is_widget(type(v))]
 

@@ -38,7 +38,7 @@ class State(TypedDict, total=False):
     attributes
         What it held beside them.
     observers
-        What it called when a member changed.
+        Its callbacks for changes of members.
     is_closed
         It had no connection to the page any more.
     """

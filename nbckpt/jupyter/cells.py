@@ -255,7 +255,7 @@ class Cells:
         self._tell_news()
 
     def _is_live(self, recorder: Recorder, shown: Sequence[Any]) -> bool:
-        """Whether only the cell's code can show again what it showed."""
+        """True if only the cell's code can show again what it showed."""
         model_ids = [i for output in shown for i in output.get("widgets", ())]
         if recorder.is_live or not model_ids:
             return recorder.is_live

@@ -38,7 +38,7 @@ def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
 def are_held(
     model_ids: Iterable[str], names: Iterable[str], namespace: Mapping[str, object]
 ) -> bool:
-    """Whether variables hold all of these widgets that call functions.
+    """True if variables hold all of these widgets that call functions.
 
     A page can be given the state of another, but nothing that answers it: only its cell can.
     """

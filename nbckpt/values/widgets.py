@@ -41,7 +41,7 @@ _WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "
 
 
 class Observer(NamedTuple):
-    """What a widget calls when a member changes: by its name, if it is a method of its own.
+    """A callback for changes of a member: a method of the widget's own is told by its name.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def attributes_of(widget: Any) -> dict[str, object]:
 
 
 def observers_of(widget: Any) -> list[Observer]:
-    """What ``__init__`` and `observe` registered, in the order in which it is called."""
+    """The callbacks that ``__init__`` and `observe` registered, in the order of their calls."""
     return [
         Observer(member, kind, handler.__name__ if _is_method_of(widget, handler) else handler)
         for member, kind, handler in _handlers(widget)
@@ -128,10 +128,15 @@ def observers_of(widget: Any) -> list[Observer]:
 
 def callbacks_of(widget: Any) -> list[object]:
     """The functions that are called when something happens to a widget, and are not its own."""
-    noticing = [handler for _, _, handler in _handlers(widget)]
+    noticing = [h for _, _, h in _handlers(widget) if not _is_method_of(widget, h)]
+    return [*noticing, *_listeners_of(widget)]
+
+
+def _listeners_of(widget: Any) -> list[object]:
+    """The callbacks for messages from the page, clicks above all."""
     held = [*members_of(widget).values(), *attributes_of(widget).values()]
-    listening = [c for d in held if _is_dispatcher(d) for c in d.callbacks]  # type: ignore[attr-defined]
-    return [c for c in (*noticing, *listening) if not _is_method_of(widget, c)]
+    called = [c for d in held if _is_dispatcher(d) for c in d.callbacks]  # type: ignore[attr-defined]
+    return [c for c in called if not _is_method_of(widget, c)]
 
 
 def _is_method_of(widget: Any, handler: Any) -> bool:
@@ -164,4 +169,4 @@ def told(widget: Any) -> list[object]:
     }
     attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
     observers = [tuple(observer) for observer in observers_of(widget)]
-    return [class_of(widget)[0], members, observers, callbacks_of(widget), attributes]
+    return [class_of(widget)[0], members, observers, _listeners_of(widget), attributes]
