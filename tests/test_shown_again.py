@@ -224,8 +224,8 @@ def test_restored_widgets_call_what_they_called_in_its_order(tmp_path: Path) -> 
     cells = [
         "import ipywidgets as w\nt = w.IntText(1); seen = []\n"
         "class Own(w.IntText):\n"
-        "    def __init__(self): super().__init__(); self.observe(self.on, 'value')\n"
-        "    def on(self, change): seen.append('own')\n"
+        "    def __init__(self): super().__init__(); self.observe(self.__on, 'value')\n"
+        "    def __on(self, change): seen.append('own')\n"
         "def told(change): seen.append(change.new)",
         "o = Own(); o.observe(told, 'value'); o.observe(lambda c: seen.append('last'))",
         "t.observe(told, 'value')",

@@ -41,12 +41,14 @@ _WITHOUT_WIDGETS = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy", "
 
 
 class Observer(NamedTuple):
-    """A callback for changes of a member: a method of the widget's own is told by its name.
+    """A callback for changes of a member.
 
     Attributes
     ----------
     member, kind
         Of which member, and of what that happens to it; None for all.
+    handler
+        The callback; an attribute of the widget's class, if it is that.
     """
 
     member: str | None
@@ -121,7 +123,9 @@ def attributes_of(widget: Any) -> dict[str, object]:
 def observers_of(widget: Any) -> list[Observer]:
     """The callbacks that ``__init__`` and `observe` registered, in the order of their calls."""
     return [
-        Observer(member, kind, handler.__name__ if _is_method_of(widget, handler) else handler)
+        Observer(
+            member, kind, _attribute_of(handler) if _is_method_of(widget, handler) else handler
+        )
         for member, kind, handler in _handlers(widget)
     ]
 
@@ -141,6 +145,17 @@ def _listeners_of(widget: Any) -> list[object]:
 
 def _is_method_of(widget: Any, handler: Any) -> bool:
     return type(handler) is MethodType and handler.__self__ is widget
+
+
+def _attribute_of(method: MethodType) -> object:
+    """The attribute of its class that a method is; the method, if it is none or hidden by another.
+
+    Its own name may be another: of a decorator's wrapper, or with two underscores in front.
+    """
+    kind, function = type(method.__self__), method.__func__
+    members = (item for base in kind.__mro__ for item in vars(base).items())
+    names = (name for name, member in members if member is function)
+    return next((name for name in names if getattr(kind, name) is function), method)
 
 
 def _handlers(widget: Any) -> Iterator[tuple[str | None, str | None, Any]]:
