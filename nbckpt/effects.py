@@ -23,6 +23,7 @@ from nbckpt.keys import also_on
 from nbckpt.known_keys import begins_again
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.observation.observer import UnrepeatableError
+from nbckpt.observation.shown_widgets import made_by
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.definitions import holds_state
@@ -79,10 +80,11 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_changed_mates(session, loaded, manifest, present),
         *_parted(session, checkpoint, in_place),
         *_others_on_memory(session, changed, manifest),
-        *_other_holders(session, changed, bound | mates),
-        *_parted_definitions(session, manifest, changed, bound | replaced),
+        *_other_holders(session, checkpoint, manifest, changed, bound | mates),
+        *_parted_definitions(session, checkpoint, manifest, changed, bound | replaced),
         *_referring(session, loaded, manifest, bound | replaced),
         *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
+        *_held_by_libraries(session, checkpoint, loaded, bound | replaced),
     ]
     if reasons:
         loaded.drop()
@@ -366,13 +368,47 @@ def _not_of_modules(
     return [f"{n!r} was what a module holds, by a record that is not trusted" for n in names]
 
 
-def _other_holders(session: Session, replaced: Iterable[str], together: set[str]) -> list[str]:
+def _held_by_libraries(
+    session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, names: set[str]
+) -> list[str]:
+    """Reasons: objects that a logger holds, say, and that would be another's from now on.
+
+    What a name that the step reads and binds anew held may have another name after it.
+    """
+    pairs = _changed_where_they_stand(session, checkpoint, loaded.values, names)
+    anew = set(checkpoint.bound) - set(checkpoint.in_place)
+    inputs = checkpoint.key.inputs.keys() if checkpoint.key else set()
+    moved = anew & names & loaded.values.keys() & inputs
+    pairs += [(session.namespace[n], None) for n in sorted(moved) if n in session.namespace]
+    return session.observer.why_not_replaced(pairs)
+
+
+def _changed_where_they_stand(
+    session: Session, checkpoint: Checkpoint, values: Mapping[str, object], names: Iterable[str]
+) -> list[tuple[object, object]]:
+    """Objects that a step has changed and not bound anew, each with what takes its place."""
+    anew = set(checkpoint.bound) - set(checkpoint.in_place)
+    there = sorted((set(names) & values.keys() & session.namespace.keys()) - anew)
+    pairs = [(session.namespace[n], values[n]) for n in there]
+    return [(old, new) for old, new in pairs if old is not new]
+
+
+def _other_holders(
+    session: Session,
+    checkpoint: Checkpoint,
+    manifest: Manifest,
+    replaced: Iterable[str],
+    together: set[str],
+) -> list[str]:
     """Reasons: variables that hold an object which would be replaced for others only."""
     live = session.capturer.settled()
     reasons = []
     for name in sorted(replaced):
         group = live[name].group if name in live else ()
-        others = [m for m in group if m not in together]
+        others = [
+            m for m in group
+            if m not in together and not _lets_go(session, checkpoint, manifest, name, m)
+        ]  # fmt: skip
         # A function of the group holds it for those who hold the function.
         by_name = {name, *group}
         others += [m for m, v in live.items() if m not in together and by_name & set(v.needs)]
@@ -382,17 +418,44 @@ def _other_holders(session: Session, replaced: Iterable[str], together: set[str]
     return reasons
 
 
+def _lets_go(
+    session: Session, checkpoint: Checkpoint, manifest: Manifest, name: str, holder: str
+) -> bool:
+    """Whether a step has a variable hold nothing any more that `holder` holds.
+
+    That shared with it when the step began, as it does now, and was left as it was: whatever the
+    step changed in what they shared would show in it, too.
+    """
+    if holder in manifest[name].group or holder not in manifest:
+        return False
+    kept, digest, tie = checkpoint.passive.get(holder, ("", "", ""))
+    return (
+        manifest[holder].value == kept
+        and bool(tie)
+        and _is_as_then(session, session.capturer.settled(), holder, kept, digest)
+        and session.tie_of(holder, checkpoint.key) == tie
+    )
+
+
 def _parted_definitions(
-    session: Session, manifest: Manifest, replaced: Iterable[str], together: set[str]
+    session: Session,
+    checkpoint: Checkpoint,
+    manifest: Manifest,
+    replaced: Iterable[str],
+    together: set[str],
 ) -> list[str]:
     """Reasons: values of a class or function that has a name now, and would be of a copy of it.
 
-    Then it had another name or none, so that it was kept with the value.
+    Then it had another name or none, so that it was kept with the value. Not if the value held it
+    by that name when the step began: the step has let it go.
     """
     live = session.capturer.settled()
+    before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
+    stay = manifest.keys() - checkpoint.bound
     reasons = []
     for name in sorted(replaced):
         named_since = set(live[name].needs if name in live else ()) - set(manifest[name].needs)
+        named_since -= stay.intersection(before[name].needs if name in before else ())
         holders = [
             holder
             for definition in sorted(named_since & live.keys())
@@ -478,12 +541,14 @@ def _bind(
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
     bound = loaded._replace(values=values)
-    session.observer.replaced(bound.replaced(session.namespace))
-    same = {*checkpoint.in_place, *(values.keys() - checkpoint.bound)} & session.namespace.keys()
-    changed = [(values[n], session.namespace[n]) for n in sorted(same & values.keys())]
+    changed = _changed_where_they_stand(session, checkpoint, values, values)
+    session.observer.replaced(changed)
     leaving = values.keys() | aliases.keys()
     stay = [session.namespace[n] for n in session.capturer.user_names() if n not in leaving]
-    take_places(changed, [binding for _, binding in bound.bindings], stay)
+    made = made_by(checkpoint.observed.get("widgets"))
+    take_places(
+        [(new, old) for old, new in changed], [binding for _, binding in bound.bindings], stay, made
+    )
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     if checkpoint.trusted:
@@ -494,8 +559,17 @@ def _bind(
     # What stays and shared an object with what was replaced shares it no more: its blob still
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
+    if session.follows(checkpoint) and session.capturer.is_untouched(parted):
+        same = {n for n in parted if n in manifest and manifest[n].value == kept[n].value}
+        left = {n: set(kept[n].group) - replaced for n in same}
+        as_then = {n for n in same if left[n] <= same and left[n] == {*manifest[n].group}}
+        session.capturer.adopt({n: manifest[n] for n in as_then})
+        parted -= as_then
     # An alias is looked at with its mate: alone it would seem to share nothing.
+    # What was kept by the name of a definition that went is kept with it from now on.
+    needing = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].needs)}
     session.capturer.touched(
-        {*parted, *parted_from, *aliases, *aliases.values(), *(values.keys() - whole)}
+        {*parted, *parted_from, *needing, *aliases, *aliases.values(), *(values.keys() - whole)}
     )
     moves.note_seeds(session, checkpoint, loaded)
+    session.is_at_position = False  # who knows where it is then says so

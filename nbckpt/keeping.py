@@ -22,7 +22,7 @@ from nbckpt.interrupts import allowed, wait_for, whole
 from nbckpt.limits import Limits
 from nbckpt.live_objects import LiveObjects
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.observation import Observer, early_facets, later_facets
+from nbckpt.observation import Observer, early_facet, later_facets
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
@@ -86,11 +86,11 @@ class Keeping(Standing):
         self._never_seeded: dict[str, Digest] = {}  # generator → its state while that was so
         self.live_objects = LiveObjects(self.capturer)
         touch, folder = self.capturer.touched, str(store.path)
-        self.observer = Observer(
-            early_facets(namespace), lambda: later_facets(namespace, touch, folder)
-        )
+        state = early_facet(namespace, touch)
+        self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
         self.has_only_restored = self._has_only_modules()
+        self.is_at_position = not self.capturer.user_names()
 
     @property
     def settings(self) -> Settings:
@@ -120,6 +120,7 @@ class Keeping(Standing):
 
     def runs(self, tree: ast.Module | None) -> None:
         """Note that code is about to run in the namespace; None if it is not known which."""
+        self.is_at_position = False
         if tree is None:
             self.has_only_restored = False
         elif self.has_only_restored and tree.body:
@@ -145,7 +146,6 @@ class Keeping(Standing):
             names = analysis.names_of_tree(tree, self.namespace)
             touched = keys.touched(names, self.namespace)
         self.capturer.touched(touched)
-        self.capturer.touched(self.observer.written_to(self.namespace))
         self.capturer.bindings.ran(tree)
         if randomness.seeds(tree, self.namespace, names_in):
             self.seeded.update(randomness.NAMES)
@@ -362,7 +362,7 @@ class Keeping(Standing):
             self.timeline.apply(record)
         self.live_objects.captured(checkpoint)
         if checkpoint.state == "done":
-            self.position = checkpoint.id
+            self.position, self.is_at_position = checkpoint.id, True
             self.joining.kept(checkpoint, written)
         patience = self.settings.patience_s if patience_s < 0 else patience_s
         try:

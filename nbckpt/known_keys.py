@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -76,15 +76,20 @@ def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
 
 def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
     """Whether the variables are, to the last, those with which a step began."""
-    return bool(checkpoint.began_as) and checkpoint.began_as in _starts(session)
+    return bool(_that_begin_here(session, [checkpoint]))
 
 
-def _starts(session: Keeping) -> set[str]:
-    """The tokens of steps that could have begun here, nothing but restores having made all."""
-    kept = _kept(session) if session.has_only_restored else None
+def _that_begin_here(session: Keeping, checkpoints: Iterable[Checkpoint]) -> list[Checkpoint]:
+    """Those that could have begun here, nothing but restores having made all variables."""
+    begun = [checkpoint for checkpoint in checkpoints if checkpoint.began_as]
+    kept = _kept(session) if begun and session.has_only_restored else None
     if kept is None:
-        return set()
-    return {_token(session, kept, can_import=can_import) for can_import in (False, True)}
+        return []
+    starts = {
+        can_import: _token(session, kept, can_import=can_import)
+        for can_import in {checkpoint.began_as.startswith(_IMPORTS) for checkpoint in begun}
+    }
+    return [checkpoint for checkpoint in begun if checkpoint.began_as in starts.values()]
 
 
 def _token(session: Keeping, kept: Mapping[str, Variable], *, can_import: bool) -> str:
@@ -139,14 +144,15 @@ def known_key(
         Names that are absent because what they held could not be kept.
     """
     names = names_of_tree(tree, session.namespace)
-    if names.magics or not (starts := _starts(session)):
+    if names.magics or not session.has_only_restored:
         return None
     imported = {f"{MODULE}{m}" for name in names.imports for m in user_modules(name)}
-    for checkpoint in session.timeline.begun(name, digest_of_tree(tree)):
+    begun = session.timeline.begun(name, digest_of_tree(tree))
+    for checkpoint in _that_begin_here(session, begun):
         key = checkpoint.key
         if key is None or key.files or key.options != selection.options():
             continue
-        if checkpoint.began_as not in starts or not imported <= key.functions.keys():
+        if not imported <= key.functions.keys():
             continue
         if _counts_the_same(session, key, lacking):
             return key

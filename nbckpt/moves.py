@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import randomness, references, restore
-from nbckpt.digests import digest_of_json
+from nbckpt.digests import Json, digest_of_json
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
 from nbckpt.interrupts import breathe
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest, Refusal, Variable
@@ -204,7 +204,12 @@ def _is_other_state(session: Session, draft: Checkpoint) -> bool:
     if session.position is None:
         return False
     before = session.timeline.checkpoints[session.position]
-    return digest_of_json(draft.standing) != digest_of_json(before.standing)
+    return not is_state_of(before, draft.standing)
+
+
+def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
+    """Whether the process state of a checkpoint is `standing`."""
+    return digest_of_json(checkpoint.standing) == digest_of_json(standing)
 
 
 def own_names(session: Session) -> set[str]:
@@ -290,7 +295,7 @@ def take(
     # What stays and shared an object with what was replaced shares it no more.
     stays = kept.keys() - replaced
     session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
-    session.position = checkpoint.id
+    session.position, session.is_at_position = checkpoint.id, False
     lost = {r.variable for r in loaded.failed} & manifest.keys()
     session.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
     session.live_objects.restored(checkpoint)
@@ -313,6 +318,7 @@ def move(
     """Make the namespace that of `target`, and remember where it was."""
     was = (session.position, session.branch)
     moved = restore_all(session, target, delete=delete, loaded=loaded)
+    session.is_at_position = delete
     origins = (was[0], session.origin)
     leads_on = session.timeline.is_ancestor
     session.origin = next(

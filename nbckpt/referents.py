@@ -8,8 +8,9 @@ changes the other.
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, ModuleType, NoneType
 
 from nbckpt.reachability import referents_of
 from nbckpt.values.plain import ATOMS
@@ -18,11 +19,11 @@ MOST = 20_000
 """Objects that are looked at in one value; in a larger one anything may be."""
 
 _MACHINERY = frozenset(
-    {"IPython", "ipykernel", "zmq", "tornado", "asyncio", "logging", "comm", "threading", "nbckpt"}
+    {"IPython", "ipykernel", "zmq", "tornado", "asyncio", "comm", "threading", "nbckpt"}
 )
 """Packages whose objects lead to the whole process, and are not where notebooks keep things."""
 
-_LEAVES = (CodeType, BuiltinFunctionType, type)
+_LEAVES = (CodeType, type, logging.Logger, logging.Manager)  # as do loggers
 
 
 def names_reached(
@@ -48,7 +49,7 @@ def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
     queue = roots
     while queue:
         value = queue.pop()
-        if id(value) in seen or _is_leaf(value):
+        if id(value) in seen or is_leaf(value):
             continue
         if len(seen) > MOST:
             return None
@@ -59,10 +60,13 @@ def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
     return found
 
 
-def _is_leaf(value: object) -> bool:
+def is_leaf(value: object) -> bool:
+    """Whether nothing is looked for inside: code, a library's machinery, a module."""
     kind = type(value)
     if issubclass(kind, ModuleType):  # one that was made by hand holds what the notebook gave it
         return getattr(value, "__spec__", None) is not None
+    if kind is BuiltinFunctionType:  # `lst.append` holds the list
+        return isinstance(value.__self__, ModuleType | NoneType)  # type: ignore[attr-defined]
     if kind in ATOMS or issubclass(kind, _LEAVES):
         return True
     if str(kind.__module__).partition(".")[0] in _MACHINERY:

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from nbckpt import forks, moves
+from nbckpt import cherry_pick, forks, moves
 from nbckpt.building import Values
 from nbckpt.digests import Json
 from nbckpt.effects import holds, reproduce
 from nbckpt.errors import StoreError
 from nbckpt.interrupts import wait_for, whole
-from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
-from nbckpt.randomness import NAMES
+from nbckpt.model import Cell, Checkpoint, Manifest
 from nbckpt.recorded import Plan, Recorded, made_between
 from nbckpt.records import event_record
 from nbckpt.selection import Selection
@@ -143,13 +142,7 @@ class Line:
         ids = (self.plan.start.id, checkpoint.id)
         if self.is_begun or not all(is_ancestor(i, self.plan.line) for i in ids):
             return False  # what is made goes on a line of its own, from there on
-        live, kept = self._live(), self._manifest(checkpoint.id)
-        left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
-        # Numbers that nobody seeded are other ones each time, and nobody asked for them.
-        left_out |= NAMES - self.session.seeded
-        left_out |= moves.own_names(self.session)  # a move leaves them
-        names = {*live, *kept} - left_out
-        return all(_tied(live, name) == _tied(kept, name) for name in names)
+        return cherry_pick.is_as_kept(self.session, checkpoint, self._live())
 
     @whole
     def keep_again(
@@ -157,17 +150,7 @@ class Line:
     ) -> Checkpoint:
         """A checkpoint of the same name on this line; its values are in the store already."""
         self.begin()
-        session = self.session
-        with session.holding():
-            captured = session.capture(selection)
-            draft = session.draft(
-                checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
-            )
-            draft = _as_kept(draft, checkpoint, joined)
-            made = session.timeline.checkpoints.as_made(checkpoint.id)
-            draft = replace(draft, tags=tags_of(made))
-            session.commit(draft, patience_s=0.0)
-        return draft
+        return cherry_pick.keep_again(self.session, checkpoint, selection, joined)
 
     @whole
     def restores_unreached(self, group: Sequence[Recorded]) -> bool:
@@ -199,33 +182,6 @@ class Line:
         return timeline.manifest(checkpoint_id) if known and checkpoint_id else {}
 
 
-def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> Checkpoint:
-    """`draft`, as a checkpoint of what the cell of `kept` did."""
-    known = {refusal.variable for refusal in draft.refused}
-    lost = (r for r in kept.refused if r.variable in set(kept.bound) - known)
-    return replace(
-        draft,
-        key=kept.key,
-        bound=kept.bound,
-        in_place=kept.in_place,
-        refused=(*draft.refused, *lost),
-        outputs=kept.outputs,
-        passive=kept.passive,
-        preconditions=kept.preconditions,
-        unrepeatable=kept.unrepeatable,
-        outside=kept.outside,
-        random_in=kept.random_in,
-        observed=kept.observed,
-        note=kept.note,
-        joined=(*draft.joined, *joined),
-    )
-
-
-def tags_of(checkpoint: Checkpoint) -> tuple[str, ...]:
-    """The tags that the cell of a checkpoint asked for."""
-    return tuple(tag for tag in checkpoint.tags if tag != AUTOMATIC)
-
-
 def _changed(before: Manifest, then: Manifest) -> set[str]:
     """Variables that have other values, or share objects with others of those that do not."""
     names = {n for n in {*before, *then} if _value(before, n) != _value(then, n)}
@@ -240,12 +196,6 @@ def _made_with(definitions: Set[str], live: Manifest) -> set[str]:
         more = {n for n, v in live.items() if n not in found and not more.isdisjoint(v.needs)}
         found |= more
     return found - definitions
-
-
-def _tied(manifest: Manifest, name: str) -> tuple[str, tuple[str, ...]] | None:
-    """The value of a variable, and with which others it shares objects."""
-    variable = manifest.get(name)
-    return None if variable is None else (variable.value, variable.group)
 
 
 def _value(manifest: Manifest, name: str) -> str | None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nbckpt import moves
+from nbckpt.cherry_pick import tags_of
 from nbckpt.interrupts import breathe, held, whole
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.policy import OFF
 from nbckpt.randomness import NAMES
 from nbckpt.recorded import Plan, Recorded
 from nbckpt.reran import CellRun, Rerun, State
-from nbckpt.rerun_line import Line, tags_of
+from nbckpt.rerun_line import Line
 from nbckpt.selection import Selection
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step

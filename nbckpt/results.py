@@ -152,9 +152,11 @@ def with_parts(names: Iterable[str], namespace: Mapping[str, object]) -> list[st
     comes back with both of them. In what is large nothing is looked for.
     """
     values = {n: namespace[n] for n in sorted(names) if n in namespace}
+    if not values:
+        return []
     whole = {id(value) for n, value in namespace.items() if not RESULT.fullmatch(n)}
     others = [r for r in of(namespace) if id(r) not in whole and type(r) not in ATOMS]
-    if not others or not values:
+    if not others:
         return []
     inside: set[int] = set()
     for other in others:

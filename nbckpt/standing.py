@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import duckdb
 
 MAIN = "main"
+SOON_S = 0.02
+"""What others have written since is seen so much later."""
+
 _Own = TypeVar("_Own", bound="Standing")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -59,13 +62,17 @@ class Standing:
     ----------
     position
         Id of the checkpoint that the namespace comes from; None in a new process.
+    is_at_position
+        Whether nothing has run or was restored since the namespace was that of `position`: a cheap
+        yes, or it is not known.
     before, before_branch
         Where it was before it last moved: what ``-`` means.
     origin
         Id of where it came from, if that descends from `position`: on its line is what follows.
     listeners
         Called with what happened: ``checkpoint``, ``progress``, ``moved``, ``tag``, ``refreshed``
-        (others have written) or ``pruned``; on the thread where it happened.
+        (others have written) or ``pruned``, on the thread where it happened; and ``written``, on
+        the thread that writes, once the journal has an event.
     began_at
         When it began, in seconds since 1970.
     begun
@@ -86,6 +93,7 @@ class Standing:
         self.writing = Writing(self.timeline)
         self.tables = TableKeeper(store)
         self.position: str | None = None
+        self.is_at_position = False
         self.before: str | None = None
         self.before_branch: str | None = None
         self.origin: str | None = None
@@ -96,6 +104,7 @@ class Standing:
         self._owed: deque[Record] = deque()
         telemetry.measure(store)
         self._generation = store.generation
+        self._refreshed_at = 0.0
         self._refreshing = threading.RLock()  # a view asks from a thread of its own
         self.refresh()
         if branch is None:
@@ -108,8 +117,20 @@ class Standing:
         """Take in what other sessions have written, and what became of this one's own writes."""
         with self._refreshing:
             news = self._take_in()
+            self._refreshed_at = time.perf_counter()
         if news:
             self.tell(news)
+
+    def catch_up(self) -> None:
+        """Take in what others have written, unless that was done a moment ago.
+
+        Of cells that follow one another, each would read the session's own journal again, which
+        took a tenth of a trivial one.
+        """
+        if time.perf_counter() - self._refreshed_at < SOON_S:
+            self.writing.settle()
+        else:
+            self.refresh()
 
     def _take_in(self) -> str:
         revision, records = self.timeline.revision, self.store.refresh()
@@ -249,21 +270,30 @@ class Standing:
             self.writing.follow(told, written)
         self.timeline.apply(record)
 
+    def follows(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint was made next after that whose namespace this is known to be."""
+        return self.is_at_position and checkpoint.parent == self.position
+
     @whole
     def stand_on(self, checkpoint: Checkpoint) -> None:
-        """Take note that the namespace is that of `checkpoint`; a branch behind it moves up."""
-        self.position = checkpoint.id
+        """Take note that the namespace is that of `checkpoint`; the branch comes to it.
+
+        But for one that is ahead on its line: there is what the notebook made before.
+        """
+        self.position, self.is_at_position = checkpoint.id, True
         head = self.head
-        if head is None or head.id == checkpoint.id:
-            return
-        if self.timeline.is_ancestor(head.id, checkpoint.id):
+        if head is None or not self.timeline.is_ancestor(checkpoint.id, head.id):
             self.move_head(checkpoint)
 
     @whole
     def record_event(self, kind: str, **members: object) -> None:
-        """Note something that happened, and tell of it; not waited for."""
+        """Note something that happened, and tell of it; not waited for.
+
+        Who listens is told once the journal has it: before, nobody can read it.
+        """
         event = event_record(kind, self.id, members)
-        self.append([event], durable=False)
+        written = self.append([event], durable=False)
+        written.add_done_callback(lambda _: self.tell("written"))
         events.tell(event)
 
     @whole

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from nbckpt import analysis, effects, keys, known_keys, loops, makers, randomness, remake, results
 from nbckpt.calls import BEGUN, begun_record
+from nbckpt.cherry_pick import stand_at
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
@@ -198,7 +199,7 @@ class Step(ThroughItems):
             session.require_names(request.selection, known)
         if session.reruns:
             request = replace(request, rerun=True)
-        session.refresh()
+        session.catch_up()
         can_restore = request.is_skippable and not request.rerun
         step = cls(session, request, cell, tree, Key(""))
         step.key = step._key_at_first(is_known=can_restore)
@@ -280,6 +281,7 @@ class Step(ThroughItems):
             # A result goes on with the part that it holds now.
             parted = results.with_parts(checkpoint.in_place, namespace)
             reasons = tuple(f"it changes {n!r} in place, and a result has that" for n in parted)
+            is_next = session.follows(checkpoint)
             if reasons := reasons or effects.reproduce(session, checkpoint):
                 self.why = reasons
                 continue
@@ -288,9 +290,8 @@ class Step(ThroughItems):
             self.took_s = time.perf_counter() - began
             with held(firmly=True):  # its values are bound
                 if session.watch is None:
-                    session.stand_on(checkpoint)
-                    session.live_objects.restored_cell(checkpoint)
-                    self.restored = checkpoint
+                    selection = self.request.selection
+                    self.restored = stand_at(session, checkpoint, selection, is_next=is_next)
                 else:
                     self.restored = session.watch.restored(self, checkpoint)
                 self.todo = False
@@ -656,6 +657,7 @@ class Step(ThroughItems):
                 *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
                 *keys.changed_databases(self.key),
                 *addresses_kept(self.tree, session.namespace),
+                *session.observer.why_unrepeatable(in_place, self._as_it_ran((), is_shown=False)),
                 *self._inseparable(bound, captured.manifest),
             ),
             outside=(

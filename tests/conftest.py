@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import compileall
 import gc
 import json
 import os
@@ -36,6 +37,28 @@ if os.environ.get("NBCKPT_VERIFY", "off") not in ("off", "0", ""):
     # has a log of its own.
     os.environ["NBCKPT_VERIFY_LOG"] = str(Path(tempfile.mkdtemp()) / "verify.log")
 LOG = Path(os.environ.get("NBCKPT_VERIFY_LOG", os.devnull))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile once what each of the thousands of processes that tests start would compile anew.
+
+    Where nobody may write bytecode (`PYTHONDONTWRITEBYTECODE`) none of them leaves any.
+    """
+    if not hasattr(config, "workerinput"):
+        root = Path(__file__).parent
+        for folder in (root.parent / "nbckpt", root):
+            compileall.compile_dir(folder, quiet=2, workers=2)
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage among all that the tests have imported: a second each time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let what was imported end as it always does."""
+    gc.unfreeze()
 
 
 def _log_bytes() -> int:
@@ -113,8 +136,6 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     shell.run_line_magic("load_ext", "nbckpt")
     yield shell
     unload(shell)
-    # It would look for garbage among all that the tests have imported: a second for each shell.
-    monkeypatch.setattr(gc, "collect", lambda *_: 0)
     shell.atexit_operations()
     atexit.unregister(shell.atexit_operations)
     InteractiveShell.clear_instance()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
+from jupyter_client.provisioning import local_provisioner
+
+from tests.kernel_server import launch
 
 
 class KernelDiedError(Exception):
@@ -61,7 +64,9 @@ class Kernel:
         return self
 
     def _start(self) -> None:
-        self._manager.start_kernel(cwd=str(self._folder), env=self._env, stderr=subprocess.DEVNULL)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(local_provisioner, "launch_kernel", launch)
+            self._manager.start_kernel(cwd=str(self._folder), env=self._env)
         self.client = self._manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
@@ -153,6 +158,15 @@ class Kernel:
             if reply["parent_header"].get("msg_id") == request:
                 content: dict[str, Any] = reply["content"]
                 return content
+
+    def look(self, expression: str) -> str:
+        """The repr of an expression, without a cell that could be kept."""
+        content = self.client.execute(
+            "", silent=True, user_expressions={"it": expression}, reply=True, timeout=60
+        )["content"]["user_expressions"]["it"]
+        assert content["status"] == "ok", content
+        text: str = content["data"]["text/plain"]
+        return text
 
     def value(self, expression: str) -> str:
         """The repr of an expression in the kernel."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -601,7 +602,23 @@ def test_listeners_hear_what_happened(line: Session) -> None:
     line.refresh()
     line.refresh()
 
-    assert heard == ["checkpoint", "checkpoint", "moved", "tag", "refreshed"]
+    told = [what for what in heard if what != "written"]
+    assert told == ["checkpoint", "checkpoint", "moved", "tag", "refreshed"]
+
+
+def test_a_listener_is_told_once_the_journal_has_an_event(line: Session) -> None:
+    is_there = threading.Event()
+
+    def listen(what: str) -> None:
+        events = {record.get("event") for record in line.store.all_records()}
+        if what == "written" and "rewound" in events:
+            is_there.set()
+
+    line.listeners.append(listen)
+
+    line.rewind("one")
+
+    assert is_there.wait(timeout=30)
 
 
 def test_a_listener_that_fails_is_told_and_harms_nobody(line: Session) -> None:
@@ -614,7 +631,9 @@ def test_a_listener_that_fails_is_told_and_harms_nobody(line: Session) -> None:
     line.tag("one", "best")
 
     assert line.namespace["x"] == [1]
-    assert list(line.writing.news) == [
+    line.wait()
+    assert sorted(line.writing.news) == [
         "a listener failed at 'moved': RuntimeError: moved",
         "a listener failed at 'tag': RuntimeError: tag",
+        "a listener failed at 'written': RuntimeError: written",
     ]

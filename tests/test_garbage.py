@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from nbckpt.garbage import MANY, is_enabled, switched_off, uncollected
+
+
+@pytest.fixture(autouse=True)
+def unfrozen() -> Iterator[None]:
+    """What the tests have imported is frozen otherwise."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def made() -> list[list[int]]:
@@ -33,9 +42,8 @@ def test_few_new_objects_stay_young() -> None:
     assert any(one is new for one in gc.get_objects(generation=0))
 
 
-def test_what_the_user_has_frozen_stays_frozen(request: pytest.FixtureRequest) -> None:
+def test_what_the_user_has_frozen_stays_frozen() -> None:
     gc.freeze()
-    request.addfinalizer(gc.unfreeze)
     frozen = gc.get_freeze_count()
 
     with uncollected():

@@ -223,7 +223,14 @@ class History(RuleBasedStateMachine):
         assert step.restored is not None
         exec(source, self.live_globals())
         self.live = {n: v for n, v in self._globals.items() if n != "np" and n[:2] != "__"}
-        self.position = step.restored.id
+        restored = step.restored.id
+        if restored not in self.states:
+            self.adds(restored)  # it was kept again, on the line on which the session stands
+            return
+        is_ahead = self.position is not None and self.descends(self.position, restored)
+        if is_ahead and told(self.live) == told(self.states[self.position]):
+            return  # nothing came back that was not there
+        self.position = restored
         if self.descends(self.position, self.heads[self.branch]):
             self.heads[self.branch] = self.position
 

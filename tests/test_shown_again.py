@@ -238,6 +238,26 @@ def test_restored_widgets_call_what_they_called_in_its_order(tmp_path: Path) -> 
     assert outputs(again)[3][0][2] == "['own', 4, 'last', 5]"
 
 
+def test_a_widget_that_takes_the_place_of_another_in_a_variable_is_another(tmp_path: Path) -> None:
+    held = "print(len(f.widget.out.outputs), f.widget.result)"
+    cells = [
+        "from ipywidgets import interact",
+        "def f(x):\n    return x",
+        "interact(f, x=10);",  # it sets `f.widget` each time
+        held,
+        "interact(f, x=True);",
+        held,
+    ]
+    first = run_cells(tmp_path, cells)
+
+    again = run_cells(tmp_path, cells)
+
+    assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
+    assert outputs(again) == outputs(first)
+    edited = run_cells(tmp_path, [*cells[:5], held + "\nf.widget.result"])
+    assert outputs(edited)[5][0] == ("stdout", "1 True\n")
+
+
 def test_a_restored_link_still_links(tmp_path: Path) -> None:
     cells = [
         "import ipywidgets as w\na = w.IntSlider(); b = w.IntSlider()\n"

@@ -53,6 +53,33 @@ NOTEBOOKS = {
         "ax.set_title('t');",
         "ax.legend(); len(fig.axes)",
     ],
+    "a handler that is a variable": [
+        "import io, logging\nlog = logging.getLogger('unchanged'); log.propagate = False",
+        "lines = io.StringIO(); h = logging.StreamHandler(lines)",
+        "log.addHandler(h); log.setLevel(10)",
+        "log.info('one')",
+        "log.removeHandler(h); lines.getvalue()",
+    ],
+    "a part that is held, and replaced in what it was taken from": [
+        "d = {'a': [1], 'b': [5]}; l = [[1], [2]]",
+        "first = d['a']; second = d['b']; third = l[0]",
+        "d['a'] = [2]; del l[0]",
+        "second.append(3); first.append(4); third.append(5)",
+        "d, l, first, second, third, d['b'] is second",
+    ],
+    "a widget that is held, and replaced in what it was taken from": [
+        "import ipywidgets as w\ntab = w.Tab(); tab.children = [w.Text(value='a')]",
+        "first = tab.children[0]",
+        "tab.children = [w.Text(value='b')]",
+        "first.value = 'c'; tab.children[0].value",
+    ],
+    "what is let go": [
+        "def f(): return 1\ndef g(): return 2",
+        "both = [f, g]",
+        "both.remove(f)",
+        "both[0] is g, len(both)",
+        "both.append(f); both[1] is f",
+    ],
     "arrays that are shown": [
         "import numpy as np\nnp.random.seed(1)",
         "A = np.random.rand(3, 3); A",

@@ -21,7 +21,7 @@ from nbckpt.analysis.scopes import (
     texts_of,
 )
 
-_HIDEABLE = TOUCHES_ALL | {"dir", "locals", "vars"}
+_HIDEABLE = (TOUCHES_ALL - {"get_ipython"}) | {"dir", "locals", "vars"}
 """Builtins of which it matters whether the user has a variable of that name."""
 
 

@@ -11,7 +11,7 @@ import contextlib
 import copy
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
@@ -188,7 +188,10 @@ def _is_opened(widget: Any) -> bool:
 
 
 def take_places(
-    pairs: Iterable[tuple[object, object]], bindings: Iterable[Binding], staying: Iterable[object]
+    pairs: Iterable[tuple[object, object]],
+    bindings: Iterable[Binding],
+    staying: Iterable[object],
+    made: Container[str] = (),
 ) -> None:
     """Have the page take each first of two for the second, where both are widgets.
 
@@ -202,6 +205,8 @@ def take_places(
     staying
         Values that are not replaced. Their widgets keep their places: where one of them was a
         child of another, and a new one came in its stead, both are there.
+    made
+        Ids of widgets that the step made: what it changed holds them instead of others.
     """
     pairs = list(pairs)
     if not pairs:
@@ -214,6 +219,8 @@ def take_places(
     for new, old in _counterparts(pairs):
         if id(old) in done or id(new) in done:
             continue  # a child that others come before is at another place
+        if (own := vars(new).get("_model_id")) in made and own != old.model_id:
+            continue
         if new.comm is None and id(new) not in waiting:
             _close(old)
         elif _identity(new) == _identity(old):

@@ -9,6 +9,7 @@ before it runs.
 from __future__ import annotations
 
 import ast
+import sys
 import threading
 import time
 import traceback
@@ -93,6 +94,7 @@ class Cells:
         self._tree: ast.Module | None = None
         self._recorder: Recorder | None = None
         self._asked: Asked | None = None
+        self._acting = ast.Module([], [])  # what of it runs
         self._inner = 0  # cells that run inside the one that is followed
         self._began = 0.0
         self._reach: frozenset[str] | None = frozenset()
@@ -143,7 +145,7 @@ class Cells:
         line = marking.marked(tree)
         if line is not None:
             tree.body = tree.body[1:]
-        self._tree = self.session.running = ast.Module(list(tree.body), [])
+        self._tree = self._acting = self.session.running = ast.Module(list(tree.body), [])
         if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
             self._tree.body.append(_QUIET)
         if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
@@ -154,12 +156,14 @@ class Cells:
 
         Guard(self.session.namespace).guarded(tree)
         request = self._request(line)
+        n_modules = len(sys.modules)
         step = None if request is None else self._begin(request, explicit=line is not None)
         if step is None:
             self._make_again()
             self.session.runs(self.session.running)
         self._tell_made()
-        if step is not None and not step.todo:
+        is_restored = step is not None and not step.todo
+        if step is not None and is_restored:
             from nbckpt.jupyter.telling import show_restored
 
             show_restored(self.shell, step)
@@ -172,9 +176,13 @@ class Cells:
         self._reach = self.session.reach(self.session.running) if step is None else frozenset()
         self.session.capturer.touched(self._reach)  # for blocks in it
         self.session.capturer.let_go(self._reach)
+        if is_restored and len(sys.modules) == n_modules:
+            self._acting = ast.Module([], [])  # nothing ran, not even an import
         try:
             if not marking.is_our_own(self._tree):
-                self.session.observer.cell_begins(self._tree)
+                if is_restored:
+                    self.session.observer.was_restored(self._tree)
+                self.session.observer.cell_begins(self._acting, is_restored=is_restored)
         except Exception as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()
@@ -185,6 +193,7 @@ class Cells:
         """Note that something ran that is no cell: a message of a widget, a silent request."""
         if self._info is None and not self._may_be_loading:
             self.session.runs(None)
+            self.session.observer.ran_unseen()
             self.session.capturer.touched(touched_by_pages(self.session.namespace))
 
     def _touch_beside(self) -> None:
@@ -226,7 +235,7 @@ class Cells:
         self._touch_beside()
         try:
             if tree is not None:
-                self.session.observer.cell_ends(tree)
+                self.session.observer.cell_ends(self._acting)
             if unkept is not None:
                 unkept.left()
             if step is not None and self.session.moved:

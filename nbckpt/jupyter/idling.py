@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 SLICE_S = 0.02
 """How long a slice takes, unless one variable takes longer."""
 
+READY_S = 0.1
+"""After loading, so long a pause is waited for: what comes at once may be restored."""
+
 GLANCE_S = 0.0005
 """What may be spent on looking around before a cell."""
 
@@ -121,7 +124,7 @@ class Idling:
         if self._loop is None:
             self._loop = self._kernels_loop()
             if self._loop is not None:
-                self._loop.call_soon(self._get_ready)
+                self._loop.call_later(READY_S, self._get_ready)
         self._clock.end()
 
     def _get_ready(self) -> None:
@@ -133,8 +136,7 @@ class Idling:
             import nbckpt.jupyter.outputs
             import nbckpt.jupyter.telling  # noqa: F401
 
-            observer = self._session.observer
-            observer.discard(observer.open())
+            self._session.observer.look()
 
     @callback
     def _glance(self, _: object = None) -> None:

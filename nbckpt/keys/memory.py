@@ -40,11 +40,11 @@ class Region(NamedTuple):
 
 def on_same_memory(names: Iterable[str], namespace: Mapping[str, object]) -> frozenset[str]:
     """The variables that are views of the memory of any of `names`, or have views there."""
-    items = list(namespace.items())
-    regions = [r for name in names if name in namespace for r in regions_of(namespace[name])]
+    values = [v for n in names if type(v := namespace.get(n)) not in _ATOMS]
+    regions = [region for value in values for region in regions_of(value)]
     if not regions:
         return frozenset()
-    places = _Places(regions)
+    places, items = _Places(regions), list(namespace.items())
     return frozenset(n for n, value in items if any(map(places.meets, regions_of(value))))
 
 

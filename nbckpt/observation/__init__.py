@@ -11,7 +11,7 @@ References
 """
 
 from nbckpt.observation.audit import unheard
-from nbckpt.observation.facets import early_facets, later_facets
+from nbckpt.observation.facets import early_facet, later_facets
 from nbckpt.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran", "early_facets", "later_facets", "unheard"]
+__all__ = ["Facet", "Observer", "Ran", "early_facet", "later_facets", "unheard"]

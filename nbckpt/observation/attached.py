@@ -10,20 +10,16 @@ from dataclasses import dataclass, field
 from json import dumps, loads
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from nbckpt import keys
 from nbckpt.analysis import Names
-from nbckpt.analysis.bytecode import union
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
 from nbckpt.keys.inputs import Inputs
-from nbckpt.keys.reach import definitions_in, names_of_definition
-from nbckpt.names import is_user_name
+from nbckpt.observation.called_back import touched_by
 from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.ownership import is_users
-from nbckpt.referents import names_reached
-from nbckpt.values.homes import is_named
+from nbckpt.referents import is_leaf
 from nbckpt.values.plain import ATOMS
 
-_CODE = (FunctionType, ModuleType, type)
+_CODE = (FunctionType, ModuleType, type, MethodType, BuiltinFunctionType)
 _LONG = 20_000
 _MANY = 1_000
 
@@ -123,7 +119,15 @@ class Attached:
         if self.change is None:
             return False
         kind = type(self.change.new)
-        return kind not in ATOMS and not issubclass(kind, (*_CODE, MethodType, BuiltinFunctionType))
+        return kind not in ATOMS and not issubclass(kind, _CODE)
+
+    @property
+    def holds_objects(self) -> bool:
+        """Whether it is, or holds, an object that no name tells."""
+        value = None if self.change is None else self.change.new
+        if isinstance(value, FunctionType):
+            return bool(value.__closure__ or value.__defaults__ or value.__kwdefaults__)
+        return value is not ABSENT and not is_leaf(value)
 
     def touches(self, namespace: Mapping[str, object]) -> frozenset[str] | None:
         """The variables that can change by it: what it holds, and what its code changes.
@@ -131,16 +135,7 @@ class Attached:
         A cell that names the library can change what it holds; a library can call its code. None
         for any.
         """
-        if self.change is None or is_named(self.change.new, namespace):
-            return frozenset()
-        value = self.change.new
-        found = definitions_in(value, namespace)
-        if found is None:
-            return None
-        changed = keys.touched(union(names_of_definition(d, namespace) for d in found), namespace)
-        if changed is None or type(value) in ATOMS or isinstance(value, _CODE):
-            return changed
-        return changed | names_reached([value], filter(is_user_name, namespace), namespace)
+        return frozenset() if self.change is None else touched_by([self.change.new], namespace)
 
     def as_json(self) -> dict[str, Json]:
         """What is recorded of it with checkpoints."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from nbckpt.analysis import names_of_tree
@@ -27,7 +28,9 @@ from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.library_functions import LibraryFunctions
 from nbckpt.observation.observer import Ran, UnrepeatableError
+from nbckpt.observation.ownership import is_users_module
 from nbckpt.observation.registering import registering_calls
+from nbckpt.observation.replacing import Replacement
 from nbckpt.observation.shared_objects import SharedObjects
 from nbckpt.observation.stores import (
     defines,
@@ -101,11 +104,14 @@ class Attachments:
         self._n_user_modules = 0
         self._new_modules: list[str] = []
         self._is_closed = False
+        self._has_run = False
+        self._n_modules = 0
 
     # -- looking ----------------------------------------------------------------------------
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Take note of what changed while no cell ran."""
+        self._has_run = True
         self._look_again(None)
         self._last_look.cell_begins()
         self._harmless.append(is_harmless(tree, self.namespace))
@@ -130,6 +136,29 @@ class Attachments:
         for attached in self.now.values():
             if (names := attached.touches(self.namespace)) is None or names:
                 self.touch(names)
+
+    def may_rest(self) -> bool:
+        """Whether there is nothing to see yet: no code has run but that of libraries' imports.
+
+        A kernel in which all cells are restored need not look through the modules they import.
+        """
+        if not self._has_run and len(sys.modules) != self._n_modules:
+            self._n_modules = len(sys.modules)
+            tops = {name.partition(".")[0] for name in list(sys.modules)} - {"__main__"}
+            self._has_run = any(map(is_users_module, tops))
+        return not self._has_run
+
+    def was_restored(self, tree: ast.Module) -> None:
+        """Take note of the code of a cell that was restored: its functions may be called."""
+        self.functions.learn(tree)
+
+    def ran_unseen(self) -> None:
+        """Take note that code ran which is no cell's."""
+        self._has_run = True
+
+    def look(self) -> None:
+        """Look now, as no cell runs: a later look takes less."""
+        self._look_again(None)
 
     def _look_again(self, tree: ast.Module | None) -> None:
         """Look, unless no cell runs and a look was just taken."""
@@ -198,6 +227,7 @@ class Attachments:
 
     def open(self) -> object:
         """What is attached when a step begins."""
+        self._has_run = True
         self._look_again(None)
         self._new_modules = []
         return _Window(
@@ -227,6 +257,9 @@ class Attachments:
         )
         changes = {**values_at(left), **changes}
         of_places = {place: name for name, place in shared.items()}
+        for place, value in changes.items():
+            if type(value) is list and self.shared.is_held_by_variables(place):
+                changes[place] = None  # a copy would be set
         self.modules.changed(changes)
         self.modules.reached(self._modules_reached(ran))
         self._is_closed = True
@@ -271,8 +304,10 @@ class Attachments:
         for place, plain in recorded.get("modules", {}).items():
             if plain is None:
                 return f"it changes {place!r}, which is no variable of the notebook"
-        self._look(None)
         then = recorded.get("in", {})
+        if not self._has_run and not self.now and not then:
+            return None
+        self._look(None)
         if not self.now and not then:
             return None
         now = self._digests(self._reached(self.now, ran))
@@ -355,6 +390,65 @@ class Attachments:
             wanted = self.shared.wanted
             self.modules.changed({wanted[n]: None for n in self.shared.changed if n in wanted})
             self.modules.not_set(self.shared.unite(names))
+
+    def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
+        """Have libraries hold new objects of the notebook where they hold old ones."""
+        if not self._held:
+            return
+        self._look(None)  # what changed until now counts; what is put here does not
+        replacement = Replacement(pairs)
+        for where, held in self._held.items():
+            for token, attached in list(held.items()):
+                if attached.change is None:
+                    continue
+                replacement.put_into([attached.change.new])
+                new = replacement.of(attached.change.new)
+                if new is attached.change.new:
+                    continue
+                held[token] = replace(attached, change=attached.change._replace(new=new))
+                if self.now.get(where) is attached:
+                    self._put_instead(attached.change, held[token])
+        self.libraries.look()
+
+    def _put_instead(self, old: Change, attached: Attached) -> None:
+        """Have a library hold another object, which counts as the same."""
+        change = attached.change
+        assert change is not None
+        if old.kind == "list":
+            held = self.libraries.list_at(old.owner)
+            held[:] = [change.new if each is old.new else each for each in held]
+        elif old.put is None or not _is_put(old, change.new):
+            return
+        self.now[attached.where] = attached
+
+    def why_not_replaced(self, pairs: Sequence[tuple[object, object]]) -> list[str]:
+        """Reasons why a library would go on with an old object of the notebook."""
+        if self.shared.are_held_inside([old for old, _ in pairs]):
+            return ["a module beside the notebook may hold what it changes"]
+        replacement = Replacement(pairs)
+        return [
+            f"{attached.what} holds what it changes, in a place that nothing else can be put into"
+            for attached in self.now.values()
+            if attached.change is not None and self._misses(attached.change, replacement)
+        ]
+
+    def _misses(self, change: Change, replacement: Replacement) -> bool:
+        if replacement.of(change.new) is change.new:
+            return replacement.misses([change.new], self.namespace)
+        return change.put is None
+
+    def inside_modules(self, ran: Ran) -> Mapping[int, object] | None:
+        """What the modules that a step reaches hold: id → object; None if that is too much."""
+        if not self.libraries.user_modules:
+            return {}
+        return self.shared.inside(self._modules_reached(ran))
+
+    def holders(self) -> Iterator[tuple[str, list[object]]]:
+        """What is attached and may hold objects that a cell can get at."""
+        for attached in self.now.values():
+            if attached.holds_objects:
+                assert attached.change is not None
+                yield f"{attached.what}, which the notebook attached,", [attached.change.new]
 
     # -- moves ------------------------------------------------------------------------------
 

@@ -13,13 +13,17 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from array import array
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-_WORD = 8
-_OFFSETS = range(2 * _WORD, 8 * _WORD, _WORD)
+WORD = 8
+"""Bytes of a version."""
+
+_OFFSETS = range(2 * WORD, 8 * WORD, WORD)
 _FIRST, _WORDS = 0x1000, 1 << 44  # 128 TB: user space with 48 bits
-_CHUNK = 64 * _WORD
+_CHUNK = 64 * WORD
 
 
 class DictVersions:
@@ -38,7 +42,7 @@ class DictVersions:
         self.tells_rebinding = tag is not None
         self._offset = _offset_of_length() if tag is None else tag
         self._dicts: list[dict[Any, Any]] = []  # held: their memory is read
-        self._addresses: list[int] = []
+        self._addresses = array("q")
         self._views: list[memoryview] = []
         self._last = b""
         self._gathered: _Gathered | None = None
@@ -57,6 +61,25 @@ class DictVersions:
                 self._views.append(_view(address))
         return len(self._dicts) - 1
 
+    def copy(self) -> DictVersions:
+        """The same, which goes on by itself."""
+        copy = DictVersions()
+        copy._dicts, copy._addresses = self._dicts.copy(), self._addresses[:]
+        copy._last = self._words()
+        return copy
+
+    def part(self, numbers: Sequence[int]) -> DictVersions:
+        """Some of the dicts, in this order; what has changed since the last look is not known."""
+        part, last = DictVersions(), memoryview(self._words()).cast("q")
+        part._dicts = [self._dicts[n] for n in numbers]
+        part._addresses = array("q", (self._addresses[n] for n in numbers))
+        part._last = array("q", (last[n] for n in numbers)).tobytes()
+        return part
+
+    def _words(self) -> bytes:
+        """The versions of all dicts at the last look."""
+        return self._last if self._gathered is None else self._gathered.last()
+
     def changed(self) -> list[int]:
         """Numbers of the dicts that were written to since the last call, and of new ones."""
         if self._offset is None:
@@ -74,10 +97,10 @@ class DictVersions:
     def _gathers(self, np: Any) -> bool:
         """Have NumPy read the words of all dicts, if these lie where they usually do."""
         if self._n_gathered != len(self._addresses):
-            last = self._last if self._gathered is None else self._gathered.last()
+            last = self._words()
             self._n_gathered, self._gathered, self._last = len(self._addresses), None, last
-            at = [(address - _FIRST) // _WORD for address in self._addresses]
-            if at and min(at) >= 0 and max(at) < _WORDS:
+            at = (np.array(self._addresses, dtype=np.int64) - _FIRST) // WORD
+            if len(at) and at.min() >= 0 and at.max() < _WORDS:
                 self._gathered = _Gathered(np, at, last)
         return self._gathered is not None
 
@@ -85,14 +108,13 @@ class DictVersions:
 class _Gathered:
     """Words of memory that NumPy reads, in the order in which they lie there."""
 
-    def __init__(self, np: Any, at: list[int], last: bytes) -> None:
+    def __init__(self, np: Any, places: Any, last: bytes) -> None:
         self._np = np
         self._space = np.asarray(_Space())
-        places = np.array(at, dtype=np.int64)
         self._order = np.argsort(places, kind="stable")
         self._places = places[self._order]
-        known = np.full(len(at), np.iinfo(np.uint64).max, dtype=np.uint64)  # no tag of a dict
-        known[: len(last) // _WORD] = np.frombuffer(last, dtype=np.uint64)
+        known = np.full(len(places), np.iinfo(np.uint64).max, dtype=np.uint64)  # no tag of a dict
+        known[: len(last) // WORD] = np.frombuffer(last, dtype=np.uint64)
         self._last = known[self._order]
 
     def changed(self) -> list[int]:
@@ -118,8 +140,8 @@ def _differing(now: bytes, last: bytes) -> list[int]:
     for start in range(0, len(now), _CHUNK):
         chunk = now[start : start + _CHUNK]
         if chunk != last[start : start + _CHUNK]:
-            words = range(start, start + len(chunk), _WORD)
-            found += [w // _WORD for w in words if now[w : w + _WORD] != last[w : w + _WORD]]
+            words = range(start, start + len(chunk), WORD)
+            found += [w // WORD for w in words if now[w : w + WORD] != last[w : w + WORD]]
     return found
 
 
@@ -135,7 +157,7 @@ class _Space:
 
 
 def _view(address: int) -> memoryview:
-    return memoryview((ctypes.c_char * _WORD).from_address(address)).cast("B")
+    return memoryview((ctypes.c_char * WORD).from_address(address)).cast("B")
 
 
 def _word(table: dict[str, object], offset: int) -> int:

@@ -8,15 +8,26 @@ from nbckpt.observation.observer import Facet
 from nbckpt.observation.process_state import ProcessState, kinds_for
 
 
-def early_facets(namespace: dict[str, object]) -> tuple[Facet, ...]:
-    """The facets that look at the process when the session begins."""
-    return (ProcessState(kinds_for(namespace), namespace),)
+def early_facet(
+    namespace: dict[str, object], touch: Callable[[frozenset[str] | None], object]
+) -> ProcessState:
+    """The facet that looks at the process when the session begins.
+
+    Parameters
+    ----------
+    namespace
+        The live variables.
+    touch
+        Is told which variables may have changed unseen; None for any.
+    """
+    return ProcessState(kinds_for(namespace), namespace, touch)
 
 
 def later_facets(
     namespace: dict[str, object],
     touch: Callable[[frozenset[str] | None], object],
     store: str,
+    state: ProcessState,
 ) -> tuple[Facet, ...]:
     """The facets that look at the process when the first cell begins.
 
@@ -28,16 +39,21 @@ def later_facets(
         Is told which variables may have changed unseen; None for any.
     store
         The folder of nbckpt's own files.
+    state
+        The facet that looks already.
     """
     from nbckpt.observation.attachments import Attachments
     from nbckpt.observation.files import Files
+    from nbckpt.observation.held_elsewhere import HeldElsewhere
     from nbckpt.observation.names import Names
     from nbckpt.observation.places import working_folder
     from nbckpt.observation.shown_widgets import ShownWidgets
 
+    attachments = Attachments(namespace, touch)
     return (
-        Attachments(namespace, touch),
+        attachments,
         Files(namespace, working_folder(), (store,)),
         Names(namespace, touch),
         ShownWidgets(namespace, touch),
+        HeldElsewhere(namespace, attachments, state),
     )  # fmt: skip

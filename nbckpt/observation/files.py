@@ -34,7 +34,7 @@ from nbckpt.observation.file_states import (
 from nbckpt.observation.folder_looks import TOO_MANY, EntriesOf, asked_by, look_at, matches_of
 from nbckpt.observation.library_versions import version_of, versions_of
 from nbckpt.observation.named_files import Named, scripts_of
-from nbckpt.observation.observer import Ran
+from nbckpt.observation.observer import Ran, Unmoved
 from nbckpt.observation.places import (
     Places,
     is_made,
@@ -85,7 +85,7 @@ class _Found:
     is_more: bool = False
 
 
-class Files:
+class Files(Unmoved):
     """The facet of files.
 
     Parameters
@@ -158,14 +158,6 @@ class Files:
             if "more" in kept:
                 return "it asks for more files than are looked at"
             return self._file_difference(kept)
-
-    def standing(self) -> Json:
-        """Nothing: a move leaves files as they are."""
-        return None
-
-    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
-        """Nothing."""
-        return ()
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Nothing: only steps are asked about."""

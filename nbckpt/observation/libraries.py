@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from operator import is_
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbckpt.garbage import uncollected
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change, Kind
@@ -56,13 +56,11 @@ _DULL = frozenset(
 _OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(NamedTuple):
     kind: Kind
     owner: str
     holder: Any
     table: dict[Any, Any]
-    before: dict[Any, Any]
 
     def put(self, key: Any, value: object) -> None:
         """Set or take away an entry, as the library itself would."""
@@ -74,6 +72,44 @@ class _Table:
             setattr(self.holder, key, value)
         elif key in self.table:
             delattr(self.holder, key)
+
+
+class _Known(NamedTuple):
+    """What the first look of a session has met: those that come after it need not look for it.
+
+    Attributes
+    ----------
+    modules
+        Libraries, as `sys.modules` had them.
+    tables
+        What is followed of them.
+    before
+        What each table held then: the session that handed it over goes on looking.
+    seen
+        The tables by their ids.
+    numbers
+        Of the tables, by what they are.
+    versions
+        Tells what has been written to since.
+    """
+
+    modules: dict[str, Any]
+    tables: list[_Table]
+    before: list[dict[Any, Any]]
+    seen: dict[int, object]
+    numbers: dict[tuple[str, str], int]
+    versions: DictVersions
+
+    def holds(self) -> bool:
+        """Whether all are still there: what was met in one that went may be in another, too."""
+        now = map(sys.modules.get, self.modules)
+        return all(map(is_, self.modules.values(), now))
+
+
+_known: _Known | None = None
+
+_FEW = 20
+"""One new table in so many is met again by each session, rather than all handed over anew."""
 
 
 @dataclass
@@ -94,6 +130,9 @@ class Libraries:
     user_modules: set[str] = field(default_factory=set)
     _versions: DictVersions = field(default_factory=DictVersions)
     _tables: list[_Table] = field(default_factory=list)
+    _before: list[dict[Any, Any]] = field(default_factory=list)
+    _n_known: int = 0
+    _of_shell: set[str] = field(default_factory=set)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _seen: dict[int, object] = field(default_factory=dict)
     _lists: dict[str, tuple[list[Any], list[Any]]] = field(default_factory=dict)
@@ -103,17 +142,17 @@ class Libraries:
 
     def look(self) -> tuple[list[Change], list[str]]:
         """What changed since the last look, and owners that are followed from now on."""
-        if not self._tables:
-            self._follow(_Table("registry", "sys.modules", None, sys.modules, {}))
-            for owner, table in shell_tables(self.namespace).items():
-                self._follow(_Table("registry", owner, None, table, _entries(table)))
-        first = len(self._tables)
-        numbers = self._versions.changed()
-        with uncollected() if 0 in numbers else nullcontext():  # many small objects, no waste
-            changes = [c for n in numbers for c in self._changes_of(self._tables[n])]
+        is_first = self._abc_token < 0
+        with uncollected() if is_first else nullcontext():  # many small objects, no waste
+            if is_first:
+                self._begin()
+            first = len(self._tables)
+            numbers = self._versions.changed()
+            changes = [c for n in numbers for c in self._changes_of(n)]
         if len(self._tables) > first:
             self._versions.changed()  # from now on
-        is_first = self._abc_token < 0
+        if is_first:
+            self._hand_over()
         if is_first or len(self._tables) > first:
             self._find_lists()
         changes += [*self._list_changes(), *self._registrations()]
@@ -133,6 +172,10 @@ class Libraries:
         """The entries of a module, class or registry that is followed."""
         number = self._numbers.get((kind, owner))
         return None if number is None else self._tables[number].table
+
+    def list_at(self, owner: str) -> list[Any]:
+        """A list that is followed."""
+        return self._lists[owner][0]
 
     def owner_of(self, holder: object) -> tuple[Kind, str] | None:
         """How a module or class is followed, if it is."""
@@ -162,17 +205,17 @@ class Libraries:
         """Places of a name whose value may have changed unseen, where only lengths are read."""
         if self._versions.tells_rebinding:
             return
-        for table in self._tables:
-            old, new = table.before.get(name, ABSENT), dict.get(table.table, name, ABSENT)
+        for table, before in zip(self._tables, self._before, strict=True):
+            old, new = before.get(name, ABSENT), dict.get(table.table, name, ABSENT)
             if old is not new:
-                table.before[name] = new
+                before[name] = new
                 yield self._change(table, name, old, new)
 
     # -- what changed -----------------------------------------------------------------------
 
-    def _changes_of(self, table: _Table) -> Iterator[Change]:
-        before, now = table.before, _entries(table.table)
-        table.before = now
+    def _changes_of(self, number: int) -> Iterator[Change]:
+        table, before = self._tables[number], self._before[number]
+        self._before[number] = now = _entries(table.table)
         different = _different(before, now)
         for key in different:
             new = now.get(key, ABSENT)
@@ -232,12 +275,45 @@ class Libraries:
 
     # -- what is followed -------------------------------------------------------------------
 
-    def _follow(self, table: _Table) -> None:
+    def _begin(self) -> None:
+        """Follow all modules, the shell, and what an earlier session knows of libraries."""
+        known = _known if _known is not None and _known.holds() else None
+        if known is not None:
+            self._tables, self._before = known.tables.copy(), known.before.copy()
+            self._seen, self._numbers = known.seen.copy(), known.numbers.copy()
+            self._versions = known.versions.copy()
+        self._n_known = len(self._tables)
+        modules = {} if known is None else known.modules
+        self._follow(_Table("registry", "sys.modules", None, sys.modules), modules)
+        for owner, table in shell_tables(self.namespace).items():
+            self._of_shell.add(owner)
+            self._follow(_Table("registry", owner, None, table))
+
+    def _hand_over(self) -> None:
+        """Have later sessions of this process know what this one has met."""
+        global _known  # noqa: PLW0603  # there is one process
+        n_new = len(self._tables) - self._n_known
+        if self._versions.tells_rebinding and n_new > self._n_known // _FEW:
+            own = {"sys.modules", *self._of_shell}
+            met = [n for n, table in enumerate(self._tables) if table.owner not in own]
+            tables = [self._tables[n] for n in met]
+            _known = _Known(
+                {n: m for n, m in list(sys.modules.items()) if not is_users_module(n)},
+                tables,
+                [self._before[n] for n in met],
+                {id(table.table): table.table for table in tables},
+                {(table.kind, table.owner): n for n, table in enumerate(tables)},
+                self._versions.part(met),
+            )
+
+    def _follow(self, table: _Table, before: dict[Any, Any] | None = None) -> None:
+        """Look at a table from now on, for what it has not as it is, or as it was."""
         if (table.kind, table.owner) in self._numbers or id(table.table) in self._seen:
             return
         self._seen[id(table.table)] = table.table
         self._numbers[table.kind, table.owner] = self._versions.add(table.table)
         self._tables.append(table)
+        self._before.append(_entries(table.table) if before is None else before)
 
     def _meet_module(self, name: object, module: object) -> None:
         if not isinstance(name, str) or not issubclass(type(module), ModuleType):
@@ -250,15 +326,15 @@ class Libraries:
         members = _DICT_OF_MODULE.__get__(module)
         if members is self.namespace or id(members) in self._seen:
             return
-        table = _Table("module", name, module, members, members.copy())
+        table = _Table("module", name, module, members)
         self._follow(table)
         self._meet_members(name, table)
         for owner, registry in TABLES.get(name, {}).items():
             if isinstance(found := found_at(registry), dict):
-                self._follow(_Table("registry", owner, None, found, _entries(found)))
+                self._follow(_Table("registry", owner, None, found))
 
     def _meet_members(self, module: str, holder: _Table) -> None:
-        for name, value in holder.before.items():
+        for name, value in holder.table.copy().items():
             kind = type(value)
             if kind is FunctionType:
                 if value.__code__ is _DISPATCHER:
@@ -277,13 +353,13 @@ class Libraries:
                 self._meet_class(value)
         elif issubclass(kind, dict) and is_registry(module, str(name), value):
             owner = f"{holder.owner}.{name}"
-            self._follow(_Table("registry", owner, None, value, _entries(value)))
+            self._follow(_Table("registry", owner, None, value))
         elif kind is functools.singledispatchmethod:
             self._meet_dispatcher(f"{holder.owner}.{name}", value.dispatcher)
 
     def _meet_dispatcher(self, owner: str, function: Any) -> None:
         table = gc.get_referents(function.registry)[0]
-        self._follow(_Table("registry", owner, function, table, dict(table)))
+        self._follow(_Table("registry", owner, function, table))
 
     def _meet_class(self, cls: Any) -> None:
         flags = _FLAGS_OF_CLASS.__get__(cls)
@@ -295,7 +371,7 @@ class Libraries:
         members = gc.get_referents(_DICT_OF_CLASS.__get__(cls))[0]
         if id(members) in self._seen:
             return
-        table = _Table("class", _owner(cls), cls, members, members.copy())
+        table = _Table("class", _owner(cls), cls, members)
         self._follow(table)
         self._meet_members(home, table)
 

@@ -32,10 +32,15 @@ class LibraryFunctions:
 
     def look(self, tree: ast.Module | None) -> list[Change]:
         """What is another now than at the last look; `tree` may name more to look at."""
-        for holder, name in _stores(tree) if tree is not None else ():
+        if tree is not None:
+            self.learn(tree)
+        return list(self._changes())
+
+    def learn(self, tree: ast.Module) -> None:
+        """Look from now on where this code sets something, once it is called."""
+        for holder, name in _stores(tree):
             if len(self._places) < _MOST:
                 self._places[ast.dump(holder), name] = holder
-        return list(self._changes())
 
     def _changes(self) -> Iterator[Change]:
         for (_, name), holder in self._places.items():

@@ -19,7 +19,7 @@ from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.observation import audit, audit_events
 from nbckpt.observation.look_ups import look_ups_of
-from nbckpt.observation.observer import Ran
+from nbckpt.observation.observer import Ran, Unmoved
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.modules import loaded
@@ -53,7 +53,7 @@ class _Window:
     nested: list[Json] = field(default_factory=list)
 
 
-class Names:
+class Names(Unmoved):
     """The facet of names that are looked up by other means than the text of a cell.
 
     Parameters
@@ -146,14 +146,6 @@ class Names:
         if observed:
             for window in self._open:
                 window.nested.append(observed)
-        return ()
-
-    def standing(self) -> Json:
-        """Nothing: a move sets variables itself."""
-        return None
-
-    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
-        """Nothing."""
         return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from nbckpt.digests import Json
 from nbckpt.interrupts import allowed
@@ -59,7 +58,10 @@ class Facet(Protocol):
     """The member of a checkpoint's `observed` that belongs to this facet."""
 
     def cell_begins(self, tree: ast.Module) -> None:
-        """Look at the process before a cell of the notebook runs, kept or not."""
+        """Look at the process before a cell of the notebook runs, kept or not.
+
+        `tree` is empty, here and after it, where the cell was restored and nothing of it runs.
+        """
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Look at the process after a cell of the notebook ran, kept or not."""
@@ -97,6 +99,35 @@ class Facet(Protocol):
         """
 
 
+class Unmoved:
+    """The part of a facet of whose kind a move sets nothing."""
+
+    def standing(self) -> Json:
+        """Nothing."""
+        return None
+
+    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
+        """Nothing."""
+        return ()
+
+
+class Bystander(Unmoved):
+    """The part of a facet that compares steps, and sets nothing for a restored one either."""
+
+    def cell_begins(self, tree: ast.Module) -> None:
+        """Nothing."""
+
+    def cell_ends(self, tree: ast.Module) -> None:
+        """Nothing."""
+
+    def discard(self, window: object) -> None:
+        """Nothing: a window is not told of anything."""
+
+    def restored(self, observed: Json) -> Sequence[str]:  # noqa: ARG002
+        """Nothing."""
+        return ()
+
+
 @dataclass
 class Observer:
     """The facets of one session.
@@ -123,6 +154,7 @@ class Observer:
     was_set: tuple[str, ...] = ()
     silenced: tuple[object, ...] = ()
     _made: tuple[Facet, ...] | None = None
+    _resting: tuple[Facet, ...] = ()
 
     @property
     def facets(self) -> tuple[Facet, ...]:
@@ -139,15 +171,36 @@ class Observer:
         """Observe nothing any more, and let go of what the facets remember of the process."""
         self.early, self._made, self.later = (), None, tuple
 
-    def cell_begins(self, tree: ast.Module) -> None:
-        """Look at the process before a cell runs."""
-        for facet in self.facets:
-            facet.cell_begins(tree)
+    def cell_begins(self, tree: ast.Module, *, is_restored: bool = False) -> None:
+        """Look at the process before a cell runs, or once it was restored."""
+        facets = self.facets
+        asked = facets if is_restored else ()
+        self._resting = tuple(f for f in asked if getattr(f, "may_rest", bool)())
+        for facet in facets:
+            if facet not in self._resting:
+                facet.cell_begins(tree)
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Look at the process after a cell ran."""
         for facet in self._known:
-            facet.cell_ends(tree)
+            if facet not in self._resting:
+                facet.cell_ends(tree)
+        self._resting = ()
+
+    def _each(self, method: str) -> Iterator[Callable[..., Any]]:
+        """A method that not every facet has, of those that have it."""
+        methods = (getattr(facet, method, None) for facet in self._known)
+        return (found for found in methods if found is not None)
+
+    def was_restored(self, tree: ast.Module) -> None:
+        """Take note of the code of a cell that was restored."""
+        for tell in self._each("was_restored"):
+            tell(tree)
+
+    def ran_unseen(self) -> None:
+        """Take note that code ran which is no cell's, of which nothing was seen."""
+        for tell in self._each("ran_unseen"):
+            tell()
 
     def open(self) -> dict[str, object]:
         """A window of each facet."""
@@ -162,6 +215,12 @@ class Observer:
                 if facet.name in windows
             }
         return {name: observed for name, observed in found.items() if observed}
+
+    def look(self) -> None:
+        """Look while nothing runs, so that the first cell need not wait for that."""
+        assert self.facets  # all of them are there from now on
+        for look in self._each("look"):
+            look()
 
     def discard(self, windows: Mapping[str, object]) -> None:
         """Collect nothing more in these windows."""
@@ -191,20 +250,26 @@ class Observer:
         texts = (text for f in facets for text in f.restored(observed.get(f.name)))
         self.was_set = tuple(texts)
 
-    def written_to(self, namespace: Mapping[str, object]) -> set[str]:
-        """Variables that code may change without naming them, for the process holds them."""
-        if "logging" not in sys.modules:
-            return set()
-        from nbckpt.observation.process_state.loggers import written_to
-
-        return written_to(namespace)
-
     def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
         """Have the process hold an object of the notebook where it held another one till now."""
-        if pairs and "logging" in sys.modules:
-            from nbckpt.observation.process_state.loggers import follow
+        for tell in self._each("replaced") if pairs else ():
+            tell(pairs)
 
-            follow(pairs)
+    def why_not_replaced(self, pairs: Sequence[tuple[object, object]]) -> list[str]:
+        """Reasons why the process would go on with objects that the notebook holds no more.
+
+        Parameters
+        ----------
+        pairs
+            Old objects, each with the one that takes its place; `None` if none does.
+        """
+        asked = self._each("why_not_replaced") if pairs else ()
+        return [why for ask in asked for why in ask(pairs)]
+
+    def why_unrepeatable(self, names: Collection[str], ran: Ran) -> list[str]:
+        """Reasons why a step cannot be restored that changed some variables in place."""
+        asked = self._each("why_unrepeatable") if names else ()
+        return [why for ask in asked for why in ask(names, ran)]
 
     def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
         """Reasons why names cannot be bound to what a step that is restored made.
@@ -216,14 +281,14 @@ class Observer:
         made
             Those that are about to get another object.
         """
-        asked = (getattr(facet, "why_not_bound", None) for facet in self._known)
-        return [why for ask in asked if ask is not None for why in ask(bound, made)]
+        return [why for ask in self._each("why_not_bound") for why in ask(bound, made)]
 
     def bound(self, names: set[str]) -> None:
         """Take note that names were bound to what was brought back."""
-        for facet in self._known:
-            if (tell := getattr(facet, "bound", None)) is not None:
-                tell(names)
+        texts: list[str] = []
+        for tell in self._each("bound"):
+            texts += tell(names) or ()
+        self.was_set = (*self.was_set, *texts)
 
     def standing(self) -> dict[str, Json]:
         """What a rewind to this moment has to set."""

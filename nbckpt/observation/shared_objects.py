@@ -6,21 +6,18 @@ object that the variable is bound to, so that both are one object again.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 from nbckpt.names import is_user_name
+from nbckpt.observation.changeable import are_held_elsewhere, changeable
 from nbckpt.observation.ownership import is_users_module
+from nbckpt.observation.user_modules import holder_of
 from nbckpt.values.plain import ATOMS
-
-MOST_OBJECTS = 1_000_000
-"""In what modules hold that are looked at for other holders of an object; in more there may be."""
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
 _FIXED = (*ATOMS, tuple, frozenset, range)
@@ -29,15 +26,20 @@ _SHARED_ANYWAY = (*_BY_NAME, *_FIXED)
 
 def places_of(namespace: Mapping[str, object], modules: Iterable[str]) -> dict[str, str]:
     """Variables that are an object of one of some modules → the place there: ``core.REG``."""
+    variables = [
+        (name, id(value))
+        for name, value in list(namespace.items())
+        if is_user_name(name) and not issubclass(type(value), _SHARED_ANYWAY)
+    ]
+    wanted = {which for _, which in variables}
+    if not wanted:
+        return {}
     places: dict[int, str] = {}
     for module, members in _members(modules).items():
         for member, value in list(members.items()):
-            if member[:2] != "__" and not issubclass(type(value), _SHARED_ANYWAY):
+            if id(value) in wanted and member[:2] != "__":
                 places.setdefault(id(value), f"{module}.{member}")
-    if not places:
-        return {}
-    found = ((n, places.get(id(v))) for n, v in list(namespace.items()) if is_user_name(n))
-    return {name: place for name, place in found if place is not None}
+    return {name: places[which] for name, which in variables if which in places}
 
 
 @dataclass
@@ -57,13 +59,80 @@ class SharedObjects:
     """
 
     namespace: Mapping[str, object]
-    modules: Callable[[], Iterable[str]]
+    modules: Callable[[], Collection[str]]
     wanted: dict[str, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
 
     def now(self) -> dict[str, str]:
         """Variables that are an object of a module → the place there."""
-        return places_of(self.namespace, self.modules())
+        modules = self.modules()
+        return places_of(self.namespace, modules) if modules else {}
+
+    def inside(self, modules: Iterable[str] | None) -> dict[int, object] | None:
+        """What some modules hold, all of them if that is None, by its id; None: it is too much."""
+        tables = self._all_modules()
+        wanted = tables.keys() if modules is None else tables.keys() & set(modules)
+        roots = [
+            value
+            for name in sorted(wanted)
+            for member, value in list(tables[name].items())
+            if member[:2] != "__"
+        ]
+        return self._reached(roots, tables)
+
+    def is_held_by_variables(self, place: str) -> bool:
+        """Whether variables hold an object that is inside of what a module has at a place.
+
+        Not the variable that is what it has there: that comes back as one with the place.
+        """
+        home, _, member = place.rpartition(".")
+        holder, attribute = holder_of(home, member)
+        if holder is None:
+            return False
+        members, tables = vars(holder), self._all_modules()
+        roots = [members.get(attribute)]  # no name holds it: references are counted
+        inside = frozenset(self._reached(roots, tables) or ()) - {id(roots[0])}
+        if not inside or not are_held_elsewhere(roots, [members.values()], self.namespace):
+            return False
+        others = [
+            held
+            for name, held in list(self.namespace.items())
+            if is_user_name(name) and held is not roots[0] and type(held) not in ATOMS
+        ]
+        known = self._reached(others, tables)
+        return known is None or not inside.isdisjoint(known)
+
+    def places_holding(self, objects: Collection[int]) -> list[str]:
+        """Members of modules that are, or hold, one of some objects, told by their ids."""
+        tables = self._all_modules()
+        found = []
+        for name, members in tables.items():
+            for member, value in list(members.items()):
+                inside = None if member[:2] == "__" else self._reached([value], tables)
+                if inside is not None and not inside.keys().isdisjoint(objects):
+                    found.append(f"{name}.{member}")
+        return found
+
+    def are_held_inside(self, olds: list[object]) -> bool:
+        """Whether modules hold some objects, or what is in them, by more than names of their own.
+
+        Where one is replaced, a default argument, say, would go on with the one from before.
+        """
+        modules = self._all_modules() if olds else {}
+        if not modules:
+            return False
+        inside = self._reached(olds, modules)
+        if inside is None:
+            return True
+        ours = {id(old) for old in olds}
+        others = [
+            value
+            for members in modules.values()
+            for member, value in list(members.items())
+            if member[:2] != "__" and id(value) not in ours
+        ]
+        outside = self._reached(others, modules)
+        return outside is None or not inside.keys().isdisjoint(outside)
 
     def why_not(self, bound: set[str], made: set[str]) -> list[str]:
         """Reasons why some variables cannot be brought back as objects of their modules.
@@ -83,7 +152,7 @@ class SharedObjects:
                 reasons.append(f"{place!r}, which {name!r} is, is not there")
             elif name in bound and (name in made or self.namespace.get(name) is not _held(place)):
                 replaced.append(place)
-        if not reasons and self._is_held_elsewhere([_held(place) for place in replaced]):
+        if not reasons and self.are_held_inside([_held(place) for place in replaced]):
             told = min(replaced)
             reasons.append(f"a module beside the notebook may hold what {told!r} is elsewhere, too")
         return reasons
@@ -101,38 +170,17 @@ class SharedObjects:
             old, new = _held(place), self.namespace[name]
             if old is new:
                 continue
-            if self._is_held_elsewhere([old]):
+            if self.are_held_inside([old]):
                 unset.append(place)
             for members in self._all_modules().values():
                 for member in [m for m, value in members.items() if value is old]:
                     members[member] = new
         return unset
 
-    def _is_held_elsewhere(self, olds: list[object]) -> bool:
-        """Whether modules hold some of their objects, or what is in them, by more than their names.
-
-        Where one is replaced, a default argument, say, would go on with the one from before.
-        """
-        if not olds:
-            return False
-        modules = self._all_modules()
-        tables = {id(self.namespace), *(id(members) for members in modules.values())}
-        inside = _reached(olds, tables, set(modules))
-        if inside is None:
-            return True
-        ours = {id(old) for old in olds}
-        others = [
-            value
-            for members in modules.values()
-            for member, value in list(members.items())
-            if member[:2] != "__" and id(value) not in ours
-        ]
-        outside = _reached(others, tables, set(modules))
-        return outside is None or any(
-            not issubclass(type(value), _SHARED_ANYWAY)
-            for found, value in inside.items()
-            if found in outside
-        )
+    def _reached(
+        self, roots: Iterable[object], modules: Mapping[str, dict[str, object]]
+    ) -> dict[int, object] | None:
+        return changeable(roots, self.namespace, modules.keys())
 
     def _all_modules(self) -> dict[str, dict[str, object]]:
         loaded = [name for name in list(sys.modules) if is_users_module(name)]
@@ -157,45 +205,3 @@ def _is_there(place: str) -> bool:
 def _held(place: str) -> object:
     name, _, member = place.rpartition(".")
     return vars(sys.modules[name])[member]
-
-
-def _reached(
-    roots: Iterable[object], tables: set[int], modules: set[str]
-) -> dict[int, object] | None:
-    """What is held, but by libraries' own code and by modules as such; None if it is too much."""
-    found: dict[int, object] = {}
-    waiting = list(roots)
-    while waiting:
-        value = waiting.pop()
-        kind = type(value)
-        if kind in ATOMS or id(value) in found or id(value) in tables:
-            continue
-        found[id(value)] = value
-        if len(found) > MOST_OBJECTS:
-            return None
-        if issubclass(kind, ModuleType | logging.Logger | BuiltinFunctionType):
-            continue
-        if issubclass(kind, FunctionType):
-            waiting += _parts_of_function(value)  # type: ignore[arg-type]
-        elif not issubclass(kind, type):
-            waiting += [part for part in gc.get_referents(value) if part is not kind]
-            waiting += _memory_of(value)
-        elif getattr(value, "__module__", None) in modules:
-            waiting += vars(value).values()
-    return found
-
-
-def _parts_of_function(function: FunctionType) -> list[object]:
-    """What a function holds; not the variables that it looks up by their names."""
-    defaults = (function.__defaults__, function.__kwdefaults__)
-    return [*defaults, function.__dict__, *(function.__closure__ or ())]
-
-
-def _memory_of(value: Any) -> list[object]:
-    """What has the memory that a view lies on, which the collector does not tell."""
-    library = type(value).__module__.partition(".")[0]
-    if library == "numpy":
-        return [getattr(value, "base", None)]
-    if library == "torch" and hasattr(value, "untyped_storage"):
-        return [value.untyped_storage()]
-    return [value.obj] if type(value) is memoryview else []

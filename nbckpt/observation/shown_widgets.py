@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nbckpt.digests import Json
-from nbckpt.observation.observer import Ran
+from nbckpt.observation.observer import Bystander, Ran
 from nbckpt.referents import held_by
 from nbckpt.values.widgets import may_hold_widgets, model_id_of, shown_ids
+
+MOST = 300
+"""Widgets that a cell makes, and that are told one by one."""
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -19,8 +22,8 @@ _ANOTHER = "it shows a widget, and that is another now"
 _NAMED = "it shows {!r}, and that is another widget now"
 
 
-class ShownWidgets:
-    """The facet of widgets."""
+class ShownWidgets(Bystander):
+    """The facet of widgets, which are variables: what was shown of them is an output."""
 
     name = "widgets"
 
@@ -48,8 +51,10 @@ class ShownWidgets:
         """The ids of shown widgets → the variables that hold them; those of before apart."""
         assert isinstance(window, frozenset)
         ids = ids_in(ran.outputs)
+        new = shown_ids() - window
+        record: dict[str, Json] = {"new": sorted(new)} if 0 < len(new) <= MOST else {}
         if not ids:
-            return None
+            return record or None
         names: dict[str, list[str]] = {}
         for name, value in ran.namespace.items():
             if (model_id := model_id_of(value)) in ids:
@@ -57,14 +62,11 @@ class ShownWidgets:
         read = {*ran.key.inputs, *ran.key.functions}
         there = {i: [n for n in names.get(i, ()) if n in read] for i in ids if i in window}
         made = {i: names[i] for i in ids if i not in window and i in names}
-        return {"there": there, "made": made}
-
-    def discard(self, window: object) -> None:
-        """Nothing: a window is not told of anything."""
+        return {**record, "there": there, "made": made}
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Why other widgets would be shown; None if it can be told which ones."""
-        there = observed["there"] if isinstance(observed, Mapping) else {}
+        there = observed.get("there", {}) if isinstance(observed, Mapping) else {}
         assert isinstance(there, Mapping)
         unnamed = []
         for model_id, names in there.items():
@@ -80,17 +82,10 @@ class ShownWidgets:
         reached = set() if held is None else {model_id_of(value) for value in held.values()}
         return None if reached.issuperset(unnamed) else _ANOTHER
 
-    def restored(self, observed: Json) -> Sequence[str]:  # noqa: ARG002
-        """Nothing: what was shown is an output."""
-        return ()
 
-    def standing(self) -> Json:
-        """Nothing: widgets are variables."""
-        return None
-
-    def go_to(self, standing: Json) -> Sequence[str]:  # noqa: ARG002
-        """Nothing: widgets are variables."""
-        return ()
+def made_by(observed: Json) -> frozenset[str]:
+    """The ids of the widgets that a step made."""
+    return frozenset(_list(observed.get("new")) if isinstance(observed, Mapping) else ())
 
 
 def live_ids(observed: Json, namespace: Mapping[str, object]) -> dict[str, str]:

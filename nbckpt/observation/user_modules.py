@@ -71,7 +71,7 @@ def _places_in(name: str, ran: Ran) -> Iterator[str]:
 def set_in_module(place: str, value: object) -> bool:
     """Set a value in a module; a list or dict keeps its identity."""
     name, _, member = place.rpartition(".")
-    holder, attribute = _holder(name, member)
+    holder, attribute = holder_of(name, member)
     if holder is None:
         return False
     if not fill(getattr(holder, attribute, None), value):
@@ -119,6 +119,8 @@ class ModuleState:
         for place, value in changes.items():
             if value is None:
                 self._tokens[place] = secrets.token_hex(8)
+            else:
+                self._tokens.pop(place, None)
 
     def state_of(self, names: Iterable[str]) -> dict[str, Json]:
         """What modules hold that a step has imported, and may have changed since.
@@ -149,10 +151,10 @@ class ModuleState:
                 if not _is_same(imported.get(member, ABSENT), value)
             }
         self._to_read.clear()
-        found: dict[str, Json] = dict(self._tokens)
+        found: dict[str, Json] = {}
         for changed in self._changed.values():
             found.update(changed)
-        return found
+        return {**found, **self._tokens}
 
     def go_to(
         self, standing: Mapping[str, Json], shared: frozenset[str] = frozenset()
@@ -221,7 +223,7 @@ class _Text(NamedTuple):
 _CLASSES = (type, abc.ABCMeta)
 
 
-def _holder(name: str, member: str) -> tuple[object, str]:
+def holder_of(name: str, member: str) -> tuple[object, str]:
     """What has a member, the module or one of its classes (`Class:attribute`), and its name."""
     kind, _, attribute = member.rpartition(":")
     module = sys.modules.get(name)
@@ -319,6 +321,6 @@ def _imported(name: str) -> bool:
 
 
 def _holds(name: str, member: str, value: object) -> bool:
-    holder, attribute = _holder(name, member)
+    holder, attribute = holder_of(name, member)
     held = ABSENT if holder is None else vars(holder).get(attribute, ABSENT)
     return is_plain(held) and dumps(held) == dumps(value)

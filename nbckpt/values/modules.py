@@ -70,7 +70,7 @@ def looks_into_main(name: str) -> bool:
     if not isinstance(module, ModuleType) or module is main:
         return False
     for member, value in tuple(vars(module).items()):
-        if value is main or (value == _MAIN and type(value) is str and member != "__name__"):
+        if value is main or (type(value) is str and value == _MAIN and member != "__name__"):
             return True
         if any(map(_names_main, _code_in(value, name, _DEPTH))):
             return True

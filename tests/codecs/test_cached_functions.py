@@ -21,14 +21,11 @@ class Notebook(NamedTuple):
         An expression that tells what matters in the end.
     n_rerun
         Cells that may run again after the edit; the edited one among them.
-    n_again
-        Cells that run again where nothing was edited.
     """
 
     cells: list[str]
     ask: str
     n_rerun: int
-    n_again: int = 0
 
 
 HEAD = "from functools import cache, lru_cache\n"
@@ -230,7 +227,6 @@ NOTEBOOKS = {
         [HEAD + "@cache\ndef f(x):\n    return [x]", "a = f(1)", "f.cache_clear()", "y = f(<1>)"],
         "[y, a, y is a]",
         2,
-        1,  # as that cell of a list which is cleared while a variable holds an item
     ),
     "none are kept": Notebook(
         [HEAD + "@lru_cache(maxsize=0)\ndef f(x):\n    return [x]", "a = f(<1>)", "y = f(1)"],
@@ -270,7 +266,7 @@ def written(cells: list[str], number: int) -> list[str]:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_a_function_remembers_is_as_in_a_run(notebook: Notebook, tmp_path: Path) -> None:
-    cells, ask, n_rerun, n_again = notebook
+    cells, ask, n_rerun = notebook
     first, edited = written(cells, 1), written(cells, 2)
     plain = run(tmp_path / "plain", first, ask, mode="plain")
     plain_edited = run(tmp_path / "plain", edited, ask, mode="plain")
@@ -282,10 +278,10 @@ def test_what_a_function_remembers_is_as_in_a_run(notebook: Notebook, tmp_path: 
     unchanged = run(tmp_path / "again", first, ask, mode="skip", rounds=3)
 
     assert [a.value for a in answers] == [plain.value] * 2
-    assert len(answers[1].restored) == len(cells) - n_again
+    assert len(answers[1].restored) == len(cells)
     assert (after_edit.value, live.value) == (plain_edited.value,) * 2
     assert unchanged.value == plain.value
-    assert len(unchanged.restored) == len(cells) - n_again
+    assert len(unchanged.restored) == len(cells)
     assert len(after_edit.restored) >= len(cells) - n_rerun
     assert len(live.restored) >= len(cells) - n_rerun
 

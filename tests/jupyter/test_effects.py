@@ -544,3 +544,16 @@ def test_an_address_is_never_that_of_an_earlier_object(shell: Any) -> None:
     restart(shell)
     run_all(shell, *cells)
     assert shell.user_ns["rows"] == [1, 2]
+
+
+def test_nobody_else_is_said_to_have_changed_what_holds_a_deleted_function(
+    shell: Any, capsys: Any
+) -> None:
+    cells = ["%nbckpt auto skip", "def f(): return 1\nl = [f]", "del f", "l[0]()", "l.append(2)"]
+    run_all(shell, *cells)
+    restart(shell)
+
+    run_all(shell, *cells)
+
+    assert shell.user_ns["l"][1:] == [2]
+    assert "something other than a cell" not in "".join(capsys.readouterr())

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import anthropic
 import openai
 import pytest
 
@@ -52,6 +51,8 @@ def test_calls_stop_at_the_budget_and_none_is_tried_again(
 
 
 def test_anthropics_sdk_lets_it_through(provider: Provider, dear: Session) -> None:
+    import anthropic
+
     nbckpt.budget(0.001)
     with (
         anthropic.Anthropic(max_retries=5) as client,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import Any
 
-import anthropic
 import httpx
 import httpx2
 import ollama
@@ -144,24 +143,32 @@ def openai_compressed(provider: Provider) -> Any:
 
 @case
 def anthropic_messages(_: Provider) -> Any:
+    import anthropic
+
     with anthropic.Anthropic() as client:
         return client.messages.create(model="m", max_tokens=9, messages=SAID)
 
 
 @case
 async def anthropic_messages_async(_: Provider) -> Any:
+    import anthropic
+
     async with anthropic.AsyncAnthropic() as client:
         return await client.messages.create(model="m", max_tokens=9, messages=SAID)
 
 
 @case
 def anthropic_stream(_: Provider) -> Any:
+    import anthropic
+
     with anthropic.Anthropic() as client:
         return list(client.messages.create(model="m", max_tokens=9, messages=SAID, stream=True))
 
 
 @case
 async def anthropic_stream_helper_with_tools(_: Provider) -> Any:
+    import anthropic
+
     async with (
         anthropic.AsyncAnthropic() as client,
         client.messages.stream(
@@ -174,6 +181,8 @@ async def anthropic_stream_helper_with_tools(_: Provider) -> Any:
 
 @case
 def anthropic_tokens_counted(_: Provider) -> Any:
+    import anthropic
+
     with anthropic.Anthropic() as client:
         return client.messages.count_tokens(model="m", messages=SAID)
 
@@ -291,15 +300,6 @@ def run(function: Callable[[Provider], Any], provider: Provider) -> Any:
     if inspect.iscoroutinefunction(function):
         return asyncio.run(function(provider))
     return function(provider)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _left_alone() -> Iterator[None]:
-    """The collector goes through what the SDKs made when they were imported once, not each time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

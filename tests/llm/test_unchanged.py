@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import anthropic
 import httpx
 import httpx2
 import openai
@@ -48,6 +47,8 @@ def _openai_stream(_: Provider, fault: str) -> Any:
 
 
 def _anthropic_stream(_: Provider, fault: str) -> Any:
+    import anthropic
+
     with (
         anthropic.Anthropic(**_patience(fault)) as client,
         client.messages.stream(model="m", max_tokens=9, messages=SAID) as stream,  # type: ignore[arg-type]

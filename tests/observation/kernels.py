@@ -73,6 +73,23 @@ def run(
     return answer
 
 
+_SHARED = (
+    "pandas",
+    "IPython.core.interactiveshell",
+    "IPython.terminal.debugger",
+    "nbckpt.jupyter.shell",
+    "nbckpt.keys",
+    "nbckpt.effects",
+    "nbckpt.observation.attachments",
+    "nbckpt.observation.files",
+    "nbckpt.observation.names",
+    "nbckpt.observation.shown_widgets",
+    "nbckpt.observation.process_state.reach",
+    "nbckpt.steps",
+)
+"""What nearly every notebook imports: once for all of them."""
+
+
 class _Server(NamedTuple):
     """The process that forks, and the two ends of it."""
 
@@ -98,7 +115,11 @@ def _server() -> _Server:
 def _serve(answers: int) -> None:
     """Fork a process for each line that asks for one, and write what it answers."""
     sys.path[0] = ""  # a notebook's folder is on its path
-    __import__("pandas")  # once for all that use it
+    for module in _SHARED:
+        __import__(module)
+    from nbckpt.observation.libraries import Libraries
+
+    Libraries({"__name__": "__main__"}).look()  # once, too
     while line := sys.stdin.readline():
         folder, rounds, ask, mode = json.loads(line)
         if (child := os.fork()) == 0:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
+from nbckpt.observation import libraries as libraries_module
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_of_another_library, is_users
 
@@ -200,6 +202,13 @@ def test_an_edited_attachment_counts_below_in_the_same_process(kind: str, tmp_pa
     got = run(tmp_path / "a", cells, other)
 
     assert got.value == run(tmp_path / "b", cells, other, plain=True).value, got.text
+
+
+def test_code_of_a_restored_cell_is_known_when_it_is_called(tmp_path: Path) -> None:
+    cells = ["x = 1", *ATTACHING["attribute of a function in a function"]]
+    run(tmp_path, cells)
+
+    assert run(tmp_path, cells).restored == [0, 1, 3]
 
 
 @pytest.mark.parametrize("kind", sorted(ATTACHING.keys() - {"standard input", "mock"}))
@@ -406,6 +415,88 @@ def test_a_registry_whose_own_code_raises_is_followed_without_it(
     assert [(c.owner, c.key, c.new) for c in changes] == [
         ("library_of_plugins.plugins", "two", print)
     ]
+
+
+@pytest.fixture(autouse=True)
+def _no_gc_callbacks() -> Iterator[None]:
+    """Hypothesis, which pytest loads, counts collections in globals of a module of its own."""
+    before = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = before
+
+
+@pytest.fixture
+def add_library(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Imports a library that has some members."""
+
+    def add(name: str, **members: object) -> Any:
+        module = ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+        return module
+
+    return add
+
+
+def libraries_met() -> Libraries:
+    """What a session follows after its first look."""
+    libraries = Libraries({})
+    libraries.look()
+    return libraries
+
+
+def class_of(module: str) -> type:
+    return type("Cls", (), {"__module__": module})
+
+
+def places(libraries: Libraries) -> set[tuple[str, object]]:
+    """Where something changed since the last look."""
+    return {(change.owner, change.key) for change in libraries.look()[0]}
+
+
+def test_a_later_session_sees_what_was_set_since_and_what_comes(
+    add_library: Callable[..., Any],
+) -> None:
+    cls = class_of("library_met_first")
+    add_library("library_met_first", Cls=cls)
+    libraries_met()
+    second = add_library("library_met_later", Cls=cls)
+    libraries = libraries_met()
+
+    cls.k = second.n = 1  # type: ignore[attr-defined]
+
+    assert places(libraries) == {("library_met_first:Cls", "k"), ("library_met_later", "n")}
+
+
+def test_what_was_met_in_a_library_that_went_is_met_in_another(
+    add_library: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cls = class_of("library_that_stays")
+    add_library("a_library_that_goes", Cls=cls)
+    add_library("library_that_stays", Cls=cls)
+    libraries_met()
+    monkeypatch.delitem(sys.modules, "a_library_that_goes")
+    libraries = libraries_met()
+
+    cls.k = 1  # type: ignore[attr-defined]
+
+    assert places(libraries) == {("library_that_stays:Cls", "k")}
+
+
+def test_a_class_that_an_earlier_session_met_late_is_met_by_the_next(
+    add_library: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries_module, "_known", None)
+    library = add_library("library_that_grows")
+    first = libraries_met()
+    library.Cls = cls = class_of("library_that_grows")
+    first.look()
+    libraries = libraries_met()
+
+    cls.k = 1  # type: ignore[attr-defined]
+
+    assert places(libraries) == {("library_that_grows:Cls", "k")}
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,76 @@ def test_a_logger_writes_to_the_stream_that_a_rewind_brought_back(tmp_path: Path
     assert answer.value == "b\n"
 
 
+HOOKS = {
+    "a stream of a logger": (
+        "import io, logging\nlog = logging.getLogger('se'); log.propagate = False\nb = io.StringIO()",
+        "log.addHandler(logging.StreamHandler(b))",
+        "log.warning('1')",
+        "b.getvalue(), log.handlers[0].stream is b",
+        ("1\n", True),
+    ),
+    "a method that filters": (
+        "import logging\nlog = logging.getLogger('se'); log.addHandler(logging.NullHandler())\n"
+        "class F:\n    n = 0\n    def check(self, record): self.n += 1; return True\nf = F()",
+        "log.addFilter(f.check)",
+        "log.warning('1')",
+        "f.n, log.filters[0].__self__ is f",
+        (1, True),
+    ),
+    "an object that NumPy calls": (
+        "import numpy as np\nclass E:\n    def __init__(self): self.n = 0\n"
+        "    def write(self, text): self.n += 1\ne = E()",
+        "np.seterrcall(e); np.seterr(all='log');",
+        "a = np.array([1.0]) / 0",
+        "e.n, np.geterrcall() is e",
+        (1, True),
+    ),
+    "an object that shows warnings": (
+        "import warnings; warnings.simplefilter('always')\nclass W:\n"
+        "    def __init__(self): self.n = 0\n    def __call__(self, *a, **k): self.n += 1\nw = W()",
+        "warnings.showwarning = w",
+        "warnings.warn('1')",
+        "w.n, warnings.showwarning is w",
+        (1, True),
+    ),
+    "a method that handles a signal": (
+        "import signal\nclass S:\n    n = 0\n    def on(self, *a): self.n += 1\ns = S()",
+        "signal.signal(signal.SIGUSR1, s.on);",
+        "signal.raise_signal(signal.SIGUSR1)",
+        "s.n, signal.getsignal(signal.SIGUSR1).__self__ is s",
+        (1, True),
+    ),
+    "a transformer of the shell": (
+        "import ast\nclass T(ast.NodeTransformer):\n    n = 0\n"
+        "    def visit_Set(self, node): self.n += 1; return node\nt = T()",
+        "get_ipython().ast_transformers.append(t)",
+        "{1}",
+        "t.n, any(each is t for each in get_ipython().ast_transformers)",
+        (1, True),
+    ),
+}
+"""What is made, how it is attached, what calls it, what is asked, and the answer."""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_after_rewinds_a_hook_is_the_object_that_the_notebook_holds(
+    tmp_path: Path, hook: str
+) -> None:
+    make, attach, call, ask, wanted = HOOKS[hook]
+    steps = [f"%%checkpoint {n}\n{c}" for n, c in zip("abc", (make, attach, call), strict=True)]
+    note = (
+        "import nbckpt; nbckpt.NOTED = {c.name: c.id for c in "
+        "nbckpt.current.session().timeline.checkpoints.values()}; del nbckpt"
+    )
+    go = "get_ipython().run_line_magic('rewind', __import__('nbckpt').NOTED[{!r}])"
+    moves = [note, *map(go.format, "abcab"), call]
+
+    answer = run(tmp_path, [*steps, *moves], ask)
+
+    assert answer.errors == []
+    assert tuple(answer.value) == wanted
+
+
 def test_a_sum_is_restored_where_only_tables_are_shown_otherwise(tmp_path: Path) -> None:
     options = "pd.set_option('display.precision', {})"
     cells = [NUMBERS, options.format(3), f"{MARK}s = pd.Series([1, 2]).sum()", f"{MARK}print(s)"]

@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 from nbckpt import current
 from nbckpt.jupyter import shell as extension
-from nbckpt.observation import attachments
 from tests.random_programs.fingerprint import differences, fingerprint
-from tests.random_programs.one_process import SharedLibraries
 from tests.random_programs.oracle import Kernel, Oracle, Ran, make_shell, told_lost, words_of
 from tests.random_programs.programs import Action, Program, Source
 
@@ -72,7 +69,6 @@ class World:
     kept: Kernel = field(init=False)
     plain: Kernel = field(init=False)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
-    _libraries: SharedLibraries = field(default_factory=SharedLibraries)
 
     def __post_init__(self) -> None:
         self.kept = Kernel(make_shell(is_first=True))
@@ -86,7 +82,6 @@ class World:
         try:
             with (
                 warnings.catch_warnings(),
-                mock.patch.object(attachments, "Libraries", self._libraries.begin),
             ):
                 warnings.simplefilter("ignore")
                 run.all_actions()
@@ -111,6 +106,7 @@ class _Run:
         self.cells = list(program.cells)
         self.moments: list[Moment] = []
         self.before: tuple[str, ...] | None = None
+        self.kept_last: tuple[str, ...] | None = None  # what a kill leaves, where that is known
         self.said = ""
         self._forks = 0
         self.now = "the beginning"
@@ -138,6 +134,8 @@ class _Run:
         self.before = None
 
     def _restart(self, _: Action) -> None:
+        if self.kept_last != self.oracle.history:
+            self.kept_last = None  # of a cell that failed, what it changed may be kept at the end
         self.end()
         self._begin()
 
@@ -155,10 +153,26 @@ class _Run:
         head = session.timeline.head(session.branch)
         history = None if head is None else self._history_of(head.id)
         # Variables of cells that ran before a resume stay: those are a mix of the user's own.
-        if history is None or self.oracle.history:
+        if self.oracle.history:
+            return
+        left = self.kept_last
+        if left and (history is None or not self._leads_to(left, history)):
+            history = left
+        if history is None:
             return
         self._quiet("%resume")
         self._expect_history(history)
+
+    def _leads_to(self, left: tuple[str, ...], history: tuple[str, ...]) -> bool:
+        """Whether a finished notebook was restored up to some cell: a resume goes to its end."""
+        if history[: len(left)] == left:
+            return True
+        there = self._made_by(left)
+        return any(self._made_by(history[:n]) == there for n in range(1, len(history)))
+
+    def _made_by(self, history: tuple[str, ...]) -> Any:
+        self.oracle.begin(history)
+        return fingerprint(self.oracle.namespace)
 
     # -- cells
 
@@ -191,6 +205,8 @@ class _Run:
             self._wrong("output", f"printed {got.printed!r} instead of {wanted.printed!r}")
         self._compare()
         self._keep_moment()
+        if not wanted.error and self.program.mode != "marked":
+            self.kept_last = self.oracle.history
 
     def _typed(self, source: Source, index: int) -> str:
         if self.program.mode == "marked" and source.is_marked:
@@ -239,6 +255,7 @@ class _Run:
     def _expect_history(self, history: tuple[str, ...]) -> None:
         self.oracle.begin(history)
         self._compare()
+        self.kept_last = history
 
     # -- what both have
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import anthropic
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
 
 from nbckpt.testing import Provider
+
+if TYPE_CHECKING:  # its import takes 3,154 modules: only these tests shall have them
+    from anthropic import Anthropic
 
 USER = [{"role": "user", "content": "Where does the river rise?"}]
 GIVEN = {"model": "m", "max_tokens": 100, "messages": USER}
@@ -23,6 +25,8 @@ TOOL = {"name": "weather", "input_schema": CITY}
 
 @pytest.fixture
 def client(provider: Provider) -> Iterator[Anthropic]:
+    from anthropic import Anthropic
+
     with Anthropic(base_url=provider.url, api_key="none", max_retries=0) as client:
         yield client
 
@@ -108,6 +112,8 @@ def test_tokens_are_counted(client: Anthropic) -> None:
 
 
 def test_async_clients_get_the_same(provider: Provider) -> None:
+    from anthropic import AsyncAnthropic
+
     async def ask() -> tuple[str, str]:
         async with AsyncAnthropic(base_url=provider.url, api_key="none") as client:
             whole = await client.messages.create(**GIVEN)
@@ -121,6 +127,8 @@ def test_async_clients_get_the_same(provider: Provider) -> None:
 
 
 def test_a_bad_request_is_told_in_its_words(client: Anthropic) -> None:
+    import anthropic
+
     with pytest.raises(anthropic.BadRequestError, match="max_tokens: Field required") as raised:
         client.post(
             "/v1/messages",

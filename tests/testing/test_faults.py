@@ -10,7 +10,6 @@ import httpx
 import ollama
 import openai
 import pytest
-from anthropic import Anthropic, InternalServerError
 from mistralai.client import Mistral
 from openai import OpenAI
 
@@ -63,6 +62,8 @@ def test_rules_are_used_up_one_error_at_a_time(provider: Provider) -> None:
 
 
 def test_a_rule_for_a_path_spares_the_others(provider: Provider, client: OpenAI) -> None:
+    from anthropic import Anthropic, InternalServerError
+
     provider.fail(times=None, path="/messages")
 
     said = client.chat.completions.create(**asking())
@@ -104,6 +105,8 @@ def test_a_cut_answer_is_no_answer(provider: Provider, client: OpenAI) -> None:
 
 
 def test_an_error_comes_in_the_middle_of_a_stream(provider: Provider, client: OpenAI) -> None:
+    from anthropic import Anthropic
+
     provider.error_midway(after_chunks=4, times=None)
     ollamas = ollama.Client(provider.url)
     with Anthropic(base_url=provider.url, api_key="none") as other, ollamas:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,9 +22,11 @@ from nbckpt.observation.process_state.kinds import (
     Kind,
     Reading,
     is_settable,
+    names_variable,
     short_digest,
 )
 from nbckpt.observation.process_state.readings import Readings
+from nbckpt.observation.replacing import Replacement
 
 State: TypeAlias = Mapping[str, Mapping[str, Json]]
 """Name of a kind → item → value, or its digest."""
@@ -48,15 +50,25 @@ class ProcessState:
         What of the process is looked at, in the order in which it is set.
     namespace
         The live variables.
+    touch
+        Is told which variables code can have changed that the process calls; None for any.
     """
 
     is_nbckpts_own = True
 
     name = "process state"
 
-    def __init__(self, kinds: Iterable[Kind], namespace: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[Kind],
+        namespace: Mapping[str, object],
+        touch: Callable[[frozenset[str] | None], object] = lambda _: None,
+    ) -> None:
         self._readings = Readings(kinds, namespace)
         self._namespace = namespace
+        self._touch = touch
+        self._met: Mapping[str, Reading] = {}  # as the cell began
+        self._waiting: dict[str, dict[str, Json]] = {}  # to be set once variables are there
         self._windows: list[_Window] = []
         self._named: set[str] = set()
         self._last_look = LastLook()
@@ -67,18 +79,27 @@ class ProcessState:
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Forget that a look was just taken."""
         self._is_known = self._last_look.holds
+        self._met = dict(self._readings.now)
         self._last_look.cell_begins()
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Tell what imports of the cell have set from what its code has."""
+        if not tree.body:  # it was restored
+            self._last_look.cell_ends()
+            return
         from nbckpt.observation.process_state.reach import can_act  # not what a resume needs
 
-        if not self._is_known or can_act(tree):
+        if not self._is_known or can_act(tree) or self._holds_any():
             self._readings.look(tree)
+        self._tell_touched(self._met)
         self._last_look.cell_ends()
         self._last_look.taken()
-        if any(r.kind.acts_between_cells and r.changed for r in self._readings.now.values()):
+        if any(r.changed and r.kind.acts_between_cells for r in self._readings.now.values()):
             self._last_look.forget()
+
+    def look(self) -> None:
+        """Look now, as no cell runs."""
+        self._look_again(None)
 
     def open(self) -> object:
         """A window that knows the state now."""
@@ -92,8 +113,9 @@ class ProcessState:
         from nbckpt.observation.process_state.reach import can_act, reach_of
 
         assert isinstance(window, _Window)
-        if can_act(ran.tree):
+        if can_act(ran.tree) or self._holds_any():
             self._look_again(ran.tree)
+        self._tell_touched(window.before)
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
         done = self._changed_since(window.before)
         is_shown = ran.is_shown or window.is_shown
@@ -151,7 +173,63 @@ class ProcessState:
         record = observed if isinstance(observed, dict) else {}
         for window in self._windows:
             window.is_shown |= bool(record.get("shown"))
-        return self._set(_state(record, "set"))
+        return self._set_but_waiting(_state(record, "set"))
+
+    def bound(self, names: set[str]) -> Sequence[str]:  # noqa: ARG002
+        """Set what waited for variables; they are there now, or will not be."""
+        waiting, self._waiting = self._waiting, {}
+        return self._set(waiting, with_originals=True)
+
+    def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
+        """Have the process hold new objects of the notebook where it holds old ones."""
+        holders = [h for _, held in self.holders() for h in held]
+        originals = self._readings.originals
+        if not (holders or originals):
+            return
+        from nbckpt.observation.process_state.held_objects import mapped, objects_in
+
+        replacement = Replacement(pairs)
+        kept = [o for v in originals.values() for o in objects_in(v, self._namespace)]
+        replacement.put_into([*holders, *kept])
+        originals.update({key: mapped(v, replacement.of) for key, v in originals.items()})
+        for name, reading in list(self._readings.now.items()):
+            changed = {item: (v, replacement.of(v)) for item, v in reading.changed.items()}
+            if new := {item: new for item, (old, new) in changed.items() if new is not old}:
+                self._apply(self._readings.kinds[name], new)
+        self._readings.look(None, has_set=True)
+        self._last_look.forget()
+
+    def why_not_replaced(self, pairs: Sequence[tuple[object, object]]) -> list[str]:
+        """Reasons why the process would go on with old objects of the notebook."""
+        replacement = Replacement(pairs)
+        return [
+            f"{name} holds what it changes, in a place that nothing else can be put into"
+            for name, held in self.holders()
+            if replacement.misses([h for h in held if replacement.of(h) is h], self._namespace)
+        ]
+
+    def _holds_any(self) -> bool:
+        """Whether the process holds an object of the notebook: its name tells which one it is."""
+        return any(
+            reading.held is None or reading.held
+            for reading in self._readings.now.values()
+            if reading.changed
+        )
+
+    def holders(self) -> Iterator[tuple[str, list[object]]]:
+        """The name of each kind that holds objects of the notebook → what holds them."""
+        for kind, held in self._held_by(self._readings.now.values()):
+            yield kind.name, list(kind.holders(sys.modules[kind.module])) or held
+
+    def _held_by(self, readings: Iterable[Reading]) -> Iterator[tuple[Kind, list[object]]]:
+        """The objects of the notebook that each kind holds; kinds without any are left out."""
+        for reading in readings:
+            if reading.changed:
+                from nbckpt.observation.process_state.held_objects import held_in
+
+                held = held_in(reading, self._namespace)
+                if held:
+                    yield reading.kind, [o for objects in held.values() for o in objects]
 
     # -- moves ----------------------------------------------------------------------------------
 
@@ -175,7 +253,7 @@ class ProcessState:
             items: dict[str, Json] = {**dict.fromkeys(back, IS_AS_BEFORE), **then}
             if items:
                 target[name] = items
-        return self._set(target, with_originals=True)
+        return self._set_but_waiting(target, with_originals=True)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -185,12 +263,21 @@ class ProcessState:
             self._readings.look(tree)
             self._last_look.taken()
 
+    def _tell_touched(self, before: Mapping[str, Reading]) -> None:
+        """Tell which variables can have changed by objects that the process held, or does now."""
+        readings = (*before.values(), *self._readings.now.values())
+        held = {id(o): o for _, objects in self._held_by(readings) for o in objects}
+        if held:
+            from nbckpt.observation.called_back import touched_by
+
+            self._touch(touched_by(held.values(), self._namespace))
+
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
 
     def _read_by_code(self, names: Iterable[str]) -> dict[str, dict[str, Digest]]:
         """Kind → item that holds code of the notebook → digest of the variables that it reads."""
-        from nbckpt.observation.process_state.code_held import reads_of
+        from nbckpt.observation.process_state.held_objects import reads_of
 
         now = self._readings.now
         read = {n: reads_of(now[n], self._namespace) for n in names if n in now and now[n].changed}
@@ -222,7 +309,11 @@ class ProcessState:
             items = [
                 item
                 for item in (*old, *(i for i in now.changed if i not in old))
-                if was is None or was.digest(item) != now.digest(item)
+                if was is None
+                or (
+                    was.digest(item) != now.digest(item)
+                    and not now.kind.is_one(was.changed.get(item), now.changed.get(item))
+                )
             ]
             if items:
                 found[name] = {item: now.encoded(item) for item in items}
@@ -262,8 +353,20 @@ class ProcessState:
 
     # -- setting --------------------------------------------------------------------------------
 
+    def _set_but_waiting(self, target: State, *, with_originals: bool = False) -> list[str]:
+        """Set items; those that are variables wait for these."""
+        self._waiting = {}
+        at_once: dict[str, dict[str, Json]] = {}
+        for name, items in target.items():
+            for item, value in items.items():
+                into = self._waiting if names_variable(value) else at_once
+                into.setdefault(name, {})[item] = value
+        return self._set(at_once, with_originals=with_originals)
+
     def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
         """Set items where they are other ones; a text for each."""
+        if not target:
+            return []
         self._last_look.forget()
         texts: list[str] = []
         for name, kind in self._readings.kinds.items():

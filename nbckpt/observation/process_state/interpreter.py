@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from types import FunctionType
@@ -12,7 +13,14 @@ from typing import Any
 
 from nbckpt import garbage
 from nbckpt.digests import Json
-from nbckpt.observation.process_state.kinds import Change, Imported, Kind, Ordered, described
+from nbckpt.observation.process_state.kinds import (
+    ANYTHING,
+    Change,
+    Imported,
+    Kind,
+    Ordered,
+    described,
+)
 
 
 class Limits(Kind):
@@ -155,7 +163,9 @@ class WarningFilters(Ordered):
         )
 
     def reach_of(self, item: str) -> str:
-        return "" if item.startswith("error\0") else self.reach
+        # A hook of the notebook hears of warnings in any code.
+        is_shown = getattr(warnings.showwarning, "__module__", None) == "warnings"
+        return self.reach if is_shown and not item.startswith("error\0") else ANYTHING
 
     def put(self, module: Any, change: Change) -> None:
         module.filters[:] = [self._filter(entry) for entry in self.ordered(change)]

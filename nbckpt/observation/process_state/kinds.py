@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, ClassVar
@@ -131,6 +131,14 @@ class Kind:
         """Whether an import has set an item, which does so again whenever it happens."""
         return False
 
+    def is_one(self, before: Any, now: Any) -> bool:  # noqa: ARG002
+        """Whether two values differ only in how the notebook calls the objects in them."""
+        return False
+
+    def holders(self, module: Any) -> Iterable[object]:  # noqa: ARG002
+        """Lists and dicts in which the process holds objects of the notebook."""
+        return ()
+
     def leave(self, item: str, items: Mapping[str, Any], baseline: dict[str, Any]) -> None:
         """Have the baseline take what an import has set."""
         baseline[item] = items[item]
@@ -148,6 +156,22 @@ class Kind:
         return f"{self.name} {item}".rstrip()
 
 
+@dataclass(frozen=True)
+class OfVariable:
+    """In place of an object that a variable holds: a record names it.
+
+    Attributes
+    ----------
+    name
+        The variable.
+    value
+        The object, where it was found there.
+    """
+
+    name: str
+    value: Any = field(default=None, compare=False)
+
+
 @dataclass(eq=False)
 class Reading:
     """One kind at one moment.
@@ -158,14 +182,14 @@ class Reading:
         All items.
     changed
         Those that differ from the baseline.
-    code
-        Item → what of it holds code of the notebook; None before anybody asked.
+    held
+        Item → objects of the notebook in it, which others may call; None before anybody asked.
     """
 
     kind: Kind
     items: dict[str, Any]
     changed: dict[str, Any]
-    code: dict[str, list[Any]] | None = None
+    held: dict[str, list[Any]] | None = None
     _encoded: dict[str, Json] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
 
@@ -274,6 +298,8 @@ def as_json(value: Any) -> Json:
         if value.__name__ == "format":  # '{:.2f}'.format, as pandas has it
             return {MARK: "format", "v": value.__self__}
         return {MARK: "other", "v": described(value)}
+    if type(value) is OfVariable:
+        return {MARK: "variable", "v": value.name}
     return {MARK: "other", "v": described(value)}
 
 
@@ -292,8 +318,19 @@ def from_json(value: Json) -> Any:
             return set(from_json(value["v"]))
         case "format":
             return str(value["v"]).format
+        case "variable":
+            return OfVariable(str(value["v"]))
     message = f"{value.get('v')} cannot be set from a record"
     raise ValueError(message)
+
+
+def names_variable(value: Json) -> bool:
+    """Whether a value can only be set once a variable is there."""
+    if isinstance(value, list):
+        return any(map(names_variable, value))
+    if isinstance(value, dict):
+        return value.get(MARK) == "variable" or any(map(names_variable, value.values()))
+    return False
 
 
 def is_settable(value: Json) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -39,7 +40,11 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "interactivity": re.compile(
         r"^(ioff|is_?interactive|set_interactive|rc_context|xkcd|axes_style|plotting_context)$"
     ),
-    "logging": re.compile(r"log | level | handler | verbos | debug", re.VERBOSE | re.IGNORECASE),
+    "logging": re.compile(
+        r"""log | level | handler | verbos | debug
+        | ^(info|warn|warning|error|exception|critical|fatal|isEnabledFor)$""",
+        re.VERBOSE | re.IGNORECASE,
+    ),
     "warnings": re.compile(r"warn | filter | deprecat", re.VERBOSE | re.IGNORECASE),
     "imports": re.compile(
         r"""^__import__$ | import | load | reload | pickle | run | module | plugin | entry | path
@@ -98,6 +103,8 @@ def reach_of(
     words = words_of(tree, namespace)
     for name in words:
         found.update(_of_word(name))
+        if "logging" not in found and _logs(namespace.get(name)):
+            found.add("logging")
         if len(found) == len(WORDS):
             break
     if any(words >= pair for pair in _TOGETHER):
@@ -161,7 +168,7 @@ def _of_node(node: ast.AST) -> Iterator[str]:
 _LONGEST = 100
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _of_word(word: str) -> tuple[str, ...]:
     return tuple(kind for kind, pattern in WORDS.items() if pattern.search(word))
 
@@ -176,6 +183,16 @@ def _of_values(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[st
             function = _resolved(node, namespace)
             if type(function) is FunctionType and function.__name__ in _SWITCHES:
                 yield from ("interactivity",) if _is_of(function, "matplotlib") else ()
+
+
+def _logs(value: Any) -> bool:
+    """Whether a value is a logger, a handler, or a method of one."""
+    kind = type(value)
+    if kind is MethodType:
+        return _logs(value.__self__)
+    if kind is functools.partial:
+        return _logs(value.func)
+    return issubclass(kind, (logging.Filterer, logging.LoggerAdapter))
 
 
 def _is_of(function: FunctionType, package: str) -> bool:
@@ -222,18 +239,18 @@ def _unwrapped(value: Any) -> FunctionType:
     return found
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _is_known(module: str) -> bool:
     home = getattr(sys.modules.get(module), "__file__", None)
     return home is None or _is_of_library(home)
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _is_of_library(file: str) -> bool:
     return any(part in file for part in _OF_LIBRARIES)
 
 
-@lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096)
 def _of_code(code: CodeType) -> frozenset[str]:
     found: set[str] = set()
     for part in _parts(code):

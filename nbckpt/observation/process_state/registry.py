@@ -27,7 +27,6 @@ _KINDS: list[MadeFor] = [
     interpreter.Limits,
     interpreter.Locale,
     interpreter.WarningFilters,
-    loggers.Loggers,
     loggers.LogFiles,
     standard.LevelNames,
     standard.CsvLimit,
@@ -64,5 +63,9 @@ def register(kind: MadeFor) -> None:
 
 def kinds_for(namespace: dict[str, object]) -> list[Kind]:
     """The kinds of a session with this namespace."""
-    of_variables = (interpreter.Signals(namespace), environment.ContextVariables(namespace))
+    of_variables = (
+        interpreter.Signals(namespace),
+        environment.ContextVariables(namespace),
+        loggers.Loggers(namespace),
+    )
     return [*(make() for make in _KINDS), *of_variables]

@@ -213,6 +213,9 @@ def _autoreload(reloader: Any) -> tuple[Any, ...]:
     return (*flags, tuple(sorted(reloader.modules)), tuple(sorted(reloader.skip_modules)))
 
 
+_ON_ERRORS = "exception handler"
+
+
 class Hooks(_OfShell):
     """Aliases; magics, event callbacks and transformers that are functions of the notebook."""
 
@@ -236,17 +239,20 @@ class Hooks(_OfShell):
             for place, callback in enumerate(c for c in callbacks if _is_of_notebook(c)):
                 found[f"{event} callback {place}"] = callback
         found["matplotlib gui"] = shell.active_eventloop
+        if shell.custom_exceptions:
+            found[_ON_ERRORS] = (shell.custom_exceptions, _shows_errors(shell))
         return found
 
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:
         shell = module.InteractiveShell._instance  # noqa: SLF001
         if shell is None:
             return not items
-        magics, callbacks, loop = self._copy
+        magics, callbacks, loop, errors = self._copy
         return bool(
             shell.magics_manager.magics == magics
             and shell.events.callbacks == callbacks
             and shell.active_eventloop == loop
+            and (shell.custom_exceptions, shell.CustomTB) == errors
         )
 
     def put_in(self, shell: Any, change: Change) -> None:
@@ -255,6 +261,8 @@ class Hooks(_OfShell):
                 shell.alias_manager.undefine_alias(item.partition(" ")[2])
             elif " callback " in item and item in change.baseline:
                 continue
+            elif item == _ON_ERRORS:
+                shell.set_custom_exc((), None)
             elif " magic " in item:
                 kind, _, name = item.split(" ")
                 shell.magics_manager.magics[kind].pop(name, None)
@@ -270,12 +278,20 @@ class Hooks(_OfShell):
                 kind, _, name = item.split(" ")
                 shell.magics_manager.magics[kind][name] = value
             elif " callback " in item:
-                shell.events.register(item.partition(" ")[0], value)
+                event, _, place = item.partition(" callback ")
+                own = [c for c in shell.events.callbacks[event] if _is_of_notebook(c)]
+                if int(place) < len(own):
+                    callbacks = shell.events.callbacks[event]
+                    callbacks[callbacks.index(own[int(place)])] = value
+                else:
+                    shell.events.register(event, value)
+            elif item == _ON_ERRORS:
+                shell.set_custom_exc(*value)
             else:
                 shell.enable_gui(value)
 
     def reach_of(self, item: str) -> str:
-        return "" if " callback " in item else "magics"
+        return "" if " callback " in item or item == _ON_ERRORS else "magics"
 
     def encoded(self, item: str, value: Any) -> Json:
         if value is ABSENT or not callable(value):
@@ -324,7 +340,14 @@ def _kept(value: Any) -> Any:
 def _copied(shell: Any) -> Any:
     magics = {kind: dict(table) for kind, table in shell.magics_manager.magics.items()}
     callbacks = {event: list(some) for event, some in shell.events.callbacks.items()}
-    return magics, callbacks, shell.active_eventloop
+    return magics, callbacks, shell.active_eventloop, (shell.custom_exceptions, shell.CustomTB)
+
+
+def _shows_errors(shell: Any) -> Any:
+    """The function that shows errors instead of the shell, which has it in one of its own."""
+    wrapped: Any = getattr(shell.CustomTB, "__func__", None)
+    names = wrapped.__code__.co_freevars if type(wrapped) is FunctionType else ()
+    return wrapped.__closure__[names.index("handler")].cell_contents if "handler" in names else None
 
 
 def _is_of_notebook(callback: Any) -> bool:

@@ -20,14 +20,17 @@ LOAD = "get_ipython().run_line_magic('load_ext', 'nbckpt')"
 def resumed_and_rewound(
     folder: Path, store: Path, name: str
 ) -> tuple[dict[str, str], dict[str, str], str]:
-    """The variables after `%resume`, and after `%rewind NAME`; what went wrong."""
+    """The variables after `%resume`, and after `%rewind NAME`; what went wrong.
+
+    Without a name only the first.
+    """
     return asyncio.run(_moved(folder, store, name))
 
 
 async def _moved(
     folder: Path, store: Path, name: str
 ) -> tuple[dict[str, str], dict[str, str], str]:
-    sources = [LOAD, "%resume", f"%rewind {name}"]
+    sources = [LOAD, "%resume", *([f"%rewind {name}"] if name else [])]
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     client: Any = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=300)
     client.log = _QUIET
@@ -54,4 +57,4 @@ async def _moved(
     finally:
         await client.km.shutdown_kernel(now=True)
         client.kc.stop_channels()
-    return found[1], found[2], ""
+    return found[1], found[2] if name else {}, ""

@@ -297,7 +297,17 @@ class Trying:
             truth = (runs[0], runs[1]), in_place
             found = self.kept_run("edit", notebook=notebook, truth=truth)
             self.note_needless("edit", found, range(number))
+            if found["ending"] == "done":
+                self.resume_after_edit(found["variables"])
             return
+
+    def resume_after_edit(self, there: dict[str, str]) -> None:
+        """Resume in a new kernel what is partly of this run, and partly restored."""
+        resumed, _, problem = resumed_and_rewound(self.work, self.work / ".nbckpt", "")
+        if problem:
+            self.note("edit", "ending", "kernel", problem)
+        else:
+            self.compare_variables("resume", resumed, there, there)
 
     def rewind(self) -> None:
         """Resume in a new kernel, and rewind to the cell in the middle."""

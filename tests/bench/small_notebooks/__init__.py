@@ -13,6 +13,7 @@ from tests.bench.small_notebooks.dead_ends import DEAD_ENDS
 from tests.bench.small_notebooks.definitions import DEFINITIONS
 from tests.bench.small_notebooks.exceptions import EXCEPTIONS
 from tests.bench.small_notebooks.files import FILES
+from tests.bench.small_notebooks.held_code import HELD_CODE
 from tests.bench.small_notebooks.history import HISTORY
 from tests.bench.small_notebooks.lookups import LOOKUPS
 from tests.bench.small_notebooks.notebook import SmallNotebook, by_key
@@ -31,6 +32,7 @@ NOTEBOOKS: dict[str, SmallNotebook] = by_key(
         DEFINITIONS,
         EXCEPTIONS,
         FILES,
+        HELD_CODE,
         HISTORY,
         LOOKUPS,
         OPAQUE_STATE,

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from nbckpt.observation.libraries import Libraries
 from tests.bench.small_notebooks.kernels import InProcessKernel, load
 from tests.bench.small_notebooks.notebook import SmallNotebook
 
@@ -50,6 +51,7 @@ def warm() -> None:
     for name in _modules_of_a_kernel():
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    Libraries({"__name__": "__main__"}).look()  # a session in a fork need not meet them all
     gc.freeze()
 
 
