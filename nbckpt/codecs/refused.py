@@ -6,6 +6,7 @@ twenty times as long, so it is asked for the single object only.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import sys
@@ -61,7 +62,7 @@ def path_to(target: object, values: Mapping[str, object]) -> list[Step]:
     Empty when it is not found among the first `MAX_VISITED` objects.
     """
     queue = deque(_Place(name, value, None) for name, value in values.items())
-    visited: set[int] = set()
+    visited = dict[int, object]()  # held: another may lie at its address
     while queue and len(visited) < MAX_VISITED:
         place = queue.popleft()
         obj = place.obj
@@ -69,7 +70,7 @@ def path_to(target: object, values: Mapping[str, object]) -> list[Step]:
             return _steps_to(place)
         if id(obj) in visited or type(obj) in _ATOMS:
             continue
-        visited.add(id(obj))
+        visited[id(obj)] = obj
         queue.extend(_Place(label, child, place) for label, child in children_of(obj))
     return []
 
@@ -89,15 +90,28 @@ def _steps_to(place: _Place | None) -> list[Step]:
 
 
 def children_of(obj: Any) -> Iterator[Step]:
-    """What an object holds: each with a text that leads to it (``['con']``, ``.rows``)."""
+    """What an object holds: each with a text that leads to it (``['con']``, ``.rows``).
+
+    Where the object's own code raises, what it would have given is left out.
+    """
+    yield from _until_it_raises(itertools.islice(_items(obj), MAX_VISITED))
+    yield from _until_it_raises(_members(obj))
+
+
+def _until_it_raises(steps: Iterator[Step]) -> Iterator[Step]:
+    with contextlib.suppress(Exception, SystemExit):
+        yield from steps
+
+
+def _items(obj: Any) -> Iterator[Step]:
     if issubclass(type(obj), Mapping):
-        items = itertools.islice(obj.items(), MAX_VISITED)
-        yield from ((f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in items)
+        yield from (
+            (f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in obj.items()
+        )
     elif issubclass(type(obj), list | tuple | deque):
-        yield from ((f"[{index}]", v) for index, v in enumerate(itertools.islice(obj, MAX_VISITED)))
+        yield from ((f"[{index}]", v) for index, v in enumerate(obj))
     elif issubclass(type(obj), set | frozenset):
         yield from (("{…}", v) for v in obj)
-    yield from _members(obj)
 
 
 def _members(obj: Any) -> Iterator[Step]:
