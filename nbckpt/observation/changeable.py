@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import gc
 import pathlib
 import re
 import sys
@@ -58,10 +59,7 @@ def changeable(
         seen[id(value)] = value
         if len(seen) > MOST:
             return None
-        try:
-            parts = parts_of(value, modules)
-        except Exception:  # whatever its own code raises when it is looked at
-            return None
+        parts = parts_of(value, modules)
         if parts is None:
             continue
         if not is_only_a_holder(value):
@@ -98,11 +96,8 @@ def are_held_elsewhere(
         if len(seen) > MOST:
             return True
         seen[id(value)] = value
-        try:
-            parts = parts_of(value, ()) or ()
-            if parts and _indirect(value):  # what it has by way of another counts twice
-                return True
-        except Exception:  # whatever its own code raises when it is looked at
+        parts = parts_of(value, ()) or ()
+        if _has_indirectly(value, parts):  # what it has by way of another counts twice
             return True
         waiting += parts
     for holder in holders:
@@ -115,8 +110,25 @@ def are_held_elsewhere(
     return any(more[w] > more[id(alone)] and _can_change(held) for w, held in seen.items())
 
 
-def parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
-    """The objects that a value holds; None if nothing is looked for in it."""
+def parts_of(value: object, modules: Collection[str]) -> Sequence[object] | None:
+    """The objects that a value holds; None if nothing is looked for in it.
+
+    Where its own code raises it is what the collector says, which runs none of it.
+    """
+    try:
+        return _parts_of(value, modules)
+    except Exception:  # whatever its own code raises when it is looked at
+        return gc.get_referents(value)
+
+
+def _has_indirectly(value: object, parts: Sequence[object]) -> bool:
+    try:
+        return bool(parts and _indirect(value))
+    except Exception:  # whatever its own code raises, as above
+        return False
+
+
+def _parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
     kind = type(value)
     if issubclass(kind, type):
         is_made = value.__module__ == "__main__" or "<locals>" in value.__qualname__
@@ -134,7 +146,7 @@ def parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
     if _is_table(value, kind):
         held = [part for name, part in list(vars(value).items()) if name not in _INTERNAL]
         return [*held, *_indirect(value)]
-    if kind.__module__ == "numpy" and value.dtype.hasobject and value.base is None:
+    if _is_array(value) and value.dtype.hasobject and value.base is None:
         return value.ravel().tolist()  # type: ignore[no-any-return]
     return [*referents_of(value), *_indirect(value)]
 
@@ -177,9 +189,14 @@ def _is_of_libraries(value: Any, kind: type) -> bool:
     if library is None:
         return False
     if home == "numpy":  # a `void` is a view of the array that it was taken from
-        is_scalar = isinstance(value, library.generic) and not isinstance(value, library.void)
-        return is_scalar or kind.__module__ == "numpy.dtypes"
+        constant = (library.generic, library.ufunc, library.dtype, type(library.sum))
+        return isinstance(value, constant) and not isinstance(value, library.void)
     return isinstance(value, (library.Index, library.api.extensions.ExtensionDtype, library.Period))
+
+
+def _is_array(value: object) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), numpy.ndarray)
 
 
 def _is_table(value: Any, kind: type) -> bool:
@@ -193,5 +210,5 @@ def _objects_in_table(table: Any) -> Iterator[object]:
     """The elements of columns of objects of any kind."""
     for block in getattr(table._mgr, "blocks", ()):  # noqa: SLF001
         values: Any = getattr(block, "values", None)
-        if type(values).__module__ == "numpy" and values.dtype.hasobject:
+        if _is_array(values) and values.dtype.hasobject:
             yield from values.ravel().tolist()

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nbckpt.observation.changeable import are_held_elsewhere
+from nbckpt.observation.changeable import are_held_elsewhere, changeable
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,32 @@ def test_what_something_else_holds_too_is_told(make: Callable[[], object]) -> No
     assert asked(make)
 
 
-def test_what_raises_when_it_is_looked_at_may_be_held() -> None:
-    odd = type("Odd", (), {"__module__": "numpy", "dtype": property(lambda _: 1 / 0)})
+def test_what_raises_when_it_is_looked_at_is_looked_through_by_the_collector() -> None:
+    odd = type("Odd", (), {"__module__": "numpy", "__dict__": property(lambda _: 1 / 0)})
 
-    assert asked(odd)
-    assert not asked(type("Other", (), {"__module__": "pandas.not_there"}))
+    assert not asked(odd)
+    assert asked(lambda: given([1], lambda part: [also.append(part), odd_with(odd, part)]))
+
+
+also: list[object] = []
+
+
+def odd_with(kind: type, part: object) -> object:
+    value = object.__new__(kind)
+    object.__setattr__(value, "rows", part)
+    return value
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "sum", "float64", "poly1d", "vectorize", "dtype", "nditer"]
+)
+def test_what_numpy_has_that_is_no_array_is_looked_through(name: str) -> None:
+    roots = [getattr(np, name), [1]]
+
+    assert [*(changeable(roots, {}) or ())] == [id(roots[1])]
+
+
+def test_objects_of_numpy_that_are_no_arrays_are_looked_through() -> None:
+    roots = [np.poly1d([1, 2]), np.vectorize(abs), np.nditer(np.ones(2)), np.broadcast(1, [1])]
+
+    assert {*map(id, roots[:2])} <= (changeable(roots, {}) or {}).keys()

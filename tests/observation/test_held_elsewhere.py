@@ -107,7 +107,14 @@ def fit(): return Model()
 def load(n): return pd.DataFrame({'a': range(n), 'c': 'x'})
 def rows(n): return [[i] for i in range(n)]
 """
+ODD = """
+from numpy import exp, sum as total, poly1d, nditer, ones
+class Odd:
+    def __getattribute__(self, name): raise RuntimeError(name)
+ODD, WALK = Odd(), nditer(ones(2))
+"""
 OF_MODULES = {
+    "od": ODD,
     "of": CLASSES, "st": STATE, "df": DEFAULTS, "ca": CACHED, "pl": PLUGINS, "pn": PLAIN, "md": MADE
 }  # fmt: skip
 
@@ -250,6 +257,10 @@ CASES = {
         "len(x), len(y), len(z), len(w)", 5, OF_MODULES),
     "many": Case(
         ["import pn", "r = pn.rows(30_000)", "r[0].append(1)"], "len(r), r[0]", 3, OF_MODULES),
+    "beside what is odd": Case(
+        ["import od", "a = [1]; held = {'a': a}", "a.append(2)", "fs = {'f': od.exp, 't': od.total}",
+         "fs['n'] = float(fs['f'](0))", "g = held['a']", "g.append(3)"],
+        "a, fs['n'], fs['f'] is od.exp, g is a", 5, OF_MODULES),
     "what it only makes": Case(
         ["import st", "e = st.fresh(1)", "f = st.NAMES['k']", "g = st.total()",
          "h = dict(st.ROWS[0])"],
