@@ -260,7 +260,7 @@ CASES = {
     "beside what is odd": Case(
         ["import od", "a = [1]; held = {'a': a}", "a.append(2)", "fs = {'f': od.exp, 't': od.total}",
          "fs['n'] = float(fs['f'](0))", "g = held['a']", "g.append(3)"],
-        "a, fs['n'], fs['f'] is od.exp, g is a", 5, OF_MODULES),
+        "a, fs['n'], fs['f'] is od.exp, g is a", 6, OF_MODULES),
     "what it only makes": Case(
         ["import st", "e = st.fresh(1)", "f = st.NAMES['k']", "g = st.total()",
          "h = dict(st.ROWS[0])"],
