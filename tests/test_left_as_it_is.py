@@ -173,6 +173,23 @@ def test_a_model_comes_back_with_the_functions_that_its_formula_names() -> None:
     assert _digest(fitted) == _digest(back)
 
 
+def test_a_model_comes_back_as_its_fit_left_it() -> None:
+    sm: Any = pytest.importorskip("statsmodels.api")
+    np = pytest.importorskip("numpy")
+    rng = np.random.default_rng(1)
+    design = sm.add_constant(rng.normal(size=(200, 2)))
+    model = sm.NegativeBinomial(rng.negative_binomial(2, 0.4, size=200), design)
+    fitted = model.fit(disp=0)
+
+    back = round_trip({"model": model, "fitted": fitted}, "model", "fitted")
+
+    assert back["model"].loglike(fitted.params) == model.loglike(fitted.params)
+    assert back["fitted"].model is back["model"]
+    assert back["fitted"].summary().as_text() == fitted.summary().as_text()
+    assert back["model"].score.__self__ is back["model"]
+    assert _digest(model) == _digest(back["model"])
+
+
 @pytest.mark.parametrize("formula", ["a", "center(a)", "bs(a, df=4)", "C(b)", "np.log(a) + a:b"])
 def test_a_design_frame_comes_back_with_how_it_was_made(formula: str) -> None:
     patsy: ModuleType = pytest.importorskip("patsy")

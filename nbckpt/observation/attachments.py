@@ -36,6 +36,7 @@ from nbckpt.observation.stores import (
     defines,
     is_harmless,
     is_inert,
+    stored_by_name,
     stores_of,
     words_of_all,
     words_of_tree,
@@ -189,8 +190,9 @@ class Attachments:
             self._note(change, source)
 
     def _by_text(self, tree: ast.Module, fresh: set[str]) -> list[Change]:
-        """What a cell set on modules and classes that it imported itself."""
-        stores = stores_of(tree, self.namespace)
+        """What a cell and what it called set on modules and classes that they imported."""
+        modules = self.libraries.user_modules
+        stores = stores_of(tree, self.namespace, modules)
         found = [c for name in stores.names for c in self.libraries.named(name)]
         for holder, name in stores.places:
             place = self.libraries.owner_of(holder)
@@ -200,6 +202,9 @@ class Attachments:
                 found += self.libraries.named(name)
         if fresh and defines(tree):
             found += self.libraries.users_entries(fresh)
+        if fresh and not only_imports(tree):
+            stored = [*stored_by_name(tree, self.namespace, modules)]
+            found += self.libraries.set_entries(fresh, stored) if stored else ()
         return found
 
     def _note(self, change: Change, source: str) -> None:

@@ -45,7 +45,7 @@ class Attribution:
             return is_users(change.key, self.namespace) or (
                 tree is not None
                 and change.owner in _BY_TEXT
-                and change.name in texts_of(tree, self.namespace)
+                and change.name in texts_of(tree, self.namespace, self.libraries.user_modules)
             )
         if change.kind == "list" or tree is None:
             return False
@@ -53,7 +53,7 @@ class Attribution:
             return self._is_named(new, tree)
         if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
             return False  # it was imported
-        stores = stores_of(tree, self.namespace)
+        stores = stores_of(tree, self.namespace, self.libraries.user_modules)
         if change.name in stores.names:
             return True
         places = ((self.libraries.owner_of(h), n) for h, n in stores.places)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import abc
 import functools
 import gc
+import re
 import sys
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import is_
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from nbckpt.garbage import uncollected
@@ -54,6 +55,8 @@ _DULL = frozenset(
 )  # fmt: skip
 """Types of members that are no class and hold no registry."""
 _OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
+_OF_LIBRARY = (FunctionType, BuiltinFunctionType, type, ModuleType)
+"""What a library's own members mostly are; one that the notebook sets may be its own, too."""
 
 
 class _Table(NamedTuple):
@@ -195,6 +198,26 @@ class Libraries:
                 for key, value in _entries(table.table).items():
                     if _may_be_users(value, self.namespace) and is_users(value, self.namespace):
                         yield self._change(table, key, UNKNOWN, value)
+
+    def set_entries(
+        self, owners: Container[str], stored: Sequence[tuple[Set[str], Set[str]]]
+    ) -> Iterator[Change]:
+        """What some owners hold that code has set by name, as changes from what is not known.
+
+        Parameters
+        ----------
+        stored
+            For each code the names that it sets, and all words in it: it names the owner, too.
+        """
+        for table in self._tables:
+            if table.owner not in owners or not isinstance(table.holder, ModuleType | type):
+                continue
+            called = re.split("[.:]", table.owner)[-1]
+            names = frozenset().union(*(names for names, words in stored if called in words))
+            for name in sorted(names & table.table.keys()):
+                value = table.table[name]
+                if not issubclass(type(value), _OF_LIBRARY) or is_users(value, self.namespace):
+                    yield self._change(table, name, UNKNOWN, value)
 
     @property
     def tells_rebinding(self) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import dis
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from types import CodeType, FunctionType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
@@ -19,6 +21,7 @@ from nbckpt.values.plain import ATOMS
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
 )
+_MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _INERT = (
     ast.Module, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Name, ast.Constant,
@@ -48,8 +51,16 @@ class Stores(NamedTuple):
     names: frozenset[str]
 
 
-def stores_of(tree: ast.Module, namespace: Mapping[str, object]) -> Stores:
-    """What a cell, and the functions that it may call, set on libraries."""
+def stores_of(
+    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str] = ()
+) -> Stores:
+    """What a cell, and the functions that it may call, set on libraries.
+
+    Parameters
+    ----------
+    modules
+        Names of the modules beside the notebook that are loaded.
+    """
     places: list[tuple[object, str]] = []
     names: set[str] = set()
     for node in nodes_of(tree):
@@ -62,9 +73,27 @@ def stores_of(tree: ast.Module, namespace: Mapping[str, object]) -> Stores:
     if _SETTERS & words_of_tree(tree):
         names.update(*map(words_of, _texts(tree)))
         names |= {n.arg for n in nodes_of(tree) if isinstance(n, ast.keyword) and n.arg}
-    for code in codes_of_all(namespace):
+    for code in chain(codes_of_all(namespace), _codes_in(modules)):
         names |= _stored_by(code)
     return Stores(tuple(places), frozenset(names))
+
+
+def stored_by_name(
+    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
+) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """For a cell, and each function that it may call: names that it sets, all words in it."""
+    own = {
+        node.attr
+        for node in nodes_of(tree)
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    }
+    if _SETTERS & words_of_tree(tree):
+        own.update(*map(words_of, _texts(tree)))
+    if own:
+        yield frozenset(own), words_of_tree(tree)
+    for code in chain(codes_of_all(namespace), _codes_in(modules)):
+        if names := _stored_by(code):
+            yield names, _words_of_code(code)
 
 
 def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
@@ -107,6 +136,18 @@ def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
             classes.update((id(c), c) for c in cls.__mro__ if c.__module__ == "__main__")  # type: ignore[attr-defined]
     for cls in classes.values():
         yield from (function.__code__ for function in functions_of_class(cls))
+
+
+def _codes_in(modules: Iterable[str]) -> Iterator[CodeType]:
+    """The code of functions and classes that some modules define."""
+    for module in map(sys.modules.get, modules):
+        own = vars(module) if isinstance(module, ModuleType) else {}
+        for value in list(own.values()):
+            if type(value) is FunctionType:
+                if value.__globals__ is own:
+                    yield value.__code__
+            elif issubclass(type(value), type) and _MODULE_OF_CLASS(value) == own.get("__name__"):
+                yield from (function.__code__ for function in functions_of_class(value))
 
 
 def defines(tree: ast.Module) -> bool:
@@ -168,9 +209,12 @@ def _words_of_tree(tree: ast.Module) -> Iterator[str]:
         yield from words_of(text)
 
 
-def texts_of(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
-    """The strings in a cell and in the notebook's functions."""
-    inside = (c for code in codes_of_all(namespace) for c in _constants_of(code))
+def texts_of(
+    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
+) -> frozenset[str]:
+    """The strings in a cell, and in the functions of the notebook and of some modules."""
+    codes = chain(codes_of_all(namespace), _codes_in(modules))
+    inside = (c for code in codes for c in _constants_of(code))
     return frozenset([*_texts(tree), *inside])
 
 

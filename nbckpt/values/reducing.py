@@ -19,6 +19,8 @@ from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
+_BY_MEMBERS = frozenset({"base.data", "discrete.discrete_model"})
+
 NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
 """Pickle's maker of an instance whose class says nothing else."""
 
@@ -34,11 +36,12 @@ def refuses_without_need(kind: type) -> bool:
     patsy promises nothing of its pickles from one version to the next, and so refuses. The data
     of a model of statsmodels (`statsmodels.base.data.ModelData`) leaves out the design that patsy
     made: it evaluates the formula again when it is loaded, where it does not find the functions
-    of the notebook that the formula names.
+    of the notebook that the formula names. `NegativeBinomial` begins anew when it is loaded, and
+    takes the parameters of its fit for what they were before it.
     """
     package, _, rest = str(kind.__module__).partition(".")
     if package == "statsmodels":
-        return rest == "base.data" and has_state_of_its_own(kind)
+        return rest in _BY_MEMBERS and has_state_of_its_own(kind)
     if package != "patsy":
         return False
     return has_state_of_its_own(kind) or kind.__reduce__.__name__ == "no_pickling"
@@ -50,7 +53,7 @@ def reduction_of(value: Any, protocol: int) -> Any:
         return reduction_of_iterator(value)
     members = getattr(value, "__dict__", None)
     if type(members) is dict and refuses_without_need(type(value)):
-        return NEW_OBJECT, (type(value),), dict(members)
+        return NEW_OBJECT, (type(value),), dict(members), None, None, set_members
     if type(members) is not dict or not has_state_of_its_own(type(value)):
         return value.__reduce_ex__(protocol)
     before = dict(members)
@@ -65,6 +68,11 @@ def reduction_of(value: Any, protocol: int) -> Any:
             for now, was in tables:
                 now.update(_taken(now, was))
     return made
+
+
+def set_members(value: Any, members: dict[str, Any]) -> None:
+    """Give an object its members, past a `__setstate__` of its class."""
+    vars(value).update(members)
 
 
 def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:

@@ -110,6 +110,19 @@ ATTACHING = {
         "import json", "json.dumps = lambda o: 'ONE'", "d = json.dumps", "y = json.dumps(1)"],
     "global that a patch reads": [
         "import json\nk = 'ONE'", "json.dumps = lambda o: k", "y = json.dumps(1)"],
+    "set by a function that imports the library": [
+        "k = ['ONE']\ndef f():\n    import colorsys\n    colorsys.mine = k", "f()",
+        "import colorsys\ny = colorsys.mine"],
+    "set by a method that imports the class": [
+        "class K:\n    def go(self):\n        from fractions import Fraction\n"
+        "        Fraction.mine = 'ONE'", "K().go()",
+        "from fractions import Fraction\ny = Fraction.mine"],
+    "replaced by a function that imports the library": [
+        "def f():\n    import colorsys\n    colorsys.rgb_to_hsv = lambda *_: 'ONE'", "f()",
+        "import colorsys\ny = colorsys.rgb_to_hsv()"],
+    "set by name on what is imported by name": [
+        "import importlib\nm = importlib.import_module('colorsys')\nsetattr(m, 'mine', 'ONE')",
+        "y = m.mine"],
     "plain attribute": ["import json", "json.mine = 'ONE'", "y = json.mine"],
     "set by a function": [
         "import json\ndef patch(how): json.dumps = how", "patch(lambda o: 'ONE')",
@@ -335,6 +348,35 @@ def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_p
     assert 2 in got.restored, got.text
     if change in ("um.setk(5)", "um.add(5)"):
         assert 1 in got.restored, got.text
+
+
+BY_MODULES = {
+    "function": "def go(x):\n    import colorsys\n    colorsys.mine = x",
+    "method": "class K:\n    def go(self, x):\n        import colorsys\n"
+    "        colorsys.mine = x\ngo = K().go",
+    "of another module": "import lower\ndef go(x): lower.go(x)",
+}
+
+
+@pytest.mark.parametrize("value", ["5", "[5]"])
+@pytest.mark.parametrize("first", ["import um", "import um, colorsys"])
+@pytest.mark.parametrize("kind", BY_MODULES)
+def test_what_a_module_beside_the_notebook_attaches_counts(
+    kind: str, first: str, value: str, tmp_path: Path
+) -> None:
+    cells = [first, f"um.go({value})", "import colorsys\ny = colorsys.mine"]
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "um.py").write_text(BY_MODULES[kind])
+        (tmp_path / folder / "lower.py").write_text(BY_MODULES["function"])
+    run(tmp_path / "a", cells)
+
+    got = run(tmp_path / "a", cells)
+    other = run(tmp_path / "a", edited(cells, "5", "6"))
+
+    assert got.value == run(tmp_path / "b", cells, plain=True).value
+    assert other.value == run(tmp_path / "b", edited(cells, "5", "6"), plain=True).value
+    assert 0 in got.restored, got.text
 
 
 def test_a_new_name_does_not_count_for_cells_that_do_not_name_it(tmp_path: Path) -> None:
