@@ -12,7 +12,7 @@ from itertools import chain, islice
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import moves, restore
+from nbckpt import known_keys, moves, restore
 from nbckpt.building import Values
 from nbckpt.codecs.pickler import is_by_reference
 from nbckpt.codecs.widgets import take_places
@@ -20,7 +20,6 @@ from nbckpt.digests import Digest
 from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
-from nbckpt.known_keys import begins_again
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.observation.shown_widgets import made_by
@@ -68,6 +67,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     if lost := (*loaded.failed, *loaded.untrusted):
         loaded.drop()
         return tuple(map(str, lost))
+    begins_again = known_keys.begins_again(session, checkpoint) if present or in_place else False
     aliases = _aliases(loaded, manifest, bound, present)
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     changed = (in_place & set(loaded.values)) | replaced
@@ -75,10 +75,8 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_ending(session, set(checkpoint.bound) - in_place),
         *_held_unkept(session, loaded, bound - in_place),
         *_held_anew(session, checkpoint, loaded, bound - in_place),
-        *_untied(session, checkpoint, present & set(loaded.values)),
-        *_parted_mates(session, loaded, present),
-        *_changed_mates(session, loaded, manifest, present),
-        *_parted(session, checkpoint, in_place),
+        *([] if begins_again else _otherwise(session, checkpoint, manifest, loaded, present)),
+        *_parted(session, checkpoint, in_place, begins_again=begins_again),
         *_others_on_memory(session, changed, manifest),
         *_other_holders(session, checkpoint, manifest, changed, bound | mates),
         *_parted_definitions(session, checkpoint, manifest, changed, bound | replaced),
@@ -231,6 +229,24 @@ def _only_aliased(aliases: Mapping[str, str], manifest: Manifest) -> set[str]:
     return {mate for name in aliases for mate in manifest[name].group}
 
 
+def _otherwise(
+    session: Session,
+    checkpoint: Checkpoint,
+    manifest: Manifest,
+    loaded: restore.Loaded,
+    present: set[str],
+) -> list[str]:
+    """Reasons: variables that hold something of the step's, and are other than they were then.
+
+    Where all variables are those with which it began none is: it did not change these.
+    """
+    return [
+        *_untied(session, checkpoint, present & set(loaded.values)),
+        *_parted_mates(session, loaded, present),
+        *_changed_mates(session, loaded, manifest, present),
+    ]
+
+
 def _untied(session: Session, checkpoint: Checkpoint, mates: set[str]) -> list[str]:
     """Reasons: variables that shared an object with what the step reads before it, and do not now.
 
@@ -296,18 +312,19 @@ def holds(session: Session, now: Variable | None, kept: Variable | None, values:
         return live is not None and live == whole_digest(built, values.namespace)
 
 
-def _parted(session: Session, checkpoint: Checkpoint, in_place: set[str]) -> list[str]:
+def _parted(
+    session: Session, checkpoint: Checkpoint, in_place: set[str], *, begins_again: bool
+) -> list[str]:
     """Reasons: variables that changed only because they shared, and do not as they did then."""
     live = session.capturer.settled()
     key = checkpoint.key
     named = {*checkpoint.bound, *(key.inputs if key else ()), *(key.functions if key else ())}
     active = named - checkpoint.passive.keys()
     names = sorted(in_place & checkpoint.passive.keys())
-    are_all = bool(names) and begins_again(session, checkpoint)
     reasons = []
     for name in names:
         *before, tie = checkpoint.passive[name]
-        is_as_then = are_all or (
+        is_as_then = begins_again or (
             _is_as_then(session, live, name, *before)
             and session.tie_of(name, checkpoint.key) == tie
         )

@@ -24,6 +24,9 @@ TOO_LONG_S = 1.0
 BYTES_PER_S = 20_000_000
 """What is pickled object by object, at least; before it was looked at once nobody knows better."""
 
+SLOWER = 10
+"""How many times longer than Python's own types an object of a library may take at first."""
+
 RESTLESS = 3
 """What was found to change under the look this often is left to checkpoints."""
 
@@ -92,7 +95,15 @@ class Verifier:
         # The first look at a type imports and decides things that the next ones know.
         if self._glances[group] > 1:
             return self._expected_s(group)
-        return LOOK_S + (0.0 if self._is_watched(group) else self._by_size_s(group))
+        if self._is_watched(group):
+            return LOOK_S
+        slowly = 1 if self._is_hashed(group) or self._is_builtin(group) else SLOWER
+        return LOOK_S + slowly * self._by_size_s(group)
+
+    def _is_builtin(self, group: Names) -> bool:
+        """Whether it is of Python's own types, which the C pickler walks through."""
+        space = self._session.namespace
+        return all(type(space.get(name)).__module__ == "builtins" for name in group)
 
     def _is_watched(self, group: Names) -> bool:
         """Whether the kernel tells what of it was written, most probably."""

@@ -234,7 +234,7 @@ class Cells:
         self.session.capturer.touched(by_callbacks)
         self._touch_beside()
         try:
-            if tree is not None:
+            if tree is not None and not marking.is_our_own(tree):
                 self.session.observer.cell_ends(self._acting)
             if unkept is not None:
                 unkept.left()

@@ -58,6 +58,21 @@ def is_users_module(name: object) -> bool:
     return is_user_file(file)
 
 
+def modules_beside() -> list[str]:
+    """The names of the modules beside the notebook that are loaded.
+
+    What is inside a package is whose that is, so packages are asked about first: of modules there
+    are thousands.
+    """
+    names = list(sys.modules)
+    tops = {top for top in {name.partition(".")[0] for name in names} if _may_be_users(top)}
+    return [n for n in names if n.partition(".")[0] in tops and is_users_module(n)]
+
+
+def _may_be_users(top: str) -> bool:
+    return top not in sys.modules or is_users_module(top)
+
+
 def is_of_another_library(value: object, owner: str, namespace: Mapping[str, object]) -> bool:
     """Whether `value` is code that a library made when called, to be put into another library.
 

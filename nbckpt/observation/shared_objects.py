@@ -15,7 +15,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt.names import is_user_name
 from nbckpt.observation.changeable import are_held_elsewhere, changeable
-from nbckpt.observation.ownership import is_users_module
+from nbckpt.observation.ownership import modules_beside
 from nbckpt.observation.user_modules import holder_of
 from nbckpt.values.plain import ATOMS
 
@@ -183,7 +183,7 @@ class SharedObjects:
         return changeable(roots, self.namespace, modules.keys())
 
     def _all_modules(self) -> dict[str, dict[str, object]]:
-        loaded = [name for name in list(sys.modules) if is_users_module(name)]
+        loaded = modules_beside()
         found = _members([*self.modules(), *loaded])
         return {n: members for n, members in found.items() if members is not self.namespace}
 
