@@ -51,6 +51,7 @@ from nbckpt.referents import names_reached
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
 from nbckpt.through import ThroughItems
+from nbckpt.values.homes import is_named
 from nbckpt.values.likeness import whole_digest
 from nbckpt.values.plain import ATOMS
 from nbckpt.values.widgets import is_widget
@@ -682,6 +683,7 @@ class Step(ThroughItems):
         if not bound or not self._results_before:
             return ()
         namespace = self.session.namespace
+        bound = {n for n in bound if n in namespace and not is_named(namespace[n], namespace)}
         if results.are_read(self.names):
             names = results.sharing(self._results_before, bound, namespace)
         else:  # what it does not read itself can only be a variable's, too

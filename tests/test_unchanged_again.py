@@ -80,6 +80,14 @@ NOTEBOOKS = {
         "both[0] is g, len(both)",
         "both.append(f); both[1] is f",
     ],
+    "imports of what is a result": [
+        "import fractions, json\nf = fractions.Fraction(1, 2)",
+        "type(f)",
+        "from fractions import Fraction\ng = Fraction(3, 4)",
+        "json.dumps",
+        "from json import dumps",
+        "dumps([1]), f + g",
+    ],
     "arrays that are shown": [
         "import numpy as np\nnp.random.seed(1)",
         "A = np.random.rand(3, 3); A",
