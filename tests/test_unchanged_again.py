@@ -88,6 +88,13 @@ NOTEBOOKS = {
         "from json import dumps",
         "dumps([1]), f + g",
     ],
+    "a table that instances hold": [
+        "import pandas as pd\nclass E:\n    def __init__(self, *held): self.held = held",
+        "t = pd.DataFrame({'a': range(300)})",
+        "e = E(t); other = E(); d = E([other, e])",
+        "t = [3]; d = E()",
+        "len(e.held[0]), t, d.held",
+    ],
     "arrays that are shown": [
         "import numpy as np\nnp.random.seed(1)",
         "A = np.random.rand(3, 3); A",

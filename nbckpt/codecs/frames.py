@@ -46,10 +46,12 @@ def _reduce_table(_: NamespacePickler, table: Any) -> Any:
     attrs = vars(table).get("_attrs")
     if type(attrs) is dict and (attrs or getrefcount(attrs) > _ALONE):
         members = {**members, "_attrs": attrs}
-    if not members:
-        return NotImplemented
     make, arguments, state, *_ = table.__reduce_ex__(5)
-    return make, arguments, (state, members), None, None, set_state
+    if members:
+        return make, arguments, (state, members), None, None, set_state
+    if type(state) is dict and state.get("attrs") is attrs:
+        state["attrs"] = {}  # the pickler holds what it has written: `attrs` would not be alone
+    return make, arguments, state
 
 
 _HOLDER: list[dict[str, object]] = [{}]
