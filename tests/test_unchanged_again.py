@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.runner import run
+from tests.observation.kernels import run as run_cells
 from tests.running import environment, texts_of, write_notebook
 
 NOTEBOOKS = {
@@ -95,6 +96,13 @@ NOTEBOOKS = {
         "t = [3]; d = E()",
         "len(e.held[0]), t, d.held",
     ],
+    "modules inside of packages": [
+        "import xml.dom.minidom, concurrent.futures",
+        "xml.dom.minidom.Node.ELEMENT_NODE",
+        "import email\ndef more():\n    import email.mime.text",
+        "more()",
+        "email.mime.text.__name__, concurrent.futures.__name__",
+    ],
     "arrays that are shown": [
         "import numpy as np\nnp.random.seed(1)",
         "A = np.random.rand(3, 3); A",
@@ -148,3 +156,21 @@ def test_a_result_goes_with_the_variable_that_a_restored_cell_changes(
 
     assert [cell.way for cell in again.cells] == ["restored", "restored", "ran"]
     assert "12" in str(texts_of(tmp_path / "work.out.ipynb"))
+
+
+@pytest.mark.parametrize("way", ["run", "%resume"])
+def test_what_was_imported_into_a_package_is_there_for_a_cell_that_runs(
+    way: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "part.py").write_text("def go(x): return [x]")
+    cells = ["import pack.part, xml.dom.minidom", "r = pack.part.go(5)"]
+    run_cells(tmp_path, cells, "r", mode="skip")
+    last = "s = pack.part.go(6), xml.dom.minidom.__name__"
+    again = [*cells, last] if way == "run" else ["%resume", last]
+
+    found = run_cells(tmp_path, again, "s", mode="skip")
+
+    assert found.errors == []
+    assert found.value == [[6], "xml.dom.minidom"]

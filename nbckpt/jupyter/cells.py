@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from nbckpt.reruns import Runner
     from nbckpt.steps import Request, Step
 
+_ANYTHING = (Exception, SystemExit, GeneratorExit)
+"""What a value's own code may raise as it is looked at, a wish to end the kernel too."""
+
 _QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]
 
 
@@ -183,7 +186,7 @@ class Cells:
                 if is_restored:
                     self.session.observer.was_restored(self._tree)
                 self.session.observer.cell_begins(self._acting, is_restored=is_restored)
-        except Exception as defect:  # a hook's error never breaks the user's cell
+        except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()
         return tree
@@ -254,7 +257,7 @@ class Cells:
         except KeyboardInterrupt:
             notices.warn(f"{self._name_of(step)} was NOT kept: it was interrupted meanwhile")
             raise
-        except (Exception, SystemExit, GeneratorExit) as defect:
+        except _ANYTHING as defect:
             # A hook's error never breaks the user's cell, and no value of theirs ends the kernel.
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
@@ -287,7 +290,7 @@ class Cells:
             tree = loading.code_of(self.shell, result, has_moved=self.session.moved)
             if tree is not None and not marking.is_our_own(tree):
                 self.session.ran(tree)
-        except Exception as defect:  # a hook's error never breaks the user's cell
+        except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what made the variables of this cell is not known", defect)
 
     def _tell_defect(self, what: str, defect: BaseException) -> None:
@@ -345,7 +348,7 @@ class Cells:
                 raise self._rejected(problem) from problem
             notices.warn(f"cell {request.name!r} runs without a checkpoint: {problem}")
             return None
-        except Exception as defect:  # a hook's error never breaks the user's cell
+        except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect(f"cell {request.name!r} runs without a checkpoint", defect)
             self._pass_by(request, f"a defect in nbckpt: {line_of(defect)}")
             return None
@@ -368,7 +371,7 @@ class Cells:
             remake.before(session, self._tree)
         except NbckptError as problem:
             notices.warn(f"what could not be kept was not made again: {problem}")
-        except Exception as defect:  # a hook's error never breaks the user's cell
+        except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what could not be kept was not made again", defect)
 
     def _tell_made(self) -> None:

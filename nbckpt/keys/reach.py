@@ -166,7 +166,7 @@ def _objects_in(table: Any) -> list[object]:
             return [table.iloc[:, i] for i, kind in kinds if str(kind) == "object"]
         is_held = getattr(getattr(table, "dtype", None), "hasobject", False)
         return list(table.reshape(-1) if hasattr(table, "reshape") else table) if is_held else []
-    except Exception:  # a shape that the package itself cannot show
+    except (Exception, SystemExit):  # a shape that the package itself cannot show
         return []
 
 
@@ -182,7 +182,7 @@ def _attributes(value: object) -> list[object]:
     try:
         found = list(getattr(value, "__dict__", {}).values())
         return [*found, *(getattr(value, name, None) for name in _slots_of(type(value)))]
-    except Exception:  # a property of that name may raise anything
+    except (Exception, SystemExit):  # a property of that name may raise anything
         return []
 
 

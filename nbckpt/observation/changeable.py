@@ -117,14 +117,14 @@ def parts_of(value: object, modules: Collection[str]) -> Sequence[object] | None
     """
     try:
         return _parts_of(value, modules)
-    except Exception:  # whatever its own code raises when it is looked at
+    except (Exception, SystemExit):  # whatever its own code raises when it is looked at
         return gc.get_referents(value)
 
 
 def _has_indirectly(value: object, parts: Sequence[object]) -> bool:
     try:
         return bool(parts and _indirect(value))
-    except Exception:  # whatever its own code raises, as above
+    except (Exception, SystemExit):  # whatever its own code raises, as above
         return False
 
 

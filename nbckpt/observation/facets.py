@@ -45,12 +45,14 @@ def later_facets(
     from nbckpt.observation.attachments import Attachments
     from nbckpt.observation.files import Files
     from nbckpt.observation.held_elsewhere import HeldElsewhere
+    from nbckpt.observation.imports import Imports
     from nbckpt.observation.names import Names
     from nbckpt.observation.places import working_folder
     from nbckpt.observation.shown_widgets import ShownWidgets
 
     attachments = Attachments(namespace, touch)
     return (
+        Imports(namespace),
         attachments,
         Files(namespace, working_folder(), (store,)),
         Names(namespace, touch),

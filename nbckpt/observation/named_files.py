@@ -286,7 +286,7 @@ def _column_items(value: Any) -> list[Any]:
         first = value[: MAX_ASKED + 1]
         array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
         items: list[Any] = array.ravel().tolist()
-    except Exception:  # whatever a library raises of its own object
+    except (Exception, SystemExit):  # whatever a library raises of its own object
         return []
     return [item for item in items if issubclass(type(item), str | PurePath)]
 
@@ -319,7 +319,7 @@ def _texts_of(value: Any) -> list[str]:
             return [str(value.filename)]
         if package == "xarray":
             return [str(value.encoding.get("source", ""))]
-    except Exception:  # whatever a library raises of its own object
+    except (Exception, SystemExit):  # whatever a library raises of its own object
         return []
     return []
 
@@ -327,5 +327,5 @@ def _texts_of(value: Any) -> list[str]:
 def _attributes(value: object) -> list[object]:
     try:
         return list(vars(value).values())
-    except Exception:  # it has none, or its own code keeps them
+    except (Exception, SystemExit):  # it has none, or its own code keeps them
         return []

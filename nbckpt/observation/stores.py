@@ -23,6 +23,7 @@ _SETTERS = frozenset(
 )
 _MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+_OWN = frozenset({"self", "cls"})
 _INERT = (
     ast.Module, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Name, ast.Constant,
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Dict,
@@ -237,10 +238,10 @@ def _constants_of(code: CodeType) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _stored_by(code: CodeType) -> frozenset[str]:
-    """Attributes that a function sets on what is not its own first argument."""
+    """Attributes that a function sets on what is not the object whose method it is."""
     found: set[str] = set()
     for part in _with_nested(code):
-        own = part.co_varnames[0] if part.co_argcount else None
+        own = next((n for n in part.co_varnames[: part.co_argcount][:1] if n in _OWN), None)
         last = None
         for step in dis.get_instructions(part):
             if step.opname in _STORES and not (last is not None and last.argval == own):

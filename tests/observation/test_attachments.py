@@ -113,6 +113,9 @@ ATTACHING = {
     "set by a function that imports the library": [
         "k = ['ONE']\ndef f():\n    import colorsys\n    colorsys.mine = k", "f()",
         "import colorsys\ny = colorsys.mine"],
+    "set by a function on its argument": [
+        "import colorsys\ndef setup(m, x): m.mine = x", "setup(colorsys, 'ONE')",
+        "y = colorsys.mine"],
     "set by a method that imports the class": [
         "class K:\n    def go(self):\n        from fractions import Fraction\n"
         "        Fraction.mine = 'ONE'", "K().go()",
