@@ -26,6 +26,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import analysis, keys, outside_effects, randomness, restore
+from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
@@ -116,6 +117,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
         return False
     error, ran = None, []
     values: dict[tuple[str, str], object] = {}
+    lent: dict[str, Digest] = {}
     with held():
         session.capturer.capture()
         before = _Before(
@@ -128,7 +130,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
         try:
             for maker in makers:
                 ran.append(maker)
-                if error := _run(session, maker, before.manifest, values):
+                if error := _run(session, maker, before.manifest, values, lent):
                     break
         finally:
             session.is_remaking = False
@@ -224,15 +226,25 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
 
 
 def _run(
-    session: Session, maker: Maker, live: Manifest, values: dict[tuple[str, str], object]
+    session: Session,
+    maker: Maker,
+    live: Manifest,
+    values: dict[tuple[str, str], object],
+    lent: dict[str, Digest],
 ) -> BaseException | None:
     """Run one cell as it ran then; the error that it ended with.
 
     `values` gets its result, by the checkpoint's id, and what the cell bound to IPython's names of
-    results, by the names.
+    results, by the names. `lent` are the values of the names that the cells before it were lent
+    or have bound.
     """
     checkpoint, known = maker.checkpoint, session.timeline.checkpoints
-    _lend(session, maker, live)
+    _lend(session, maker, live, lent)
+    left = session.timeline.manifest(checkpoint.id)
+    for name in {*checkpoint.bound, *checkpoint.in_place}:
+        lent.pop(name, None)
+        if name in left and not maker.is_joined:
+            lent[name] = left[name].value
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.observer.go_to(known[checkpoint.parent].standing)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
@@ -253,8 +265,11 @@ def _run(
     return NotebookError("it waits for what only a running loop can give")
 
 
-def _lend(session: Session, maker: Maker, live: Manifest) -> None:
-    """Bind what a cell reads as it was when the cell ran."""
+def _lend(session: Session, maker: Maker, live: Manifest, lent: dict[str, Digest]) -> None:
+    """Bind what a cell reads as it was when the cell ran.
+
+    What is that already stays: what an earlier cell made may hold it.
+    """
     checkpoint, namespace = maker.checkpoint, session.namespace
     if checkpoint.parent is None or checkpoint.parent not in session.timeline.checkpoints:
         return
@@ -264,6 +279,8 @@ def _lend(session: Session, maker: Maker, live: Manifest) -> None:
         n for n in read & then.keys()
         if n in checkpoint.in_place or n not in live or live[n].value != then[n].value
     }  # fmt: skip
+    stays = {n for n in then if n in namespace and lent.get(n) == then[n].value}
+    other = {n for n in other if not stays.issuperset({n, *then[n].group})}
     if checkpoint.random_in:
         other |= randomness.NAMES & then.keys()
     if not other:
@@ -280,6 +297,7 @@ def _lend(session: Session, maker: Maker, live: Manifest) -> None:
         wanted, store=session.store, namespace=namespace, live=same, manifest=then
     )
     loaded.bind(namespace, then)
+    lent.update({n: then[n].value for n in wanted})
 
 
 def _put_back(

@@ -701,12 +701,16 @@ class Step(ThroughItems):
     def _changed_behind(self, bound: set[str], refused: set[str]) -> set[str]:
         """Those of `refused`, which the cell does not name, that hold what it bound or changed."""
         namespace = self.session.namespace
-        changed = bound & namespace.keys()
+        changed, behind = bound & namespace.keys(), refused & namespace.keys()
+        if not (changed and behind):
+            return set()
         with allowed():
-            return {
+            near = {n: namespace[n] for n in changed | behind}
+            found = behind & keys.on_same_memory(changed, near)
+            return found | {
                 name
-                for name in refused & namespace.keys()
-                if changed and names_reached([namespace[name]], changed, namespace)
+                for name in behind - found
+                if names_reached([namespace[name]], changed, namespace)
             }
 
     def _unsure(self, now: Mapping[str, Digest], differing: set[str]) -> dict[str, Digest]:

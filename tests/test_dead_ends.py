@@ -268,6 +268,40 @@ def test_a_name_that_was_bound_again_is_not_made_again(tmp_path: Path) -> None:
     assert (tmp_path / "ran").read_text() == "x"
 
 
+UNKEPT = "class U:\n    def __reduce_ex__(self, p): raise TypeError('no')\n"
+SHARING = {
+    "changed by its name": [
+        UNKEPT + "a = [1]", "b = [a, U()]", "a.append(2)",
+        "b[0].append(4); print(a, b[0] is a)"],
+    "changed by another name": [
+        UNKEPT + "a = [1]", "b = [a, U()]", "c = a\nc.append(2)",
+        "print(len(b[0]), b[0] is c, a is c)"],
+    "held by another variable, too": [
+        UNKEPT + "a = [1]; d = {'a': a}", "b = [a, U()]", "a.append(2)",
+        "b[0].append(4); print(a, b[0] is a, d['a'] is a)"],
+    "beside a generator": [
+        "a = [1]", "b = (a, (i for i in iter(int, 1)))", "a.append(2)",
+        "b[0].append(4); print(a, b[0] is a)"],
+    "changed twice": [
+        UNKEPT + "a = [1]", "b = [a, U()]", "a.append(2)", "b[0].append(3)", "a.append(4)",
+        "print(a, b[0] is a)"],
+    "bound anew": [
+        UNKEPT + "a = [1]", "b = [a, U()]", "a = [9]", "print(a, b[0], b[0] is a)"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", SHARING.values(), ids=SHARING)
+def test_what_is_made_again_shares_with_what_was_restored(cells: list[str], tmp_path: Path) -> None:
+    first = run_cells(tmp_path, cells)
+    text = shown(first)[-1].strip()
+    run_cells(tmp_path, cells)
+
+    edited = run_cells(tmp_path, [*cells[:-1], cells[-1] + ";  0"])
+
+    assert first.problem == edited.problem == ""
+    assert shown(edited)[-1].splitlines()[0] == text
+
+
 RESULTS = {
     "a number": ["21 * 2", "print(_ + 1)"],
     "a number of lines before": ["21 * 2", "1", "print(bin(_1), __, _2, In[1])"],

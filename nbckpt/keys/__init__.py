@@ -18,7 +18,7 @@ from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.keys.difference import difference
 from nbckpt.keys.inputs import ABSENT, MODULE, TEXT, Inputs
-from nbckpt.keys.memory import also_on
+from nbckpt.keys.memory import also_on, on_same_memory
 from nbckpt.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.keys.touching import bound, touched
 from nbckpt.model import Key
@@ -38,6 +38,7 @@ __all__ = [
     "difference",
     "is_users_name",
     "key_of",
+    "on_same_memory",
     "touched",
 ]
 

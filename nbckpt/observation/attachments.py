@@ -262,13 +262,12 @@ class Attachments:
         )
         changes = {**values_at(left), **changes}
         of_places = {place: name for name, place in shared.items()}
-        for place, value in changes.items():
-            if type(value) is list and self.shared.is_held_by_variables(place):
-                changes[place] = None  # a copy would be set
+        changes = self._not_of_variables(changes)
         self.modules.changed(changes)
         self.modules.reached(self._modules_reached(ran))
         self._is_closed = True
         new = [name for name in self._new_modules if name not in window.user_modules]
+        state = self._not_of_variables(self.modules.state_of(new))
         found: dict[str, Json] = {
             "in": inside,
             "did": {w: self._done(w, is_changed=w in stay) for w in sorted(did)},
@@ -276,11 +275,20 @@ class Attachments:
                 place: {"is": of_places[place]}
                 if place in of_places and type(value) is not list
                 else value
-                for place, value in {**changes, **self.modules.state_of(new)}.items()
+                for place, value in {**changes, **state}.items()
             },
             _SHARED: shared,
         }
         return {member: value for member, value in found.items() if value} or None
+
+    def _not_of_variables(self, changes: Mapping[str, Json]) -> dict[str, Json]:
+        """Values in modules; None for those that hold what variables hold: a copy would be set."""
+        return {
+            place: None
+            if type(value) is list and self.shared.is_held_by_variables(place)
+            else value
+            for place, value in changes.items()
+        }
 
     def _modules_reached(self, ran: Ran) -> Iterable[str] | None:
         """The modules beside the notebook whose code a step can have run; None: any."""

@@ -11,7 +11,7 @@ import functools
 import gc
 import re
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -31,6 +31,7 @@ from nbckpt.observation.registries import (
     shell_lists,
     shell_tables,
 )
+from nbckpt.observation.stores import Named
 from nbckpt.values.plain import ATOMS
 
 _NEVER = frozenset(
@@ -55,8 +56,7 @@ _DULL = frozenset(
 )  # fmt: skip
 """Types of members that are no class and hold no registry."""
 _OURS = frozenset({"nbckpt", "__main__", "__mp_main__"})
-_OF_LIBRARY = (FunctionType, BuiltinFunctionType, type, ModuleType)
-"""What a library's own members mostly are; one that the notebook sets may be its own, too."""
+_NAMED = (FunctionType, BuiltinFunctionType, type, ModuleType)
 
 
 class _Table(NamedTuple):
@@ -199,25 +199,27 @@ class Libraries:
                     if _may_be_users(value, self.namespace) and is_users(value, self.namespace):
                         yield self._change(table, key, UNKNOWN, value)
 
-    def set_entries(
-        self, owners: Container[str], stored: Sequence[tuple[Set[str], Set[str]]]
-    ) -> Iterator[Change]:
+    def set_entries(self, owners: Container[str], stored: Sequence[Named]) -> Iterator[Change]:
         """What some owners hold that code has set by name, as changes from what is not known.
 
         Parameters
         ----------
         stored
-            For each code the names that it sets, and all words in it: it names the owner, too.
+            What each code sets; it names the owner, too.
         """
         for table in self._tables:
             if table.owner not in owners or not isinstance(table.holder, ModuleType | type):
                 continue
             called = re.split("[.:]", table.owner)[-1]
-            names = frozenset().union(*(names for names, words in stored if called in words))
-            for name in sorted(names & table.table.keys()):
+            naming = [code for code in stored if called in code.words]
+            sets = frozenset().union(*(code.sets for code in naming))
+            for name in sorted(sets & table.table.keys()):
                 value = table.table[name]
-                if not issubclass(type(value), _OF_LIBRARY) or is_users(value, self.namespace):
+                if not _is_called(value, name) or is_users(value, self.namespace):
                     yield self._change(table, name, UNKNOWN, value)
+            deletes = frozenset().union(*(code.deletes for code in naming))
+            for name in sorted(deletes - table.table.keys()):
+                yield self._change(table, name, UNKNOWN, ABSENT)
 
     @property
     def tells_rebinding(self) -> bool:
@@ -427,6 +429,12 @@ def _name_of(value: Any) -> str:
     """What a key, or an element of a list, is called in every process."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{getattr(named, '__module__', '')}.{named.__qualname__}"
+
+
+def _is_called(value: object, name: str) -> bool:
+    """Whether it is a function, class or module of that name: most of a library's own members."""
+    own = getattr(value, "__name__", "") if issubclass(type(value), _NAMED) else ""
+    return str(own).rpartition(".")[-1] == name
 
 
 def _missing_from(items: list[Any], others: list[Any]) -> list[Any]:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from itertools import chain
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from itertools import chain, islice
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.analysis.nodes import once
-from nbckpt.observation.ownership import is_users
+from nbckpt.observation.ownership import DEPTH, is_users
 from nbckpt.values.definitions import functions_of_class
 from nbckpt.values.plain import ATOMS
 
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
 )
+MANY = 100
+"""Elements of a container that are looked at for functions."""
+
+_CACHED = type(lru_cache(lambda: None))
 _MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _OWN = frozenset({"self", "cls"})
@@ -74,27 +79,41 @@ def stores_of(
     if _SETTERS & words_of_tree(tree):
         names.update(*map(words_of, _texts(tree)))
         names |= {n.arg for n in nodes_of(tree) if isinstance(n, ast.keyword) and n.arg}
-    for code in chain(codes_of_all(namespace), _codes_in(modules)):
+    for code in chain(codes_of_all(namespace), _codes_of(modules)):
         names |= _stored_by(code)
     return Stores(tuple(places), frozenset(names))
 
 
+class Named(NamedTuple):
+    """What some code sets by name on what its text may not tell.
+
+    Attributes
+    ----------
+    sets, deletes
+        Names of attributes.
+    words
+        All names in the code, and the words of its strings.
+    """
+
+    sets: frozenset[str]
+    deletes: frozenset[str]
+    words: frozenset[str]
+
+
 def stored_by_name(
     tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
-) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """For a cell, and each function that it may call: names that it sets, all words in it."""
-    own = {
-        node.attr
-        for node in nodes_of(tree)
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
-    }
+) -> Iterator[Named]:
+    """What a cell sets by name, and each function that it may call, if it does."""
+    nodes = [node for node in nodes_of(tree) if isinstance(node, ast.Attribute)]
+    sets = {node.attr for node in nodes if not isinstance(node.ctx, ast.Load)}
+    deletes = {node.attr for node in nodes if isinstance(node.ctx, ast.Del)}
     if _SETTERS & words_of_tree(tree):
-        own.update(*map(words_of, _texts(tree)))
-    if own:
-        yield frozenset(own), words_of_tree(tree)
-    for code in chain(codes_of_all(namespace), _codes_in(modules)):
+        sets.update(*map(words_of, _texts(tree)))
+    if sets:
+        yield Named(frozenset(sets), frozenset(deletes), words_of_tree(tree))
+    for code in chain(codes_of_all(namespace), _codes_of(modules)):
         if names := _stored_by(code):
-            yield names, _words_of_code(code)
+            yield Named(names, _deleted_by(code), _words_of_code(code))
 
 
 def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
@@ -125,30 +144,80 @@ def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
 
 def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
     """The code of functions and classes that the notebook has defined and still holds."""
-    classes: dict[int, type] = {}
+
+    def is_own(function: FunctionType) -> bool:
+        return is_users(function, namespace, 0)
+
+    seen: dict[int, object] = {id(namespace): namespace}
     for value in list(namespace.values()):
-        kind = type(value)
-        if kind is FunctionType:
-            if is_users(value, namespace, 0):
-                yield value.__code__  # type: ignore[attr-defined]
-            continue
-        cls = value if issubclass(kind, type) else kind
-        if cls.__module__ == "__main__":
-            classes.update((id(c), c) for c in cls.__mro__ if c.__module__ == "__main__")  # type: ignore[attr-defined]
-    for cls in classes.values():
-        yield from (function.__code__ for function in functions_of_class(cls))
+        yield from _codes_in(value, "__main__", is_own, seen)
 
 
-def _codes_in(modules: Iterable[str]) -> Iterator[CodeType]:
+def _codes_of(modules: Iterable[str]) -> Iterator[CodeType]:
     """The code of functions and classes that some modules define."""
-    for module in map(sys.modules.get, modules):
+    for name in modules:
+        module = sys.modules.get(name)
         own = vars(module) if isinstance(module, ModuleType) else {}
+
+        def is_own(function: FunctionType, own: dict[str, object] = own) -> bool:
+            return function.__globals__ is own
+
+        seen: dict[int, object] = {id(own): own}
         for value in list(own.values()):
-            if type(value) is FunctionType:
-                if value.__globals__ is own:
-                    yield value.__code__
-            elif issubclass(type(value), type) and _MODULE_OF_CLASS(value) == own.get("__name__"):
-                yield from (function.__code__ for function in functions_of_class(value))
+            yield from _codes_in(value, name, is_own, seen)
+
+
+def _codes_in(
+    value: Any,
+    home: str,
+    is_own: Callable[[FunctionType], bool],
+    seen: dict[int, object],
+    depth: int = DEPTH,
+) -> Iterator[CodeType]:
+    """The code of own functions that a value is, wraps or holds, and of its own class."""
+    kind = type(value)
+    if kind in ATOMS or depth < 0 or id(value) in seen:
+        return
+    seen[id(value)] = value
+    if kind is FunctionType:
+        if is_own(value):
+            yield value.__code__
+        parts = [*_contents_of(value), vars(value).get("__wrapped__")]
+    elif issubclass(kind, type):
+        if _MODULE_OF_CLASS(value) == home:
+            yield from _codes_of_class(value, home)
+        return
+    else:
+        if _MODULE_OF_CLASS(kind) == home:
+            yield from _codes_of_class(kind, home)
+        parts = _parts_of(value, kind)
+    for part in parts:
+        yield from _codes_in(part, home, is_own, seen, depth - 1)
+
+
+def _codes_of_class(cls: type, home: str) -> Iterator[CodeType]:
+    for base in cls.__mro__:
+        if _MODULE_OF_CLASS(base) == home:
+            yield from (function.__code__ for function in functions_of_class(base))
+
+
+def _contents_of(function: FunctionType) -> Iterator[object]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # it is empty
+            yield cell.cell_contents
+
+
+def _parts_of(value: Any, kind: type) -> list[object]:
+    """What may hold functions in a value of a few kinds that do."""
+    if kind is dict:
+        return [*islice(list(value.values()), MANY)]
+    if kind in (list, tuple, set, frozenset):
+        return [*islice(list(value), MANY)]
+    if kind is MethodType:
+        return [value.__func__]
+    if issubclass(kind, partial):
+        return [value.func, *value.args]
+    return [value.__wrapped__] if kind is _CACHED else []
 
 
 def defines(tree: ast.Module) -> bool:
@@ -214,7 +283,7 @@ def texts_of(
     tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
 ) -> frozenset[str]:
     """The strings in a cell, and in the functions of the notebook and of some modules."""
-    codes = chain(codes_of_all(namespace), _codes_in(modules))
+    codes = chain(codes_of_all(namespace), _codes_of(modules))
     inside = (c for code in codes for c in _constants_of(code))
     return frozenset([*_texts(tree), *inside])
 
@@ -250,6 +319,12 @@ def _stored_by(code: CodeType) -> frozenset[str]:
         if _SETTERS.intersection(part.co_names):
             found.update(*map(words_of, _constants_of(part)))
     return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _deleted_by(code: CodeType) -> frozenset[str]:
+    steps = (step for part in _with_nested(code) for step in dis.get_instructions(part))
+    return frozenset(step.argval for step in steps if step.opname == "DELETE_ATTR")
 
 
 def _with_nested(code: CodeType) -> Iterable[CodeType]:

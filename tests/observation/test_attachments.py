@@ -116,6 +116,27 @@ ATTACHING = {
     "set by a function on its argument": [
         "import colorsys\ndef setup(m, x): m.mine = x", "setup(colorsys, 'ONE')",
         "y = colorsys.mine"],
+    "set by a context manager": [
+        "import colorsys\nfrom contextlib import contextmanager\n@contextmanager\n"
+        "def cm(x):\n    colorsys.mine = x\n    yield", "with cm('ONE'): pass",
+        "y = colorsys.mine"],
+    "set by what a decorator made": [
+        "import colorsys, functools\ndef deco(f):\n    @functools.wraps(f)\n"
+        "    def g(*a): return f(*a)\n    return g\n@deco\ndef go(x): colorsys.mine = x",
+        "go('ONE')", "y = colorsys.mine"],
+    "set by a cached function": [
+        "import functools\n@functools.lru_cache\ndef go(x):\n    import colorsys\n"
+        "    colorsys.mine = x", "go('ONE')", "import colorsys\ny = colorsys.mine"],
+    "set by a function in a dict": [
+        "import colorsys\ndef go(x): colorsys.mine = x\nby = {'a': go}\ndel go",
+        "by['a']('ONE')", "y = colorsys.mine"],
+    "set by a partial": [
+        "import colorsys, functools\ndef go(x, y): colorsys.mine = y\n"
+        "p = functools.partial(go, 1)\ndel go", "p('ONE')", "y = colorsys.mine"],
+    "a library's own code set by a function that imports it": [
+        "n = len('ONE'.replace('TWO', ''))\ndef go():\n    import colorsys\n"
+        "    colorsys.mine = len if n else max", "go()",
+        "import colorsys\ny = colorsys.mine([5, 7])"],
     "set by a method that imports the class": [
         "class K:\n    def go(self):\n        from fractions import Fraction\n"
         "        Fraction.mine = 'ONE'", "K().go()",
@@ -353,7 +374,25 @@ def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_p
         assert 1 in got.restored, got.text
 
 
+def test_what_a_function_deletes_of_a_library_that_it_imports_counts(tmp_path: Path) -> None:
+    cells = [
+        "def go():\n    import colorsys\n    del colorsys.ONE_THIRD",
+        "go()",
+        "import colorsys\ny = ('5', hasattr(colorsys, 'ONE_THIRD'))",
+    ]
+    run(tmp_path, cells)
+
+    got = run(tmp_path, edited(cells, "5", "6"))
+
+    assert got.value == "('6', False)"
+
+
 BY_MODULES = {
+    "context manager": "from contextlib import contextmanager\n@contextmanager\n"
+    "def cm(x):\n    import colorsys\n    colorsys.mine = x\n    yield\n"
+    "def go(x):\n    with cm(x): pass",
+    "in a dict": "def go(x):\n    import colorsys\n    colorsys.mine = x\n"
+    "BY = {'go': go}\ndef go(x): BY['go'](x)",
     "function": "def go(x):\n    import colorsys\n    colorsys.mine = x",
     "method": "class K:\n    def go(self, x):\n        import colorsys\n"
     "        colorsys.mine = x\ngo = K().go",

@@ -199,6 +199,9 @@ CASES = {
     "registered with a module": Case(
         ["import pl", "x = {'n': 1}", "pl.register(x)", "x['n'] = 2"],
         "pl.total(), pl.ITEMS[0] is x", 2, OF_MODULES),
+    "registered in the cell that imports it": Case(
+        ["import pl\npl.PLUGINS['x'] = x = [1]", "x.append(2)", "pl.PLUGINS['x'].append(3)"],
+        "x, pl.PLUGINS, pl.PLUGINS['x'] is x", 0, OF_MODULES),
     "registered in a list": Case(
         ["import pl", "x = {'n': 1}", "pl.group(x)", "x['n'] = 2"],
         "pl.GROUPS, pl.GROUPS[0][0] is x", 2, OF_MODULES),
