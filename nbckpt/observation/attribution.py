@@ -53,7 +53,9 @@ class Attribution:
             return self._is_named(new, tree)
         if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
             return False  # it was imported
-        stores = stores_of(tree, self.namespace, self.libraries.user_modules)
+        # Shells, tests and progress bars swap the streams of `sys` all the time.
+        modules = () if change.owner == "sys" else self.libraries.user_modules
+        stores = stores_of(tree, self.namespace, modules)
         if change.name in stores.names:
             return True
         places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
