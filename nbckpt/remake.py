@@ -26,7 +26,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import analysis, keys, outside_effects, randomness, restore
-from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
 from nbckpt.llm import scope
@@ -37,7 +36,7 @@ from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.unkept import Maker, refused_by
 
 if TYPE_CHECKING:
-    from nbckpt.digests import Json
+    from nbckpt.digests import Digest, Json
     from nbckpt.session import Session
 
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -28,7 +28,7 @@ from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.library_functions import LibraryFunctions
 from nbckpt.observation.observer import Ran, UnrepeatableError
-from nbckpt.observation.ownership import is_users_module
+from nbckpt.observation.ownership import modules_beside
 from nbckpt.observation.registering import registering_calls
 from nbckpt.observation.replacing import Replacement
 from nbckpt.observation.shared_objects import SharedObjects
@@ -145,8 +145,7 @@ class Attachments:
         """
         if not self._has_run and len(sys.modules) != self._n_modules:
             self._n_modules = len(sys.modules)
-            tops = {name.partition(".")[0] for name in list(sys.modules)} - {"__main__"}
-            self._has_run = any(map(is_users_module, tops))
+            self._has_run = bool(modules_beside())
         return not self._has_run
 
     def was_restored(self, tree: ast.Module) -> None:

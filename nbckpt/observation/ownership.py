@@ -59,13 +59,14 @@ def is_users_module(name: object) -> bool:
 
 
 def modules_beside() -> list[str]:
-    """The names of the modules beside the notebook that are loaded.
+    """The names of the modules beside the notebook that are loaded, its own left out.
 
     What is inside a package is whose that is, so packages are asked about first: of modules there
     are thousands.
     """
     names = list(sys.modules)
-    tops = {top for top in {name.partition(".")[0] for name in names} if _may_be_users(top)}
+    packages = {name.partition(".")[0] for name in names} - {"__main__"}
+    tops = {package for package in packages if _may_be_users(package)}
     return [n for n in names if n.partition(".")[0] in tops and is_users_module(n)]
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -89,6 +89,22 @@ def _in_child(
 def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
     """The cells with one text replaced."""
     return [cell.replace(old, new) for cell in cells]
+
+
+def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path) -> Outcome:
+    """A second run beside some modules, which gives what a plain one does; edited, it does, too."""
+    for place in (folder / "a", folder / "b"):
+        place.mkdir()
+        for name, text in files.items():
+            (place / f"{name}.py").write_text(text)
+    run(folder / "a", cells)
+
+    got = run(folder / "a", cells)
+    other = run(folder / "a", edited(cells, "5", "6"))
+
+    assert got.value == run(folder / "b", cells, plain=True).value
+    assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
+    return got
 
 
 # name -> cells; ONE becomes TWO in the edited notebook. The last cell reads what was attached.
@@ -359,16 +375,9 @@ MODULE = (
 @pytest.mark.parametrize("change", ["um.setk(5)", "um.add(5)", "um.push(5)", "um.c.v = 5"])
 def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_path: Path) -> None:
     cells = ["import um", change, "y = um.get()"]
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "um.py").write_text(MODULE)
-    run(tmp_path / "a", cells)
 
-    got = run(tmp_path / "a", cells)
-    other = run(tmp_path / "a", edited(cells, "5", "6"))
+    got = restored_beside({"um": MODULE}, cells, tmp_path)
 
-    assert got.value == run(tmp_path / "b", cells, plain=True).value
-    assert other.value == run(tmp_path / "b", edited(cells, "5", "6"), plain=True).value
     assert 2 in got.restored, got.text
     if change in ("um.setk(5)", "um.add(5)"):
         assert 1 in got.restored, got.text
@@ -407,17 +416,10 @@ def test_what_a_module_beside_the_notebook_attaches_counts(
     kind: str, first: str, value: str, tmp_path: Path
 ) -> None:
     cells = [first, f"um.go({value})", "import colorsys\ny = colorsys.mine"]
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "um.py").write_text(BY_MODULES[kind])
-        (tmp_path / folder / "lower.py").write_text(BY_MODULES["function"])
-    run(tmp_path / "a", cells)
+    files = {"um": BY_MODULES[kind], "lower": BY_MODULES["function"]}
 
-    got = run(tmp_path / "a", cells)
-    other = run(tmp_path / "a", edited(cells, "5", "6"))
+    got = restored_beside(files, cells, tmp_path)
 
-    assert got.value == run(tmp_path / "b", cells, plain=True).value
-    assert other.value == run(tmp_path / "b", edited(cells, "5", "6"), plain=True).value
     assert 0 in got.restored, got.text
 
 
