@@ -4,7 +4,8 @@ The copy is a fork: it has all variables, what cannot be written down included, 
 does to them is seen here. Before the code runs, what is open leads nowhere, and an audit hook
 stops what Python does outside. Libraries in C do not ask Python, so the kernel forbids it, too:
 Landlock refuses to write, make, delete and execute files, to connect, and to send signals [1]_.
-On a kernel without it no file can be opened at all.
+On a kernel without it no file can be opened at all. Memory that others see written, as the locks
+of `multiprocessing` are, is the copy's own from then on.
 
 References
 ----------
@@ -17,6 +18,7 @@ import _thread
 import ctypes
 import io
 import json
+import mmap
 import os
 import select
 import signal
@@ -26,7 +28,9 @@ import sys
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -42,6 +46,10 @@ _ACTING = frozenset(
 )  # fmt: skip
 _READING = frozenset({"open", "import", "os.listdir", "os.scandir"})
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_OF_NO_DEVICE = ("/dev/shm/", "/dev/zero")
+_MOST_COPIED = 64 << 20
+_MAP_FIXED = 0x10
 
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 _ASKS_VERSION = 1
@@ -61,21 +69,61 @@ def why_none() -> str:
     """Why this process cannot be copied; empty if it can be."""
     if not hasattr(os, "fork") or not Path("/proc/self/fd").is_dir():
         return "this system does not copy processes"
-    return "this process shares memory with others" if _shares_memory() else ""
-
-
-def _shares_memory() -> bool:
-    """Whether something is mapped that others see written: a file, or memory with a name."""
     try:
-        maps = Path("/proc/self/maps").read_text()
-    except OSError:
-        return True
-    mapped = (line.split(None, 5) for line in maps.splitlines())
-    return any(
-        "w" in parts[1] and parts[1].endswith("s") and not parts[5].startswith("/dev/zero")
-        for parts in mapped
-        if len(parts) > 5  # it has a name
-    )
+        _SharedMemory.all_of_this_process()
+    except (OSError, ValueError):
+        return "this process shares memory with others"
+    return ""
+
+
+@dataclass(frozen=True)
+class _SharedMemory:
+    """A range of memory that others see written: of a file, or made to be shared."""
+
+    start: int
+    n_bytes: int
+    protection: int
+
+    @classmethod
+    def all_of_this_process(cls) -> list[_SharedMemory]:
+        """All that there is.
+
+        Raises
+        ------
+        ValueError
+            If a copy cannot have such memory of its own: that of a device, what one writes in two
+            places, or what is large.
+        """
+        maps = [line.split(None, 5) for line in Path("/proc/self/maps").read_text().splitlines()]
+        mapped = Counter((device, inode) for _, _, _, device, inode, *_ in maps)
+        found = []
+        for addresses, rights, _, device, inode, *name in maps:
+            if rights[1] != "w" or rights[3] != "s":
+                continue
+            if not _is_of_a_file(*name) or mapped[device, inode] > 1:
+                raise ValueError(addresses)
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            protection = sum(bit for bit, on in zip((1, 2, 4), rights, strict=False) if on != "-")
+            found.append(cls(start, end - start, protection | mmap.PROT_READ))
+        if sum(one.n_bytes for one in found) > _MOST_COPIED:
+            raise ValueError(_MOST_COPIED)
+        return found
+
+    def make_private(self) -> None:
+        """Put a copy of this memory in its place, which nobody else sees."""
+        content = ctypes.string_at(self.start, self.n_bytes)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
+        put = ctypes.CDLL(None, use_errno=True).mmap
+        put.restype = ctypes.c_void_p
+        put.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        if put(self.start, self.n_bytes, self.protection, flags, -1, 0) != self.start:
+            raise OSError(ctypes.get_errno(), "mmap")
+        ctypes.memmove(self.start, content, self.n_bytes)
+
+
+def _is_of_a_file(name: str = "") -> bool:
+    """Whether memory has a name that is not that of a device, or of a ring of the kernel's."""
+    return name.startswith("/") and (name.startswith(_OF_NO_DEVICE) or not name.startswith("/dev/"))
 
 
 # -- in this process ------------------------------------------------------------------------
@@ -136,6 +184,8 @@ def _be_a_copy(work: Callable[[], dict[str, Any]], writing: int) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+        for shared in _SharedMemory.all_of_this_process():
+            shared.make_private()
         _cut_off(writing)
         try:
             answer = work()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import gc
+import mmap
+import multiprocessing
 import os
 import socket
 import sys
@@ -21,7 +23,7 @@ from nbckpt.errors import StaleCaptureError
 from nbckpt.model import Cell
 from nbckpt.sandbox import LEAST_VERSION, landlock_version
 from nbckpt.session import Session
-from nbckpt.shadow_run import shadow_of
+from nbckpt.shadow_run import digests_of_all, shadow_of
 from nbckpt.steps import Request, Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
@@ -272,12 +274,57 @@ def test_what_is_open_leads_nowhere_and_what_is_read_is_read_apart(
     assert (tmp_path / "out").read_text() == ""
 
 
-def test_memory_that_others_see_is_not_copied(session: Session, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["a file's", "nobody's"])
+def test_memory_that_others_see_is_a_copys_own(session: Session, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "map"
+    file.write_bytes(bytes(4096))
+    memory = np.memmap(file, np.uint8, "r+") if kind == "a file's" else mmap.mmap(-1, 4096)
+    memory[0], memory[4095] = 3, 4
+    session.settings = Settings(verify="on")
+    session.namespace["memory"] = memory
+    source = "memory[0] += 1; n = int(memory[0]), int(memory[4095]), len(memory)"
+
+    shadow = shadow_of(session, session.checkpoint("any"), ast.parse(source))
+
+    session.namespace["n"] = 4, 4, 4096
+    assert shadow is not None
+    assert shadow.digests["n"] == digests_of_all(session)["n"]
+    assert memory[0] == 3
+    del session.namespace["memory"]
+
+
+def test_a_lock_of_processes_is_taken_in_the_copy_alone(session: Session) -> None:
+    lock = multiprocessing.Lock()
+    session.settings = Settings(verify="on")
+    session.namespace["lock"] = lock
+
+    shadow = shadow_of(session, session.checkpoint("any"), ast.parse("n = lock.acquire()"))
+
+    assert shadow is not None
+    assert "n" in shadow.digests
+    assert lock.acquire(block=False)
+    lock.release()
+
+
+def test_memory_that_is_mapped_twice_is_not_copied(session: Session, tmp_path: Path) -> None:
     session.namespace["mapped"] = np.memmap(tmp_path / "map", np.uint8, "w+", shape=4096)
+    session.namespace["again"] = np.memmap(tmp_path / "map", np.uint8, "r", shape=4096)
 
     why = why_untold(session, "mapped[0] = 1")
 
     assert why == "this process shares memory with others"
+    assert session.namespace.pop("mapped")[0] == 0
+    gc.collect()
+
+
+def test_large_memory_that_others_see_is_not_copied(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nbckpt.sandbox._MOST_COPIED", 1 << 20)
+    session.namespace["mapped"] = np.memmap(tmp_path / "map", np.uint8, "w+", shape=2 << 20)
+
+    assert why_untold(session, "mapped[0] = 1") == "this process shares memory with others"
+
     assert session.namespace.pop("mapped")[0] == 0
     gc.collect()
 
