@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from nbckpt.observation.attached import (
 )
 from nbckpt.observation.attribution import Attribution
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
+from nbckpt.observation.containers import Containers, Refill
 from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.library_functions import LibraryFunctions
@@ -55,6 +56,9 @@ _MODULES = "modules"
 _SHARED = "shared"
 """Where variables that are objects of such modules stand among what is attached."""
 
+_OF_LIBRARIES = "containers"
+"""Where variables that are lists, dicts and sets of libraries stand among what is attached."""
+
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
 
@@ -85,13 +89,14 @@ class Attachments:
 
     def __init__(
         self,
-        namespace: Mapping[str, object],
+        namespace: MutableMapping[str, object],
         touch: Callable[[frozenset[str] | None], object] = lambda _: None,
     ) -> None:
         self.namespace = namespace
         self.touch = touch
         self.libraries = Libraries(namespace)
         self.functions = LibraryFunctions(namespace)
+        self.containers = Containers(namespace, self.libraries)
         self.modules = ModuleState()
         self.shared = SharedObjects(namespace, lambda: self.libraries.user_modules)
         self._attribution = Attribution(namespace, self.libraries)
@@ -116,6 +121,8 @@ class Attachments:
         self._look_again(None)
         self._last_look.cell_begins()
         self._harmless.append(is_harmless(tree, self.namespace))
+        if not self._harmless[-1]:
+            self.containers.begins(tree, inside=len(self._harmless) > 1)
         self._n_seen_before = self._n_seen
 
     def cell_ends(self, tree: ast.Module) -> None:
@@ -123,6 +130,7 @@ class Attachments:
         is_harmless_cell = bool(self._harmless) and self._harmless.pop()
         if not is_harmless_cell:
             self._look(tree)
+            self.containers.learn(tree)
         self._last_look.taken()
         if not self._harmless:  # else it was a cell within another one
             self._last_look.cell_ends()
@@ -183,6 +191,10 @@ class Attachments:
                 self.libraries.is_own(change, own=not is_counted)
             if is_counted:
                 counted.append(change)
+        if tree is not None:
+            entries = {c.owner for c in counted if c.kind == "registry"}
+            inside = self.containers.changes(tree, set(fresh))
+            counted += [c for c in inside if f"{c.owner}.{c.name}" not in entries]
         source = source_of(tree) if counted else ""
         for change in counted:
             self._n_seen += 1
@@ -252,6 +264,7 @@ class Attachments:
         stay = {w for w in inside if w not in did and w in self.now and self.now[w].is_data}
         after = self._digests(dict.fromkeys(stay)) if stay else {}
         did += [w for w in stay if after.get(w) != inside[w]]
+        self.containers.learn(ran.tree)
         changes = changes_in_modules(window.user_modules, ran)
         shared = self.shared.now()
         left = (
@@ -277,6 +290,7 @@ class Attachments:
                 for place, value in {**changes, **state}.items()
             },
             _SHARED: shared,
+            _OF_LIBRARIES: self.containers.variables(),
         }
         return {member: value for member, value in found.items() if value} or None
 
@@ -364,6 +378,7 @@ class Attachments:
                 texts.append(done["what"])
         state = recorded.get("modules", {})
         self.shared.wanted = dict(recorded.get(_SHARED, {}))
+        self.containers.want(recorded.get(_OF_LIBRARIES, {}))
         changed = (value["is"] for value in state.values() if type(value) is dict)
         self.shared.changed = frozenset(changed)
         texts += self.modules.set_all({p: v[0] for p, v in state.items() if type(v) is list})
@@ -397,6 +412,7 @@ class Attachments:
 
     def bound(self, names: set[str]) -> None:
         """Make variables that were brought back one with the modules' objects that they were."""
+        self.containers.unite(names)
         if self.shared.wanted:
             self.modules.reached(None)
             wanted = self.shared.wanted
@@ -472,6 +488,8 @@ class Attachments:
             found[_MODULES] = state
         if shared := self.shared.now():
             found[_SHARED] = shared
+        if variables := self.containers.variables():
+            found[_OF_LIBRARIES] = variables
         return found or None
 
     def go_to(self, standing: Json) -> Sequence[str]:
@@ -481,6 +499,7 @@ class Attachments:
         self.missing = {}
         shared: dict[str, Any] = dict(wanted.pop(_SHARED, {}))
         self.shared.wanted, self.shared.changed = shared, frozenset()
+        self.containers.want(cast("Any", wanted.pop(_OF_LIBRARIES, {})))
         texts = self.modules.go_to(wanted.pop(_MODULES, {}), frozenset(shared.values()))
         for where in sorted({*self.now, *wanted}):
             now, want = self.now.get(where), wanted.get(where)
@@ -492,7 +511,9 @@ class Attachments:
             if want is None:
                 is_set = self._put_original(where)
             elif (held := self._held.get(where, {}).get(str(token))) is not None:
-                is_set = self._put(held)
+                is_set = self._put(held, want)
+                if not is_set:
+                    self.missing[where] = want
             elif "plain" in want:
                 is_set = self._set_plain(where, want)
             else:
@@ -512,9 +533,13 @@ class Attachments:
         self.now.pop(where, None)
         return True
 
-    def _put(self, held: Attached) -> bool:
+    def _put(self, held: Attached, wanted: Mapping[str, Any]) -> bool:
         change = held.change
-        if change is not None and (change.put is None or not _is_put(change, change.new)):
+        if change is not None and type(change.put) is Refill:
+            content = wanted.get("held", change.new)
+            if not _is_put(change, content):
+                return False
+        elif change is not None and (change.put is None or not _is_put(change, change.new)):
             return False
         self.now[held.where] = held
         return True

@@ -35,6 +35,12 @@ _FRONT_ENDS = frozenset(
      "debugpy", "pydevd", "prompt_toolkit", "pygments", "jedi", "parso", "nbckpt", "pytest",
      "_pytest", "hypothesis", "pluggy", "coverage", "cloudpickle", "dill", "joblib", "numba"}
 )  # fmt: skip
+KEPT_ELSEWHERE = frozenset(
+    {"sys", "os", "builtins", "warnings", "logging", "locale", "decimal", "gc", "abc", "importlib",
+     "threading", "asyncio", "random", *_FRONT_ENDS}
+)  # fmt: skip
+"""Libraries whose state other facets know, or that change what they hold all the time."""
+
 _BOOKKEEPING = re.compile(
     r"cache|memo|active|live|seen|weak|refs|track|pool|lock|stack|current|instances|annotations"
     r"|counter|warn|_parameters|globals|pending|running|_member_map_|_value2member_map_|_hashable_"
@@ -51,11 +57,12 @@ def is_registry(module: str, name: str, table: Any) -> bool:
         return name in _OF_PYTHON
     if top in _FRONT_ENDS or (name.startswith("__") and name.endswith("__")):
         return False
-    return dict.__len__(table) <= _MANY and not _is_bookkeeping(name)
+    return dict.__len__(table) <= _MANY and not is_bookkeeping(name)
 
 
 @lru_cache(maxsize=4096)
-def _is_bookkeeping(name: str) -> bool:
+def is_bookkeeping(name: str) -> bool:
+    """Whether a name is one under which a library keeps what it needs itself, as caches are."""
     return _BOOKKEEPING.search(name) is not None
 
 

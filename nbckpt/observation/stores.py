@@ -22,6 +22,7 @@ from nbckpt.values.plain import ATOMS
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
 )
+_UNNAMED = frozenset({*_SETTERS, "exec", "eval", "__globals__"})
 MANY = 100
 """Elements of a container that are looked at for functions."""
 
@@ -142,12 +143,29 @@ def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
     return frozenset().union(*map(_words_of_code, codes_of_all(namespace)))
 
 
+def words_reached(tree: ast.Module, namespace: Mapping[str, object]) -> set[str]:
+    """All names of a cell's text, and of the functions and classes that it names, and they do."""
+    words = set(words_of_tree(tree))
+    is_own, seen = partial(_is_own, namespace), dict[int, object]({id(namespace): namespace})
+    waiting = [*words]
+    while waiting:
+        value = namespace.get(waiting.pop())
+        if type(value) in ATOMS:
+            continue
+        for code in _codes_in(value, "__main__", is_own, seen):
+            new = _words_of_code(code) - words
+            words |= new
+            waiting += new
+    return words
+
+
+def _is_own(namespace: Mapping[str, object], function: FunctionType) -> bool:
+    return is_users(function, namespace, 0)
+
+
 def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
     """The code of functions and classes that the notebook has defined and still holds."""
-
-    def is_own(function: FunctionType) -> bool:
-        return is_users(function, namespace, 0)
-
+    is_own = partial(_is_own, namespace)
     seen: dict[int, object] = {id(namespace): namespace}
     for value in list(namespace.values()):
         yield from _codes_in(value, "__main__", is_own, seen)
@@ -218,6 +236,11 @@ def _parts_of(value: Any, kind: type) -> list[object]:
     if issubclass(kind, partial):
         return [value.func, *value.args]
     return [value.__wrapped__] if kind is _CACHED else []
+
+
+def sets_what_no_text_names(tree: ast.Module) -> bool:
+    """Whether a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``."""
+    return not _UNNAMED.isdisjoint(words_of_tree(tree))
 
 
 def defines(tree: ast.Module) -> bool:

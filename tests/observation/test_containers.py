@@ -1,0 +1,146 @@
+"""Lists, dicts and sets of libraries that a cell changes count for the cells below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.observation.test_attachments import Outcome, edited, run
+
+ROUND = "import calendar"
+COLORS = "import matplotlib.colors as mc"
+CODE = "'#{0:02x}0000'.format(5)"
+
+# name -> cells; each 5 becomes a 6 in the edited notebook. The last cell reads what was changed.
+CHANGING = {
+    "an item": (ROUND, "calendar.mdays[2] = 5", "y = calendar.monthrange(2023, 2)"),
+    "with its import": ("import calendar; calendar.mdays[2] = 5", "y = calendar.monthrange(2023, 2)"),
+    "added to": (ROUND, "calendar.mdays[2] += 5", "y = calendar.monthrange(2023, 2)"),
+    "a method": (ROUND, "calendar.mdays.append(5)", "y = calendar.mdays[-1]"),
+    "a slice": (ROUND, "calendar.mdays[1:3] = [5, 5]", "y = calendar.monthrange(2023, 2)"),
+    "taken away": (ROUND, "del calendar.mdays[5:]", "y = len(calendar.mdays)"),
+    "imported by name": (
+        "from calendar import mdays, monthrange", "mdays[2] = 5", "y = monthrange(2023, 2)",
+    ),
+    "under another name": (
+        "from calendar import mdays as days", ROUND, "days[2] = 5", "y = calendar.monthrange(2023, 2)",
+    ),
+    "a variable for it": (
+        ROUND, "days = calendar.mdays", "days[2] = 5", "y = calendar.monthrange(2023, 2)",
+    ),
+    "by a function": (
+        ROUND, "def change(n):\n    calendar.mdays[2] = n", "change(5)",
+        "y = calendar.monthrange(2023, 2)",
+    ),
+    "in a loop": (
+        ROUND, "for month in (2, 3):\n    calendar.mdays[month] = 5",
+        "y = calendar.monthrange(2023, 2)",
+    ),
+    "twice": (
+        ROUND, "calendar.mdays[2] = 5", "calendar.mdays[3] = 4", "y = calendar.mdays[2:4]",
+    ),
+    "the second time": (
+        ROUND, "calendar.mdays[3] = 4", "calendar.mdays[2] = 5", "y = calendar.mdays[2:4]",
+    ),
+    "from text": (ROUND, "code = 'calendar.mdays[2] = 5'", "exec(code)", "y = calendar.mdays[2]"),
+    "a dict": (
+        "import html, html.entities", "html.entities.entitydefs['q'] = '5'",
+        "y = html.entities.entitydefs['q']",
+    ),
+    "a dict's update": (
+        COLORS, f"mc.CSS4_COLORS.update(mine={CODE})", "y = mc.CSS4_COLORS['mine']",
+    ),
+    "a dict that a function gives": (
+        COLORS, f"mc.get_named_colors_mapping()['mine'] = {CODE}", "y = mc.to_rgb('mine')",
+    ),
+    "a dict that a function gave": (
+        COLORS, f"all_ = mc.get_named_colors_mapping(); all_.update(mine={CODE})",
+        "y = mc.to_rgb('mine')",
+    ),
+    "a class's": (
+        "import pandas as pd", "pd.DataFrame._metadata.append('m5')", "y = pd.DataFrame._metadata",
+    ),
+    "by a function of the library": (
+        "import email.charset as ec", "ec.add_alias('mine', 'iso-8859-5')",
+        "y = ec.Charset('mine').input_charset",
+    ),
+    "an attribute by one": (
+        "import urllib.request",
+        "o = urllib.request.build_opener(); o.addheaders = [('n', 5)]\n"
+        "urllib.request.install_opener(o)",
+        "y = urllib.request._opener.addheaders",
+    ),
+    "a name that no text has": (
+        "import colorsys\nname = 'mine'", "setattr(colorsys, 'is' + name, 5)", "y = colorsys.ismine",
+    ),
+    "all names": ("import colorsys\nnew = {'mine': 5}", "vars(colorsys).update(new)",
+        "y = colorsys.mine"),
+    "text that is run": ("import colorsys\ncode = 'colorsys.mine = 5'", "exec(code)",
+        "y = colorsys.mine"),
+}  # fmt: skip
+
+
+def played(cells: Sequence[str], folder: Path) -> Outcome:
+    """A second run, which gives what a plain one does; so does one after an edit."""
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+    run(folder / "a", cells)
+
+    again = run(folder / "a", cells)
+    other = run(folder / "a", edited(cells, "5", "6"))
+
+    assert again.value == run(folder / "b", cells, plain=True).value
+    assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
+    assert "Traceback" not in again.text + other.text
+    return again
+
+
+@pytest.mark.parametrize("kind", CHANGING)
+def test_what_a_cell_changes_in_a_library_counts_below(kind: str, tmp_path: Path) -> None:
+    played(CHANGING[kind], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kind", ["an item", "a method", "a dict", "imported by name", "by a function of the library"]
+)
+def test_cells_below_are_restored_where_nothing_was_edited(kind: str, tmp_path: Path) -> None:
+    cells = CHANGING[kind]
+
+    again = played(cells, tmp_path)
+
+    assert again.restored == [n for n in range(len(cells)) if n != len(cells) - 2]
+
+
+def test_an_edit_counts_in_the_same_process(tmp_path: Path) -> None:
+    cells = CHANGING["an item"]
+
+    got = run(tmp_path, cells, edited(cells, "5", "6"))
+
+    assert got.value == "(2, 6)"
+
+
+def test_a_rewind_gives_it_back_what_it_held(tmp_path: Path) -> None:
+    cells = [ROUND, "n = 1", "calendar.mdays[2] = 5", "%rewind ~1", "y = calendar.mdays[2]"]
+
+    assert run(tmp_path, cells).value == "28"
+
+
+def test_a_rewind_and_back_gives_it_what_the_cell_put_there(tmp_path: Path) -> None:
+    cells = [ROUND, "n = 1", "calendar.mdays[2] = 5", "%rewind ~1", "%rewind -"]
+
+    assert run(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
+
+
+def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
+    cells = [
+        "from calendar import mdays\nimport calendar, mimetypes, textwrap, networkx as nx",
+        "days = mdays[2:4] + calendar.mdays[5:6]",
+        "kind = mimetypes.guess_type('a.txt')[0]",
+        "text = textwrap.dedent(' a')",
+        "G = nx.path_graph(3); nx.add_path(G, [0, 2])",
+        "y = days, kind, text, sorted(G.edges)",
+    ]
+
+    assert played(cells, tmp_path).restored == [0, 1, 2, 3, 4, 5]
