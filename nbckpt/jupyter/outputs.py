@@ -72,9 +72,10 @@ class Recorder:
         self._wrap(publisher, "clear_output", self._note_clear, is_silent=True)
         self._wrap(self._shell, "_showtraceback", self._note_error, is_silent=True)
         # A terminal's hook writes the result to stdout: that is the result, not text beside it.
-        self._wrap(hook, "start_displayhook", lambda: self._in_result(True))
-        self._wrap(hook, "write_format_data", self._note_result)
-        self._wrap(hook, "finish_displayhook", lambda: self._in_result(False))
+        # What the value's own code prints, while it is formatted in between, is text.
+        for name in ("write_output_prompt", "finish_displayhook"):
+            self._wrap(hook, name, lambda: None, is_silent=True)
+        self._wrap(hook, "write_format_data", self._note_result, is_silent=True)
         self._wrap(hook, "update_user_ns", self._note_value)
 
     def stop(self) -> list[Json]:
@@ -145,9 +146,6 @@ class Recorder:
 
         setattr(owner, name, call)
         self._undo.append(undo)
-
-    def _in_result(self, value: bool) -> None:
-        self._is_in_result = value
 
     def _note_text(self, name: str, text: str) -> None:
         if self._is_in_result:

@@ -55,6 +55,9 @@ def also_on(
 
     Parameters
     ----------
+    apart
+        Variables that are kept together with it: these count where an array is over memory whose
+        owner shows no more than the address (``__array_interface__``), as none keeps that.
     are_tables_values
         Whether what pandas shows of memory does not count for arrays that are read-only.
     """
@@ -63,7 +66,9 @@ def also_on(
     if not own:
         return ""
     for other, value in list(namespace.items()):
-        if other in left_out or not is_user_name(other):
+        if other == name or not is_user_name(other):
+            continue
+        if other in left_out and not _are_of_strangers(namespace[name], value):
             continue
         for there in regions_of(_other_results(value, left_out, namespace, other)):
             if any(_is_seen(here, there, are_tables_values) for here in own):
@@ -174,9 +179,8 @@ def _of_array(value: Any) -> Iterator[Region]:
 
     if value.size == 0:
         return
-    owner = value
-    while isinstance(base := _base(owner), np.ndarray):
-        owner = base
+    owner = _root(value)
+    base = _base(owner)
     kind = "raw" if value.flags.writeable else "read"
     start, end = np.lib.array_utils.byte_bounds(owner)
     yield Region("", int(start), int(end), kind)
@@ -190,6 +194,32 @@ def _base(value: Any) -> Any:
     base = value.base
     # `as_strided` puts one between view and base
     return base.base if type(base).__name__ == "DummyArray" else base
+
+
+def _are_of_strangers(one: Any, other: Any) -> bool:
+    """Whether an array is over memory of an object of an unknown kind, and not by way of `other`.
+
+    What shows memory under its address alone, and no owner, may show that of anything.
+    """
+    np = sys.modules.get("numpy")
+    if np is None or not all(issubclass(type(value), np.ndarray) for value in (one, other)):
+        return False
+    roots = [_root(value) for value in (one, other)]
+    return roots[0] is not roots[1] and any(map(_is_of_stranger, roots))
+
+
+def _root(value: Any) -> Any:
+    """The array whose memory an array is a view of; the array itself, if it is none."""
+    import numpy as np
+
+    while isinstance(base := _base(value), np.ndarray):
+        value = base
+    return value
+
+
+def _is_of_stranger(root: Any) -> bool:
+    owner = _base(root)
+    return owner is not None and type(owner) is not bytes and _reader_of(type(owner)) is None
 
 
 def _of_view(value: memoryview) -> Iterator[Region]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 
 from nbckpt.analysis import Names, reach_of_all
+from nbckpt.keys.gradients import leaves_of
 from nbckpt.keys.memory import on_same_memory
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.keys.scope import is_tool
@@ -32,6 +33,11 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
     found, binds = reached
     found = found & namespace.keys() | binds
     found |= _held_by_results(found, namespace)
+    leaves = leaves_of(found, namespace)
+    if leaves is None:
+        return None
+    if leaves:
+        found |= names_reached(leaves, filter(is_user_name, namespace), namespace)
     return frozenset(found | on_same_memory(found, namespace))
 
 

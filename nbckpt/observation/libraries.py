@@ -39,8 +39,11 @@ _NEVER = frozenset(
      "__slotnames__", "__warningregistry__", "_abc_impl", "last_exc", "last_traceback",
      "last_type", "last_value", "_", "__", "___"}
 )  # fmt: skip
-_OF_SHELL = frozenset({"get_ipython", "exit", "quit", "display", "_"})
-"""What IPython puts among the builtins while a cell runs, and what it takes away."""
+_OF_SHELL = {
+    "builtins": frozenset({"get_ipython", "exit", "quit", "display", "_"}),
+    "sys": frozenset({"displayhook"}),
+}
+"""What IPython puts into libraries while a cell runs, and takes away: none outlives its cell."""
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _DICT_OF_CLASS: Any = type.__dict__["__dict__"]
@@ -250,7 +253,7 @@ class Libraries:
                 self._meet_member(table.owner.partition(":")[0], table, key, new)
             if any(new is value for value in self._flips.get((table.owner, key), ())):
                 continue
-            if table.owner == "builtins" and key in _OF_SHELL:
+            if key in _OF_SHELL.get(table.owner, ()):
                 continue
             if type(key) is not str or table.kind == "registry" or key not in _NEVER:
                 yield self._change(table, key, before.get(key, ABSENT), new)

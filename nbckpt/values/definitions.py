@@ -233,13 +233,17 @@ def _is_machinery(name: str, member: object) -> bool:
 
 
 def texts_of(definition: object) -> list[str]:
-    """The source of a function or of a class's methods, comments included; empty if it is gone."""
+    """The source of a function or of a class's methods, with the comments inside and above.
+
+    Empty if it is gone.
+    """
     functions = functions_of_class(definition) if isinstance(definition, type) else [definition]
     return [_text_of(function) for function in (definition, *functions)]
 
 
 def _text_of(definition: Any) -> str:
     try:
-        return inspect.getsource(definition)
+        above = inspect.getcomments(definition) or ""
+        return f"{above}\n{inspect.getsource(definition)}"
     except (OSError, TypeError, IndexError, SyntaxError, ValueError):
         return ""

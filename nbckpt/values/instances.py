@@ -12,7 +12,9 @@ user's own class is no client: what it holds beside the connection is data.
 from __future__ import annotations
 
 import copyreg
+import pickle
 import secrets
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,6 +60,10 @@ def walk_alone(walk: Walk, value: Alone) -> None:
     walk.put(b"alone", inner.digest(value.value))
 
 
+_named: dict[int, tuple[object, str]] = {}
+"""Objects of libraries that were found under their names, by their ids."""
+
+
 def walk_immutable(walk: Walk, value: Any) -> None:
     """An immutable object: which equal ones are the same does not count."""
     reduced = _reduced(value)
@@ -90,10 +96,27 @@ def take_apart(walk: Walk, value: object) -> None:
         put_opaque(walk, value)
         return
     if isinstance(reduced, str):
-        walk.put(b"global", str(getattr(value, "__module__", "")), reduced)
+        if walk.found.is_users(type(value)) or _is_at_its_name(value, reduced):
+            walk.put(b"global", str(getattr(value, "__module__", "")), reduced)
+        else:  # `numpy.frompyfunc` makes what is named like this
+            put_opaque(walk, value)
         return
     _enter(walk, value)
     walk.push([*_parts_of(walk, type(value), reduced), END])
+
+
+def _is_at_its_name(value: object, name: str) -> bool:
+    """Whether a module holds `value` under the name by which pickle would find it."""
+    known = _named.get(id(value))
+    if known is None or known[0] is not value:
+        which: Any = pickle.whichmodule  # type: ignore[attr-defined]  # it looks into all modules
+        found: object = sys.modules.get(which(value, name))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not value:
+            return False
+        _named[id(value)] = known = value, name
+    return known[1] == name
 
 
 def _reduced(value: Any) -> Any:

@@ -33,6 +33,7 @@ SHOWN = {
     "repr-html-raises": "class P:\n    def _repr_html_(s): raise ValueError('html')\np = P()\n---\np\n---\nx = 1",
     "repr-raises": "class P:\n    def __repr__(s): raise ValueError('repr')\np = P()\n---\np\n---\nx = 1",
     "ipython-display": "class P:\n    def _ipython_display_(s): print('shown')\np = P()\n---\np",
+    "repr-that-prints": "class P:\n    def __repr__(s): print('asked'); return 'P'\np = P()\n---\np",
     "repr-pretty": "class P:\n    def _repr_pretty_(s, p, c): p.text('pretty')\np = P()\n---\np",
     "ansi": "print('\\x1b[31mred\\x1b[0m')\n---\nx = 1",
     "carriage-return": "print('a\\rb')\n---\nx = 1",
