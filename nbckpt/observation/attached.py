@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import dumps, loads
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 from nbckpt.analysis import Names
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
 from nbckpt.keys.inputs import Inputs
 from nbckpt.observation.called_back import touched_by
 from nbckpt.observation.changes import ABSENT, Change
+from nbckpt.observation.containers import Refill, difference
 from nbckpt.observation.ownership import is_users
 from nbckpt.referents import is_leaf
 from nbckpt.values.plain import ATOMS
@@ -53,6 +55,14 @@ class Attached:
     token: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
+    def value(self) -> object:
+        """The object; of a container of the library's own what the notebook has changed in it."""
+        assert self.change is not None
+        if type(self.change.put) is Refill:
+            return difference(self.change.new, self.change.old)
+        return self.change.new
+
+    @property
     def plain(self) -> list[Json] | None:
         """The value of a module's attribute, if JSON has it; in a list, as it may be None."""
         change = self.change
@@ -88,14 +98,14 @@ class Attached:
         """The digest of the object, with the variables and functions that its code reads."""
         if self.change is None:
             return self.known
-        value = self.change.new
         inputs = Inputs(namespace, Names(), None)
         try:
+            value: Any = self.value
             if issubclass(type(value), ModuleType) and not is_named_module(value):
                 members = {k: v for k, v in vars(value).items() if not k.startswith("__")}
                 inputs.value("attached", members, frozenset())
             elif issubclass(type(value), FunctionType | type) and not is_users(value, namespace):
-                home = f"{value.__module__}:{value.__qualname__}"  # type: ignore[attr-defined]
+                home = f"{value.__module__}:{value.__qualname__}"
                 inputs.variables["attached"] = digest_of("named ", home)
             else:
                 inputs.value("attached", value, frozenset())
@@ -124,7 +134,7 @@ class Attached:
     @property
     def holds_objects(self) -> bool:
         """Whether it is, or holds, an object that no name tells."""
-        value = None if self.change is None else self.change.new
+        value = None if self.change is None else self.value
         if isinstance(value, FunctionType):
             return bool(value.__closure__ or value.__defaults__ or value.__kwdefaults__)
         return value is not ABSENT and not is_leaf(value)
@@ -135,7 +145,7 @@ class Attached:
         A cell that names the library can change what it holds; a library can call its code. None
         for any.
         """
-        return frozenset() if self.change is None else touched_by([self.change.new], namespace)
+        return frozenset() if self.change is None else touched_by([self.value], namespace)
 
     def as_json(self) -> dict[str, Json]:
         """What is recorded of it with checkpoints."""

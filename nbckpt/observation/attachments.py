@@ -221,7 +221,8 @@ class Attachments:
     def _note(self, change: Change, source: str) -> None:
         where = change.where
         known = self.now.get(where)
-        if known is not None and known.change is not None and known.change.new is change.new:
+        is_same = known is not None and known.change is not None and known.change.new is change.new
+        if is_same and type(change.put) is not Refill:  # else it holds something else
             return
         original = self._originals.setdefault(where, change)
         self.missing.pop(where, None)
@@ -476,7 +477,7 @@ class Attachments:
         for attached in self.now.values():
             if attached.holds_objects:
                 assert attached.change is not None
-                yield f"{attached.what}, which the notebook attached,", [attached.change.new]
+                yield f"{attached.what}, which the notebook attached,", [attached.value]
 
     # -- moves ------------------------------------------------------------------------------
 
@@ -511,7 +512,7 @@ class Attachments:
             if want is None:
                 is_set = self._put_original(where)
             elif (held := self._held.get(where, {}).get(str(token))) is not None:
-                is_set = self._put(held, want)
+                is_set = self._put(held)
                 if not is_set:
                     self.missing[where] = want
             elif "plain" in want:
@@ -533,13 +534,9 @@ class Attachments:
         self.now.pop(where, None)
         return True
 
-    def _put(self, held: Attached, wanted: Mapping[str, Any]) -> bool:
+    def _put(self, held: Attached) -> bool:
         change = held.change
-        if change is not None and type(change.put) is Refill:
-            content = wanted.get("held", change.new)
-            if not _is_put(change, content):
-                return False
-        elif change is not None and (change.put is None or not _is_put(change, change.new)):
+        if change is not None and (change.put is None or not _is_put(change, change.new)):
             return False
         self.now[held.where] = held
         return True

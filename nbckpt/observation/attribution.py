@@ -8,15 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from nbckpt.analysis import nodes_of
+from nbckpt.analysis.bytecode import words_of
 from nbckpt.observation.attached import is_named_module
 from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
-from nbckpt.observation.registries import KEPT_ELSEWHERE, TABLES, is_bookkeeping
+from nbckpt.observation.registries import TABLES, is_bookkeeping
 from nbckpt.observation.stores import (
+    codes_reached,
+    given_by,
+    is_argument,
     resolved,
     sets_what_no_text_names,
+    statement_calls,
     stores_of,
     texts_of,
     words_of_all,
@@ -25,9 +29,6 @@ from nbckpt.observation.stores import (
 
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 """Registries in which a name counts that the cell's text has."""
-
-_LAZY = frozenset({"matplotlib", "torch", *KEPT_ELSEWHERE})
-"""Libraries that set attributes of their own when their functions are first called."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,7 @@ class Attribution:
             return self._is_named(new, tree)
         if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
             return False  # it was imported
-        if sets_what_no_text_names(tree):
-            return not _is_code_of(new, change.owner)
-        if change.kind == "module" and self._is_called(change, tree):
+        if self._is_set_unnamed(change, tree) or self._is_given(change, tree):
             return True
         # Shells, tests and progress bars swap the streams of `sys` all the time.
         modules = () if change.owner == "sys" else self.libraries.user_modules
@@ -76,24 +75,36 @@ class Attribution:
         places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
         return ((change.kind, change.owner), change.name) in places
 
-    def _is_called(self, change: Change, tree: ast.Module) -> bool:
-        """Whether a cell calls a function of a module for what it does, and no value of it is used.
+    def _is_set_unnamed(self, change: Change, tree: ast.Module) -> bool:
+        """Whether a cell that can set names which stand nowhere may have set this.
+
+        Its value is the notebook's, or its name stands in a text that the cell has.
+        """
+        if not sets_what_no_text_names(tree):
+            return False
+        codes = codes_reached(tree, self.namespace)
+        given = given_by(tree, codes, self.namespace)
+        if change.name in frozenset().union(*map(words_of, given.strings)):
+            return True
+        if change.new is ABSENT:
+            return True
+        return given.has(change.new) or (type(change.new), change.new) in given.numbers
+
+    def _is_given(self, change: Change, tree: ast.Module) -> bool:
+        """Whether a cell gave it to a function of its module, called for what that does.
 
         ``urllib.request.install_opener(opener)`` sets an attribute of its own module.
         """
-        if change.owner.partition(".")[0] in _LAZY or is_bookkeeping(change.name):
+        if change.kind != "module" or is_bookkeeping(change.name):
             return False
-        statements = [n for n in nodes_of(tree) if isinstance(n, ast.Expr)]
-        shown = tree.body[-1] if _shows_result(self.namespace) else None
-        for statement in statements:
-            if statement is shown or not isinstance(statement.value, ast.Call):
-                continue
-            function = resolved(statement.value.func, self.namespace)
-            if type(function) is FunctionType:
-                own = function.__globals__
-                if own is self.libraries.table("module", change.owner):
-                    return True
-        return False
+        own = self.libraries.table("module", change.owner)
+        calls = ((resolved(call.func, self.namespace), call) for call in statement_calls(tree))
+        return any(
+            type(function) is FunctionType
+            and function.__globals__ is own
+            and is_argument(change.new, call, self.namespace)
+            for function, call in calls
+        )
 
     def _is_named(self, value: object, tree: ast.Module) -> bool:
         """Whether a cell names the library of `value`; else some library asked for it by itself.
@@ -114,18 +125,6 @@ class Attribution:
         if is_users(change.new, self.namespace):
             return True
         return "modules" in words_of_tree(tree) or "modules" in words_of_all(self.namespace)
-
-
-def _shows_result(namespace: Mapping[str, object]) -> bool:
-    """Whether the cell that runs has a result, which a shell keeps under its number."""
-    cells, results = namespace.get("In"), namespace.get("_oh")
-    return type(cells) is list and type(results) is dict and len(cells) - 1 in results
-
-
-def _is_code_of(value: object, owner: str) -> bool:
-    """Whether `value` is a function, class or module of the library that it is put into."""
-    kinds = ModuleType | FunctionType | BuiltinFunctionType | MethodType | type
-    return issubclass(type(value), kinds) and _library_of(value) == owner.partition(".")[0]
 
 
 def _library_of(value: object) -> str:

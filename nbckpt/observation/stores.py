@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.analysis.nodes import once
-from nbckpt.observation.ownership import DEPTH, is_users
+from nbckpt.observation.ownership import DEPTH, is_users, is_users_module
 from nbckpt.values.definitions import functions_of_class
+from nbckpt.values.homes import is_named
 from nbckpt.values.plain import ATOMS
 
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
 )
-_UNNAMED = frozenset({*_SETTERS, "exec", "eval", "__globals__"})
+_UNNAMED = frozenset({"setattr", "delattr", "vars", "exec", "eval", "globals"})
+_UNNAMED_MEMBERS = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__"})
 MANY = 100
 """Elements of a container that are looked at for functions."""
 
@@ -78,7 +80,7 @@ def stores_of(
             elif holder is None:
                 names.add(node.attr)
     if _SETTERS & words_of_tree(tree):
-        names.update(*map(words_of, _texts(tree)))
+        names.update(*map(words_of, texts_of_tree(tree)))
         names |= {n.arg for n in nodes_of(tree) if isinstance(n, ast.keyword) and n.arg}
     for code in chain(codes_of_all(namespace), _codes_of(modules)):
         names |= _stored_by(code)
@@ -109,12 +111,12 @@ def stored_by_name(
     sets = {node.attr for node in nodes if not isinstance(node.ctx, ast.Load)}
     deletes = {node.attr for node in nodes if isinstance(node.ctx, ast.Del)}
     if _SETTERS & words_of_tree(tree):
-        sets.update(*map(words_of, _texts(tree)))
+        sets.update(*map(words_of, texts_of_tree(tree)))
     if sets:
         yield Named(frozenset(sets), frozenset(deletes), words_of_tree(tree))
     for code in chain(codes_of_all(namespace), _codes_of(modules)):
         if names := _stored_by(code):
-            yield Named(names, _deleted_by(code), _words_of_code(code))
+            yield Named(names, _deleted_by(code), words_of_code(code))
 
 
 def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
@@ -140,23 +142,31 @@ def words_of_tree(tree: ast.Module) -> frozenset[str]:
 
 def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
     """All names in the code of the notebook's functions and classes, and words of its strings."""
-    return frozenset().union(*map(_words_of_code, codes_of_all(namespace)))
+    return frozenset().union(*map(words_of_code, codes_of_all(namespace)))
 
 
-def words_reached(tree: ast.Module, namespace: Mapping[str, object]) -> set[str]:
-    """All names of a cell's text, and of the functions and classes that it names, and they do."""
-    words = set(words_of_tree(tree))
+def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[CodeType]:
+    """The code of the functions and classes that a cell names, and that these name themselves.
+
+    Of a module beside the notebook that is named it is all code.
+    """
     is_own, seen = partial(_is_own, namespace), dict[int, object]({id(namespace): namespace})
-    waiting = [*words]
+    words = set(words_of_tree(tree))
+    waiting, found = [*words], list[CodeType]()
     while waiting:
         value = namespace.get(waiting.pop())
         if type(value) in ATOMS:
             continue
-        for code in _codes_in(value, "__main__", is_own, seen):
-            new = _words_of_code(code) - words
+        if type(value) is ModuleType:
+            inside = _codes_of([value.__name__]) if is_users_module(value.__name__) else iter(())
+        else:
+            inside = _codes_in(value, "__main__", is_own, seen)
+        for code in inside:
+            found.append(code)
+            new = words_of_code(code) - words
             words |= new
             waiting += new
-    return words
+    return found
 
 
 def _is_own(namespace: Mapping[str, object], function: FunctionType) -> bool:
@@ -240,7 +250,77 @@ def _parts_of(value: Any, kind: type) -> list[object]:
 
 def sets_what_no_text_names(tree: ast.Module) -> bool:
     """Whether a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``."""
-    return not _UNNAMED.isdisjoint(words_of_tree(tree))
+    return any(
+        (isinstance(node, ast.Name) and node.id in _UNNAMED)
+        or (isinstance(node, ast.Attribute) and node.attr in _UNNAMED_MEMBERS)
+        for node in nodes_of(tree)
+    )
+
+
+class Given(NamedTuple):
+    """What some code can hand to a library.
+
+    Attributes
+    ----------
+    objects
+        By their ids, each held: values of variables and what these hold; no code of libraries.
+    strings
+        In its text, and those of variables.
+    numbers
+        As `strings`, each with its type.
+    """
+
+    objects: dict[int, object]
+    strings: frozenset[str]
+    numbers: frozenset[tuple[type, object]]
+
+    def has(self, value: Any) -> bool:
+        """Whether a value is, or directly holds, something of that."""
+        kind = type(value)
+        if kind is str:
+            return value in self.strings
+        if id(value) in self.objects:
+            return True
+        if kind is dict:
+            return any(map(self.has, [*value.keys(), *value.values()][:MANY]))
+        return kind in (tuple, list, set) and any(map(self.has, islice(value, MANY)))
+
+
+def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str, object]) -> Given:
+    """What a cell, with the code that it reaches, can hand to a library."""
+    names = {node.id for node in nodes_of(tree) if isinstance(node, ast.Name)}
+    atoms: list[object] = [n.value for n in nodes_of(tree) if isinstance(n, ast.Constant)]
+    for code in codes:
+        atoms += strings_of_code(code)
+        names |= words_of_code(code)
+    objects: dict[int, object] = {}
+    for value in [namespace[name] for name in names if name in namespace]:
+        for one in (value, *_parts_of(value, type(value))):
+            if type(one) in ATOMS:
+                atoms.append(one)
+            elif not is_named(one, namespace):
+                objects[id(one)] = one
+    strings = frozenset(atom for atom in atoms if type(atom) is str and len(atom) > 1)
+    numbers = ((type(atom), atom) for atom in atoms if type(atom) in (int, float, complex, bool))
+    return Given(objects, strings, frozenset(numbers))
+
+
+def statement_calls(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls in a cell that are statements of their own: nothing is made of what they return."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield node.value
+
+
+def is_argument(value: object, call: ast.Call, namespace: Mapping[str, object]) -> bool:
+    """Whether a call is given a value, by a variable or as a constant."""
+    if value is None:
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    constants = [node.value for node in given if isinstance(node, ast.Constant)]
+    if any(type(one) is type(value) and one == value for one in constants):
+        return True
+    return any(isinstance(n, ast.Name) and namespace.get(n.id) is value for n in given)
 
 
 def defines(tree: ast.Module) -> bool:
@@ -298,7 +378,7 @@ def _words_of_tree(tree: ast.Module) -> Iterator[str]:
             yield from node.name.split(".")
         elif isinstance(node, ast.ImportFrom):
             yield from (node.module or "").split(".")
-    for text in _texts(tree):
+    for text in texts_of_tree(tree):
         yield from words_of(text)
 
 
@@ -307,24 +387,27 @@ def texts_of(
 ) -> frozenset[str]:
     """The strings in a cell, and in the functions of the notebook and of some modules."""
     codes = chain(codes_of_all(namespace), _codes_of(modules))
-    inside = (c for code in codes for c in _constants_of(code))
-    return frozenset([*_texts(tree), *inside])
+    inside = (c for code in codes for c in strings_of_code(code))
+    return frozenset([*texts_of_tree(tree), *inside])
 
 
-def _texts(tree: ast.Module) -> Iterator[str]:
+def texts_of_tree(tree: ast.Module) -> Iterator[str]:
+    """The strings in a cell."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
 
 @lru_cache(maxsize=4096)
-def _words_of_code(code: CodeType) -> frozenset[str]:
+def words_of_code(code: CodeType) -> frozenset[str]:
+    """All names in some code, and the words of its strings."""
     words = {name for part in _with_nested(code) for name in part.co_names}
-    return frozenset(words.union(*map(words_of, _constants_of(code))))
+    return frozenset(words.union(*map(words_of, strings_of_code(code))))
 
 
 @lru_cache(maxsize=4096)
-def _constants_of(code: CodeType) -> frozenset[str]:
+def strings_of_code(code: CodeType) -> frozenset[str]:
+    """The strings in some code."""
     return frozenset(c for p in _with_nested(code) for c in p.co_consts if isinstance(c, str))
 
 
@@ -340,7 +423,7 @@ def _stored_by(code: CodeType) -> frozenset[str]:
                 found.add(step.argval)
             last = step
         if _SETTERS.intersection(part.co_names):
-            found.update(*map(words_of, _constants_of(part)))
+            found.update(*map(words_of, strings_of_code(part)))
     return frozenset(found)
 
 

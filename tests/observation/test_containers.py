@@ -62,6 +62,45 @@ CHANGING = {
     "a class's": (
         "import pandas as pd", "pd.DataFrame._metadata.append('m5')", "y = pd.DataFrame._metadata",
     ),
+    "imported by name, with the import": (
+        "n = 1", "from html.entities import entitydefs as E; E['q'] = '5'",
+        "import html.entities\ny = html.entities.entitydefs['q']",
+    ),
+    "imported by name, twice": (
+        "from html.entities import entitydefs as E; E['q'] = '5'", "E['r'] = '4'",
+        "import html.entities\ny = [html.entities.entitydefs[k] for k in 'qr']",
+    ),
+    "all names imported": (
+        "from html.entities import *\nimport html.entities", "entitydefs['q'] = '5'",
+        "y = html.entities.entitydefs['q']",
+    ),
+    "an alias of an alias": (
+        "from calendar import mdays, monthrange", "days = mdays", "days[2] = 5",
+        "y = monthrange(2023, 2)",
+    ),
+    "several at once": (
+        ROUND, "days, n = calendar.mdays, 1", "days[2] = 5", "y = calendar.monthrange(2023, 2)",
+    ),
+    "by operator": (
+        "import calendar, operator", "operator.setitem(calendar.mdays, 2, 5)",
+        "y = calendar.monthrange(2023, 2)",
+    ),
+    "what equals nothing": (
+        "import colorsys; colorsys.L = [object(), float('nan')]", "from colorsys import L as M",
+        "M.append(5)", "y = colorsys.L[2:], M is colorsys.L",
+    ),
+    "by a library's function, with its import": (
+        "n = 1", "import email.charset as ec; ec.add_alias('mine', 'iso-8859-5')",
+        "y = ec.Charset('mine').input_charset",
+    ),
+    "by a library's function in a function": (
+        "import email.charset as ec\ndef add(code):\n    ec.add_alias('mine', code)",
+        "add('iso-8859-5')", "y = ec.Charset('mine').input_charset",
+    ),
+    "by a function that imports": (
+        "def change(n):\n    import html.entities as he\n    he.entitydefs['q'] = n",
+        "change('5')", "import html.entities\ny = html.entities.entitydefs['q']",
+    ),
     "by a function of the library": (
         "import email.charset as ec", "ec.add_alias('mine', 'iso-8859-5')",
         "y = ec.Charset('mine').input_charset",
@@ -69,6 +108,12 @@ CHANGING = {
     "an attribute by one": (
         "import urllib.request",
         "o = urllib.request.build_opener(); o.addheaders = [('n', 5)]\n"
+        "urllib.request.install_opener(o)",
+        "y = urllib.request._opener.addheaders",
+    ),
+    "an attribute by one, with its import": (
+        "n = 1",
+        "import urllib.request; o = urllib.request.build_opener(); o.addheaders = [('n', 5)]\n"
         "urllib.request.install_opener(o)",
         "y = urllib.request._opener.addheaders",
     ),
@@ -133,14 +178,57 @@ def test_a_rewind_and_back_gives_it_what_the_cell_put_there(tmp_path: Path) -> N
     assert run(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
 
 
+def test_a_rewind_between_two_changes_gives_back_the_first(tmp_path: Path) -> None:
+    cells = [ROUND, "calendar.mdays.append({1})", "calendar.mdays.append({2})"]
+    probe = "calendar.mdays[13:]"
+
+    one = run(tmp_path / "a", [*cells, "%rewind ~1"], probe=probe)
+    none = run(tmp_path / "b", [*cells, "%rewind ~2"], probe=probe)
+    both = run(tmp_path / "c", [*cells, "%rewind ~1", "%rewind -"], probe=probe)
+
+    assert (none.value, one.value, both.value) == ("[]", "[{1}]", "[{1}, {2}]")
+
+
+ODD = """
+count = 0
+class Counted(dict):
+    def copy(self):
+        global count
+        count += 1
+        raise ValueError
+    __len__ = items = __iter__ = copy
+TABLE, LIST = Counted(), []
+def add(x): LIST.append(x)
+"""
+
+
+def test_no_code_of_a_containers_class_runs(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "oddlib.py").write_text(ODD)
+    cells = [
+        f"import sys; sys.path.append({str(site)!r})", "import oddlib", "oddlib.add('v5')",
+        "oddlib.TABLE['a'] = 5", "y = oddlib.LIST, dict.get(oddlib.TABLE, 'a'), oddlib.count",
+    ]  # fmt: skip
+
+    again = played(cells, tmp_path)
+
+    assert again.value == "(['v5'], 5, 0)"
+    assert "defect" not in again.text
+
+
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
     cells = [
         "from calendar import mdays\nimport calendar, mimetypes, textwrap, networkx as nx",
+        "G = nx.path_graph(3); nx.add_path(G, [0, 2])",
         "days = mdays[2:4] + calendar.mdays[5:6]",
         "kind = mimetypes.guess_type('a.txt')[0]",
         "text = textwrap.dedent(' a')",
-        "G = nx.path_graph(3); nx.add_path(G, [0, 2])",
-        "y = days, kind, text, sorted(G.edges)",
+        "import tempfile, os; os.rmdir(tempfile.mkdtemp());",
+        "import sympy; f = sympy.lambdify(sympy.Symbol('x'), sympy.Symbol('x') ** 2)",
+        "nx.set_node_attributes(G, 1, 'w')",
+        'exec(\'import datetime; t = datetime.datetime.strptime("2024", "%Y")\')',
+        "y = days, kind, text, sorted(G.edges(data=True)), f(3), t.year",
     ]
 
-    assert played(cells, tmp_path).restored == [0, 1, 2, 3, 4, 5]
+    assert played(cells, tmp_path).restored == list(range(len(cells)))
