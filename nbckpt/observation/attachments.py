@@ -30,7 +30,7 @@ from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.library_functions import LibraryFunctions
 from nbckpt.observation.observer import Ran, UnrepeatableError
 from nbckpt.observation.ownership import modules_beside
-from nbckpt.observation.registering import registering_calls
+from nbckpt.observation.registering import inner_stores, registering_calls
 from nbckpt.observation.replacing import Replacement
 from nbckpt.observation.shared_objects import SharedObjects
 from nbckpt.observation.stores import (
@@ -104,7 +104,6 @@ class Attachments:
         self.missing: dict[str, Mapping[str, Any]] = {}
         self._originals: dict[str, Change] = {}
         self._held: dict[str, dict[str, Attached]] = {}
-        self._n_seen = self._n_seen_before = 0
         self._last_look = LastLook()
         self._harmless: list[bool] = []
         self._n_user_modules = 0
@@ -123,7 +122,6 @@ class Attachments:
         self._harmless.append(is_harmless(tree, self.namespace))
         if not self._harmless[-1]:
             self.containers.begins(tree, inside=len(self._harmless) > 1)
-        self._n_seen_before = self._n_seen
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Take note of what the cell attached."""
@@ -137,9 +135,12 @@ class Attachments:
         if not (is_harmless_cell or self._is_closed):
             self.modules.reached(None)
         self._is_closed = False
-        if not is_harmless_cell and self._n_seen == self._n_seen_before:
-            for call in registering_calls(tree, self.namespace):
-                self._add(call)
+        if not is_harmless_cell:
+            for told in (
+                *registering_calls(tree, self.namespace),
+                *inner_stores(tree, self.namespace),
+            ):
+                self._add(told)
         if not is_harmless_cell and (shared := self.shared.now()):
             self.touch(frozenset(shared))  # by code of their modules
         for attached in self.now.values():
@@ -197,7 +198,6 @@ class Attachments:
             counted += [c for c in inside if f"{c.owner}.{c.name}" not in entries]
         source = source_of(tree) if counted else ""
         for change in counted:
-            self._n_seen += 1
             self._note(change, source)
 
     def _by_text(self, tree: ast.Module, fresh: set[str]) -> list[Change]:
@@ -225,6 +225,8 @@ class Attachments:
         if is_same and type(change.put) is not Refill:  # else it holds something else
             return
         original = self._originals.setdefault(where, change)
+        if type(change.put) is Refill and type(original.put) is not Refill:
+            return  # what the notebook has put there counts by what it holds
         self.missing.pop(where, None)
         if change.new is original.old:
             self.now.pop(where, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,9 +27,15 @@ from nbckpt.observation.stores import (
     words_of_all,
     words_of_tree,
 )
+from nbckpt.values.plain import ATOMS
 
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 """Registries in which a name counts that the cell's text has."""
+
+_SETTING_UP = re.compile(
+    r"(init|initiali[sz]e|set_?up|install|configure|enable|disable|activate)(_\w+)?"
+)
+"""Names of functions that are called for what they set in their own module."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,8 @@ class Attribution:
             return True
         if change.new is ABSENT:
             return True
-        return given.has(change.new) or (type(change.new), change.new) in given.numbers
+        kind = type(change.new)
+        return given.has(change.new) or (kind in ATOMS and (kind, change.new) in given.numbers)
 
     def _is_given(self, change: Change, tree: ast.Module) -> bool:
         """Whether a cell gave it to a function of its module, called for what that does.
@@ -102,7 +110,10 @@ class Attribution:
         return any(
             type(function) is FunctionType
             and function.__globals__ is own
-            and is_argument(change.new, call, self.namespace)
+            and (
+                is_argument(change.new, call, self.namespace)
+                or _SETTING_UP.fullmatch(function.__name__) is not None
+            )
             for function, call in calls
         )
 

@@ -30,6 +30,7 @@ from nbckpt.observation.stores import (
     given_by,
     is_argument,
     resolved,
+    run_nodes,
     statement_calls,
     words_of_code,
     words_of_tree,
@@ -368,7 +369,7 @@ class Containers:
 
 def _targets(tree: ast.Module) -> Iterator[ast.expr]:
     """What a cell's text changes in place: an item is set, or a method called that does."""
-    for node in nodes_of(tree):
+    for node in run_nodes(tree):
         if isinstance(node, ast.Subscript):
             if not isinstance(node.ctx, ast.Load):
                 yield node.value

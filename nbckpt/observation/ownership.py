@@ -105,14 +105,16 @@ def _contents(cells: Iterable[CellType]) -> Iterator[object]:
 
 
 def _parts(value: Any) -> Iterable[object]:
-    """What a value directly wraps or holds, of few parts."""
+    """What a value directly wraps or holds, of few parts. No code of a container's class runs."""
     kind = type(value)
     if issubclass(kind, MethodType):
         return (value.__func__, value.__self__)
     if issubclass(kind, dict):
-        return [*value.keys(), *value.values()] if len(value) <= _FEW else ()
-    if issubclass(kind, list | tuple | set | frozenset):
-        return list(value) if len(value) <= _FEW else ()
+        few = dict.__len__(value) <= _FEW
+        return [*dict.keys(value), *dict.values(value)] if few else ()
+    for base in (list, tuple, set, frozenset):
+        if issubclass(kind, base):
+            return list(base.__iter__(value)) if base.__len__(value) <= _FEW else ()
     found = gc.get_referents(value)
     if not issubclass(kind, _WRAPPERS):
         # Of a library's object only the code that it was given: what else it holds is its own.

@@ -1,4 +1,8 @@
-"""Calls that register something with a library where nobody can look: ``codecs.register(f)``."""
+"""What a cell gives to a library where nobody can look, as its text has it.
+
+Calls that register something (``codecs.register(f)``), and what is set inside of a library's
+objects (``plotly.express.defaults.template = "none"``).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,18 @@ from nbckpt import keys
 from nbckpt.analysis import nodes_of
 from nbckpt.observation.attached import Attached
 from nbckpt.observation.ownership import is_users, is_users_module
-from nbckpt.observation.stores import resolved
+from nbckpt.observation.registries import KEPT_ELSEWHERE
+from nbckpt.observation.stores import resolved, run_nodes
 
 _NAMES = re.compile(
     r"(un)?register(_\w+)?|add_((\w+_)?hooks?|type)|addaudithook|settrace|setprofile"
 )
 _ONLY_EFFECTS = frozenset({"atexit"})
+_STATE_IS_KNOWN = frozenset(
+    {"calendar", "joblib", "matplotlib", "mpmath", "multiprocessing", "numpy", "pandas", "polars",
+     "seaborn", "sklearn", "sympy", "torch", *KEPT_ELSEWHERE}
+)  # fmt: skip
+"""Libraries whose settings are process state."""
 
 
 def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
@@ -40,6 +50,52 @@ def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iter
             known=keys.key_of(ast.fix_missing_locations(statement), namespace).digest,
             is_input=home not in _ONLY_EFFECTS,
         )
+
+
+def inner_stores(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
+    """What a cell sets inside of objects that libraries hold."""
+    for node in run_nodes(tree):
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.Delete):
+            targets = node.targets
+        else:
+            continue
+        for target in targets:
+            if home := _home_of_inner(target, namespace):
+                statement = ast.Module([node], [])
+                yield Attached(
+                    where=f"store {home} {ast.unparse(target)[:200]}",
+                    what=f"'{ast.unparse(target)}' of {home}",
+                    source=ast.unparse(tree),
+                    change=None,
+                    known=keys.key_of(statement, namespace).digest,
+                )
+
+
+def _home_of_inner(target: ast.expr, namespace: Mapping[str, object]) -> str:
+    """The library in an object of which a target lies; empty if it lies in none, or is seen."""
+    path: list[ast.expr] = []
+    node = target
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        path.append(node)
+        node = node.value
+    holder = namespace.get(node.id) if isinstance(node, ast.Name) else None
+    if not issubclass(type(holder), ModuleType | type) or is_users(holder, namespace):
+        return ""
+    while path and issubclass(type(holder), ModuleType | type):
+        step = path.pop()
+        if not isinstance(step, ast.Attribute):
+            return ""
+        home, holder = holder, resolved(step, namespace)
+    is_seen = not path or type(holder) is FunctionType
+    is_seen = is_seen or (len(path) == 1 and type(holder) in (list, dict, set))
+    if holder is None or is_seen or is_users(holder, namespace):
+        return ""
+    name = home.__name__ if isinstance(home, ModuleType) else home.__module__
+    return "" if name.partition(".")[0] in _STATE_IS_KNOWN else _library(name)
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.expr]:

@@ -305,9 +305,23 @@ def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str
     return Given(objects, strings, frozenset(numbers))
 
 
+def run_nodes(tree: ast.Module) -> list[ast.AST]:
+    """The nodes of a cell that run with it: not those inside of the functions that it defines."""
+    return once(tree, "nodes that run", lambda: list(_run_nodes(tree)))
+
+
+def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += reversed([*ast.iter_child_nodes(node)])
+
+
 def statement_calls(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls in a cell that are statements of their own: nothing is made of what they return."""
-    for node in nodes_of(tree):
+    for node in run_nodes(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield node.value
 

@@ -12,11 +12,11 @@ user's own class is no client: what it holds beside the connection is data.
 from __future__ import annotations
 
 import copyreg
-import pickle
 import secrets
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest
@@ -109,14 +109,22 @@ def _is_at_its_name(value: object, name: str) -> bool:
     """Whether a module holds `value` under the name by which pickle would find it."""
     known = _named.get(id(value))
     if known is None or known[0] is not value:
-        which: Any = pickle.whichmodule  # type: ignore[attr-defined]  # it looks into all modules
-        found: object = sys.modules.get(which(value, name))
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is not value:
+        home = getattr(value, "__module__", None)
+        homes = [sys.modules.get(home)] if type(home) is str else list(sys.modules.values())
+        if not any(_member(home, name) is value for home in homes):
             return False
         _named[id(value)] = known = value, name
     return known[1] == name
+
+
+def _member(module: object, name: str) -> object:
+    """What a module has under a dotted name, without any code of its own."""
+    found: object = module
+    for part in name.split("."):
+        if not issubclass(type(found), ModuleType | type):
+            return None
+        found = vars(found).get(part)
+    return found
 
 
 def _reduced(value: Any) -> Any:

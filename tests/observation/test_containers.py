@@ -117,6 +117,17 @@ CHANGING = {
         "urllib.request.install_opener(o)",
         "y = urllib.request._opener.addheaders",
     ),
+    "beside another one": (
+        "import mimetypes", "mimetypes.add_type('a/b5', '.mine'); mimetypes.knownfiles.append('q')",
+        "y = mimetypes.guess_type('f.mine')",
+    ),
+    "one of its objects": (
+        "import reprlib", "reprlib.aRepr.maxlist = 5", "y = reprlib.repr(list(range(9)))",
+    ),
+    "inside of one of its objects": (
+        "import string\nstring.held = {'a': {'b': [1]}}", "string.held['a']['b'] = 5",
+        "y = string.held",
+    ),
     "a name that no text has": (
         "import colorsys\nname = 'mine'", "setattr(colorsys, 'is' + name, 5)", "y = colorsys.ismine",
     ),
