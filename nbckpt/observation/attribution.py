@@ -35,7 +35,10 @@ _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 _SETTING_UP = re.compile(
     r"(init|initiali[sz]e|set_?up|install|configure|enable|disable|activate)(_\w+)?"
 )
-"""Names of functions that are called for what they set in their own module."""
+"""Names of functions that are called for the objects that they set in their own module.
+
+A flag that says that it was done is the library's own.
+"""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,10 @@ class Attribution:
             and function.__globals__ is own
             and (
                 is_argument(change.new, call, self.namespace)
-                or _SETTING_UP.fullmatch(function.__name__) is not None
+                or (
+                    type(change.new) not in ATOMS
+                    and _SETTING_UP.fullmatch(function.__name__) is not None
+                )
             )
             for function, call in calls
         )
