@@ -23,7 +23,7 @@ from nbckpt.analysis.bytecode import words_of
 from nbckpt.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_users_module
-from nbckpt.observation.registries import KEPT_ELSEWHERE, is_bookkeeping
+from nbckpt.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN, is_bookkeeping
 from nbckpt.observation.stores import (
     Given,
     codes_reached,
@@ -171,7 +171,7 @@ class Containers:
                 yield _change(held, UNKNOWN)
         for call in statement_calls(tree):
             module = self._module_of(resolved(call.func, self._namespace))
-            if module not in fresh:
+            if module not in fresh or _is_state_known(module):
                 continue
             for held in self._in_all(module):
                 content = _content(held.container)
@@ -306,7 +306,8 @@ class Containers:
                 if issubclass(type(holder), ModuleType):
                     members = _MEMBERS_OF_MODULE(holder)
                     functions += [members[word] for word in words & members.keys()]
-        return {module for function in functions if (module := self._module_of(function))}
+        modules = {module for function in functions if (module := self._module_of(function))}
+        return {module for module in modules if not _is_state_known(module)}
 
     def _asked_for(self, tree: ast.Module) -> set[str]:
         """Modules whose functions give a container that a cell changes: ``colors()["a"] = 1``."""
@@ -410,6 +411,10 @@ def _is_holder(value: object) -> bool:
 
 def _is_kept_elsewhere(owner: str) -> bool:
     return owner.partition(":")[0].partition(".")[0] in KEPT_ELSEWHERE
+
+
+def _is_state_known(module: str) -> bool:
+    return module.partition(".")[0] in STATE_IS_KNOWN
 
 
 def _is_followed(name: object, container: Any) -> bool:

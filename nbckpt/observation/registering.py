@@ -15,18 +15,13 @@ from nbckpt import keys
 from nbckpt.analysis import nodes_of
 from nbckpt.observation.attached import Attached
 from nbckpt.observation.ownership import is_users, is_users_module
-from nbckpt.observation.registries import KEPT_ELSEWHERE
+from nbckpt.observation.registries import STATE_IS_KNOWN
 from nbckpt.observation.stores import resolved, run_nodes
 
 _NAMES = re.compile(
     r"(un)?register(_\w+)?|add_((\w+_)?hooks?|type)|addaudithook|settrace|setprofile"
 )
 _ONLY_EFFECTS = frozenset({"atexit"})
-_STATE_IS_KNOWN = frozenset(
-    {"calendar", "joblib", "matplotlib", "mpmath", "multiprocessing", "numpy", "pandas", "polars",
-     "seaborn", "sklearn", "sympy", "torch", *KEPT_ELSEWHERE}
-)  # fmt: skip
-"""Libraries whose settings are process state."""
 
 
 def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
@@ -95,7 +90,7 @@ def _home_of_inner(target: ast.expr, namespace: Mapping[str, object]) -> str:
     if holder is None or is_seen or is_users(holder, namespace):
         return ""
     name = home.__name__ if isinstance(home, ModuleType) else home.__module__
-    return "" if name.partition(".")[0] in _STATE_IS_KNOWN else _library(name)
+    return "" if name.partition(".")[0] in STATE_IS_KNOWN else _library(name)
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.expr]:

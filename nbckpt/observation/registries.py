@@ -41,6 +41,12 @@ KEPT_ELSEWHERE = frozenset(
 )  # fmt: skip
 """Libraries whose state other facets know, or that change what they hold all the time."""
 
+STATE_IS_KNOWN = frozenset(
+    {"calendar", "joblib", "matplotlib", "mpmath", "multiprocessing", "numpy", "pandas", "polars",
+     "seaborn", "sklearn", "sympy", "torch", *KEPT_ELSEWHERE}
+)  # fmt: skip
+"""Libraries whose settings are process state."""
+
 _BOOKKEEPING = re.compile(
     r"cache|memo|active|live|seen|weak|refs|track|pool|lock|stack|current|instances|annotations"
     r"|counter|warn|_parameters|globals|pending|running|_member_map_|_value2member_map_|_hashable_"
