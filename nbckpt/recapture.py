@@ -6,8 +6,10 @@ came from another process has its items in another order. Then what was kept is 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.building import Values
@@ -127,6 +129,8 @@ class Recapture:
 
     def judged(self, names: list[str], blobs: Mapping[str, Digest], kept: Manifest) -> Judged:
         """What it means that `names` have these bytes now, and other ones in `kept`."""
+        if any(_is_gone(self._capturer.value_of(name)) for name in names):
+            return Judged(Verdict.UNTOLD)  # to build what was kept would import it again
         before = self.digests(names)
         if self.blobs(names) != blobs:
             is_steady = self.digests(names) == before
@@ -166,3 +170,11 @@ class Recapture:
                 return {name: digester.digest(values.namespace[name]) for name in sorted(names)}
             except Exception:  # whatever a value's own code raises
                 return None
+
+
+def _is_gone(value: object) -> bool:
+    """Whether a value is a module that an import would not find, but load anew."""
+    if not issubclass(type(value), ModuleType):
+        return False
+    name = getattr(value, "__name__", None)
+    return type(name) is str and sys.modules.get(name) is not value
