@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -287,6 +288,20 @@ def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     }
     assert (random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]) == state
     assert session.audit.found == []
+
+
+def test_a_module_that_was_taken_out_is_not_imported_to_be_looked_at(
+    thorough: Session, cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken_out.py").write_text("imports = []")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    cell("import sys, taken_out")
+
+    cell("del sys.modules['taken_out']")
+    cell("pass")
+
+    assert "taken_out" not in sys.modules
+    assert thorough.audit.found == []
 
 
 def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) -> None:

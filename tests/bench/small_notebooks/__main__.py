@@ -37,7 +37,8 @@ def main() -> int:
     chosen = [
         notebook
         for notebook in NOTEBOOKS.values()
-        if notebook.category in categories and fnmatch.fnmatch(notebook.key, arguments.only or "*")
+        if notebook.category in categories
+        and any(fnmatch.fnmatch(notebook.key, glob) for glob in arguments.only or ["*"])
     ]
     modes = MODES if arguments.mode is None else (arguments.mode,)
     warm()
@@ -61,7 +62,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.small_notebooks")
     parser.add_argument("--mode", choices=MODES, help="by default both")
     parser.add_argument("--category", action="append", help="may be given several times")
-    parser.add_argument("--only", metavar="GLOB", help="of CATEGORY/NAME")
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="GLOB",
+        help="of CATEGORY/NAME; may be given several times",
+    )
     parser.add_argument("--table", action="store_true", help="print the table alone")
     parser.add_argument("--check", action="store_true", help="the notebooks themselves, plainly")
     parser.add_argument("--every", type=int, default=1, help="of so many, play about one")
