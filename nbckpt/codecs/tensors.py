@@ -70,7 +70,7 @@ def _is_wrapped(tensor: Any) -> bool:
 def _members_of(tensor: Any) -> dict[str, object]:
     """What else belongs to a tensor: its gradient, hooks, and the user's attributes."""
     members = dict(vars(tensor))
-    if tensor.is_leaf and tensor.grad is not None:
+    if (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
         members["grad"] = tensor.grad
     for name in ("_backward_hooks", "_post_accumulate_grad_hooks"):
         if tensor.is_leaf and (hooks := getattr(tensor, name, None)):

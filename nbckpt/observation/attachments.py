@@ -433,6 +433,8 @@ class Attachments:
                 if attached.change is None:
                     continue
                 replacement.put_into([attached.change.new])
+                if type(attached.change.put) is Refill:
+                    continue  # a library's own: a variable that is it is bound to it again
                 new = replacement.of(attached.change.new)
                 if new is attached.change.new:
                     continue

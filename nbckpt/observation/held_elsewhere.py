@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Json
+from nbckpt.fixed import Place
 from nbckpt.garbage import uncollected
 from nbckpt.names import is_user_name
 from nbckpt.observation.attachments import Attachments
@@ -46,7 +48,9 @@ class HeldElsewhere(Bystander):
     def open(self) -> object:
         """The variables, if anybody else holds an object of the notebook."""
         self._known = {n: v for n, v in self._known.items() if self._who_holds(n) is not None}
-        return dict(self._namespace) if self._is_any_held() else None
+        if not self._is_any_held():
+            return None
+        return {name: Place(value) for name, value in self._namespace.items()}  # drops are seen
 
     def close(self, window: object, ran: Ran) -> Json:
         """Name that the step has bound → who holds something of its object.
@@ -56,16 +60,17 @@ class HeldElsewhere(Bystander):
         """
         if not isinstance(window, dict):
             return None
+        named = names_of_tree(ran.tree, ran.namespace).binds
         bound = {
             name: value
             for name, value in ran.namespace.items()
-            if (name not in window or window[name] is not value)
+            if (name in named or name not in window or not window[name].may_be(value))
             and is_user_name(name)
             and type(value) not in ATOMS
             and not is_named(value, ran.namespace)
         }
         results = ran.namespace.get("_oh")
-        holders = [ran.namespace.values(), window.values(), bound.values()]
+        holders = [ran.namespace.values(), bound.values()]
         holders += [results.values()] if type(results) is dict else []
         with uncollected():
             if not (bound and are_held_elsewhere([*bound.values()], holders, ran.namespace)):
@@ -74,9 +79,10 @@ class HeldElsewhere(Bystander):
             read = {*ran.key.inputs, *ran.key.functions, *united}
             stay = [
                 value
-                for name, value in window.items()
+                for name, value in ran.namespace.items()
                 if is_user_name(name)
-                and ran.namespace.get(name) is value
+                and name in window
+                and name not in bound
                 and (name in read or self._who_holds(name) is None)
             ]
             found = self._found(bound, stay, united, ran)

@@ -321,7 +321,7 @@ def _arrow_column(column: Any) -> list[object]:
 
 def _tensor(tensor: Any) -> list[object]:
     about = [str(tensor.device), str(tensor.dtype), tuple(tensor.shape), tensor.requires_grad]
-    gradient = tensor.grad if tensor.is_leaf else None
+    gradient = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
     return [*about, digest_of_tensor(tensor), gradient if gradient is None else _tensor(gradient)]
 
 

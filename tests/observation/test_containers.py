@@ -189,6 +189,16 @@ def test_a_rewind_and_back_gives_it_what_the_cell_put_there(tmp_path: Path) -> N
     assert run(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
 
 
+def test_a_rewind_and_back_of_what_a_variable_is(tmp_path: Path) -> None:
+    cells = ["from calendar import mdays; n = 1", "mdays[2] = 5", "n = 2"]
+    probe = "(mdays[2], n, mdays is __import__('calendar').mdays)"
+
+    there = run(tmp_path / "a", [*cells, "%rewind ~2"], probe=probe)
+    back = run(tmp_path / "b", [*cells, "%rewind ~2", "%rewind -"], probe=probe)
+
+    assert (there.value, back.value) == ("(28, 1, True)", "(5, 2, True)")
+
+
 def test_a_rewind_between_two_changes_gives_back_the_first(tmp_path: Path) -> None:
     cells = [ROUND, "calendar.mdays.append({1})", "calendar.mdays.append({2})"]
     probe = "calendar.mdays[13:]"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.observation.kernels import run
+from tests.observation.test_attachments import restored_beside
 
 
 class Case(NamedTuple):
@@ -296,3 +297,16 @@ def test_in_one_kernel_an_edit_changes_the_same_object(tmp_path: Path) -> None:
     found = run(tmp_path, cells, "[st.ROWS, e is st.ROWS[0]]", mode="skip", then=edited)
 
     assert found.value == [[{"n": 3}], True]
+
+
+def test_what_a_cell_drops_is_dropped_while_it_runs(tmp_path: Path) -> None:
+    files = {"helpers": "ROWS = [[1]]"}
+    cells = [
+        "import helpers, numpy as np\nrow = helpers.ROWS[0]\nfrom weakref import finalize\n"
+        "log = []\nclass D:\n    pass\nd = D(); f = finalize(d, log.append, 'gone')\n"
+        "buffer = bytearray(b'5'); view = np.frombuffer(buffer, np.uint8)",
+        "d = 1; log.append('next'); view = None; buffer += b'1'",
+        "y = log, bytes(buffer)",
+    ]
+
+    assert restored_beside(files, cells, tmp_path).value == "(['gone', 'next'], b'51')"
