@@ -125,7 +125,7 @@ def test_what_is_restored_right_is_compared_and_not_told(
 
     restored = step(source)
 
-    assert restored.restored
+    assert restored.restored, restored.why
     assert session.audit.shadows == {"compared": 1}
     assert session.audit.found == []
 

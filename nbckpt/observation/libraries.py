@@ -216,7 +216,7 @@ class Libraries:
             called = re.split("[.:]", table.owner)[-1]
             naming = [code for code in stored if called in code.words]
             sets = frozenset().union(*(code.sets for code in naming))
-            for name in sorted(sets & table.table.keys()):
+            for name in sorted((sets & table.table.keys()) - _NEVER):
                 value = table.table[name]
                 if not _is_called(value, name) or is_users(value, self.namespace):
                     yield self._change(table, name, UNKNOWN, value)

@@ -124,6 +124,8 @@ def _member(module: object, name: str) -> object:
         if not issubclass(type(found), ModuleType | type):
             return None
         found = vars(found).get(part)
+        if type(found) is staticmethod:
+            found = found.__func__
     return found
 
 
