@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
+
+from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
 """Nodes of a graph, and parts of variables, that are looked at."""
@@ -20,8 +22,8 @@ def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[obj
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return []
-    tensors = list(islice(_tensors_in([namespace.get(n) for n in names], torch.Tensor), MANY + 1))
-    if len(tensors) > MANY:
+    tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor)
+    if tensors and not is_all:
         return None
     nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     if not nodes:
@@ -38,21 +40,30 @@ def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[obj
         if (leaf := getattr(node, "variable", None)) is not None:
             leaves.append(leaf)
         nodes.extend(before for before, _ in node.next_functions if before is not None)
-    others = _tensors_in(list(namespace.values()), torch.Tensor)
+    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor)
+    if not is_all:
+        return None
     leaves += [t for t in others if not t.is_leaf and t.retains_grad and id(t.grad_fn) in seen]
     return leaves
 
 
-def _tensors_in(values: list[Any], kind: type) -> Iterator[Any]:
-    """The tensors among some values, and inside of lists, tuples and dicts."""
+def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:
+    """The tensors among some values and inside of lists, tuples and dicts; whether these are all.
+
+    A list that begins with many numbers is taken to be one of numbers alone.
+    """
+    tensors: list[Any] = []
     seen: set[int] = set()
-    waiting = [iter(values)]
-    while waiting:
-        value = next(waiting[-1], waiting)
-        if value is waiting:
-            waiting.pop()
-        elif issubclass(type(value), kind):
-            yield value
-        elif type(value) in (list, tuple, dict) and id(value) not in seen and len(seen) <= MANY:
-            seen.add(id(value))
-            waiting.append(iter([*value.values()] if type(value) is dict else [*value]))
+    waiting, is_all = list(values), True
+    while waiting and is_all:
+        value = waiting.pop()
+        kind_of_value = type(value)
+        if issubclass(kind_of_value, kind):
+            tensors.append(value)
+        elif kind_of_value in (list, tuple, dict) and id(value) not in seen:
+            seen.add(id(value))  # a variable holds it
+            parts: Any = value.values() if kind_of_value is dict else value
+            inside = [part for part in islice(parts, MANY) if type(part) not in ATOMS]
+            waiting += inside
+            is_all = len(waiting) + len(seen) <= MANY and (not inside or len(value) <= MANY)
+    return tensors, is_all

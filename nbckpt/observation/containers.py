@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.observation.changes import UNKNOWN, Change, Kind
-from nbckpt.observation.libraries import Libraries
+from nbckpt.observation.libraries import Libraries, members_of
 from nbckpt.observation.ownership import is_users_module
 from nbckpt.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN, is_bookkeeping
 from nbckpt.observation.stores import (
@@ -31,6 +31,7 @@ from nbckpt.observation.stores import (
     is_argument,
     resolved,
     run_nodes,
+    sets_items,
     statement_calls,
     words_of_code,
     words_of_tree,
@@ -51,8 +52,6 @@ _NEVER = frozenset(
     {"__all__", "__annotations__", "__builtins__", "__dataclass_fields__", "__dict__", "__path__",
      "__slots__", "__warningregistry__", "rcParams", "rcParamsDefault", "rcParamsOrig"}
 )  # fmt: skip
-_MEMBERS_OF_MODULE: Any = vars(ModuleType)["__dict__"].__get__
-_MEMBERS_OF_CLASS: Any = type.__dict__["__dict__"].__get__
 _BASES: Any = type.__dict__["__mro__"].__get__
 
 
@@ -258,7 +257,7 @@ class Containers:
             elif self._place_of(holder) is None:
                 continue
             else:
-                members = _MEMBERS_OF_MODULE(holder)
+                members = members_of(holder)
                 inside = [v for w in words & members.keys() if _is_holder(v := members[w])]
             for value in inside:
                 if id(value) not in seen:
@@ -276,8 +275,7 @@ class Containers:
         place = self._place_of(holder)
         if place is None:
             return
-        is_class = issubclass(type(holder), type)
-        members = _MEMBERS_OF_CLASS(holder) if is_class else _MEMBERS_OF_MODULE(holder)
+        members = members_of(holder)
         for name in [*members] if words is None else words & members.keys():
             value = members.get(name)
             if issubclass(type(value), _KINDS) and _is_followed(name, value):
@@ -304,7 +302,7 @@ class Containers:
             functions += [self._namespace.get(word) for word in words]
             for holder in holders:
                 if issubclass(type(holder), ModuleType):
-                    members = _MEMBERS_OF_MODULE(holder)
+                    members = members_of(holder)
                     functions += [members[word] for word in words & members.keys()]
         modules = {module for function in functions if (module := self._module_of(function))}
         return {module for module in modules if not _is_state_known(module)}
@@ -331,7 +329,7 @@ class Containers:
                     imported[alias.asname or name] = sys.modules.get(name)
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 home = sys.modules.get(node.module or "")
-                members = {} if home is None else _MEMBERS_OF_MODULE(home)
+                members = {} if home is None else members_of(home)
                 for alias in node.names:
                     imported[alias.asname or alias.name] = members.get(alias.name)
         found = {name: value for name, value in imported.items() if value is not None}
@@ -361,7 +359,7 @@ class Containers:
         """Containers of some modules that functions name which change one."""
         for code in codes:
             words = words_of_code(code)
-            if _MUTATORS.isdisjoint(words) and not _sets_items(code):
+            if _MUTATORS.isdisjoint(words) and not sets_items(code):
                 continue
             for module in fresh:
                 if module.rpartition(".")[2] in words and module in sys.modules:
@@ -381,14 +379,6 @@ def _targets(tree: ast.Module) -> Iterator[ast.expr]:
             yield node.target
         elif isinstance(node, ast.Call):  # operator.setitem, heapq.heappush
             yield from (a for a in node.args[:1] if isinstance(a, ast.Attribute))
-
-
-def _sets_items(code: CodeType) -> bool:
-    import dis
-
-    names = {step.opname for step in dis.get_instructions(code)}
-    inside = (part for part in code.co_consts if isinstance(part, CodeType))
-    return not names.isdisjoint({"STORE_SUBSCR", "DELETE_SUBSCR"}) or any(map(_sets_items, inside))
 
 
 def _held_at(kind: str, owner: str, member: str) -> _Held | None:

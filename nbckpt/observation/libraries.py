@@ -404,6 +404,13 @@ class Libraries:
         self._meet_members(home, table)
 
 
+def members_of(holder: Any) -> Mapping[str, Any]:
+    """What a module or class has itself, without any code of its own."""
+    descriptor = _DICT_OF_CLASS if issubclass(type(holder), type) else _DICT_OF_MODULE
+    members: Mapping[str, Any] = descriptor.__get__(holder)
+    return members
+
+
 def _entries(table: dict[Any, Any]) -> dict[Any, Any]:
     """A copy of a dict. No code of a class of dicts runs: it may do anything, and raise."""
     return table.copy() if type(table) is dict else dict(dict.items(table))

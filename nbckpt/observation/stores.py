@@ -447,6 +447,13 @@ def _deleted_by(code: CodeType) -> frozenset[str]:
     return frozenset(step.argval for step in steps if step.opname == "DELETE_ATTR")
 
 
+@lru_cache(maxsize=4096)
+def sets_items(code: CodeType) -> bool:
+    """Whether a function sets or deletes an item of something."""
+    steps = (step for part in _with_nested(code) for step in dis.get_instructions(part))
+    return any(step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for step in steps)
+
+
 def _with_nested(code: CodeType) -> Iterable[CodeType]:
     yield code
     for constant in code.co_consts:

@@ -92,7 +92,10 @@ def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
 
 
 def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path) -> Outcome:
-    """A second run beside some modules, which gives what a plain one does; edited, it does, too."""
+    """A second run beside some modules, which gives what a plain one does; edited, it does, too.
+
+    Each 5 becomes a 6 by the edit.
+    """
     for place in (folder / "a", folder / "b"):
         place.mkdir()
         for name, text in files.items():
@@ -104,6 +107,7 @@ def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path
 
     assert got.value == run(folder / "b", cells, plain=True).value
     assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
+    assert "Traceback" not in got.text + other.text
     return got
 
 

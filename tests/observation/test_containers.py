@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.test_attachments import Outcome, edited, run
+from tests.observation.test_attachments import Outcome, edited, restored_beside, run
 
 ROUND = "import calendar"
 COLORS = "import matplotlib.colors as mc"
@@ -140,17 +140,7 @@ CHANGING = {
 
 def played(cells: Sequence[str], folder: Path) -> Outcome:
     """A second run, which gives what a plain one does; so does one after an edit."""
-    for name in ("a", "b"):
-        (folder / name).mkdir()
-    run(folder / "a", cells)
-
-    again = run(folder / "a", cells)
-    other = run(folder / "a", edited(cells, "5", "6"))
-
-    assert again.value == run(folder / "b", cells, plain=True).value
-    assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
-    assert "Traceback" not in again.text + other.text
-    return again
+    return restored_beside({}, cells, folder)
 
 
 @pytest.mark.parametrize("kind", CHANGING)
