@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -63,10 +63,57 @@ def run(
     then
         The cells as they are afterwards, run once more in the same kernel.
     """
+    return _answer(folder, [*[cells] * rounds, *([then] if then else [])], ask, mode)
+
+
+def run_passes(
+    folder: Path, *passes: Sequence[str], probe: str = "y", plain: bool = False
+) -> Answer:
+    """Run notebooks after each other in one new kernel, with `%nbckpt auto skip`.
+
+    The answer's value is the text of `probe`, or of the error that it ends with, which is
+    evaluated in a cell of its own.
+    """
+    probing = f"__probe = 'not found'\n__probe = repr({probe})"
+    rounds = [*passes[:-1], [*passes[-1], probing]]
+    answer = _answer(folder, rounds, "__probe", "plain" if plain else "skip")
+    place = len(passes[-1])
+    failed = [error for error in answer.errors if error.startswith(f"{place}: ")]
+    return answer._replace(
+        value=failed[-1] if answer.value == "not found" else answer.value,
+        restored=[number for number in answer.restored if number != place],
+    )
+
+
+def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
+    """The cells with one text replaced."""
+    return [cell.replace(old, new) for cell in cells]
+
+
+def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path) -> Answer:
+    """A second run beside some modules, which gives what a plain one does; edited, it does, too.
+
+    Each 5 becomes a 6 by the edit.
+    """
+    for place in (folder / "a", folder / "b"):
+        place.mkdir()
+        for name, text in files.items():
+            (place / f"{name}.py").write_text(text)
+    run_passes(folder / "a", cells)
+
+    got = run_passes(folder / "a", cells)
+    other = run_passes(folder / "a", edited(cells, "5", "6"))
+
+    assert got.value == run_passes(folder / "b", cells, plain=True).value
+    assert other.value == run_passes(folder / "b", edited(cells, "5", "6"), plain=True).value
+    assert "Traceback" not in got.said + other.said
+    return got
+
+
+def _answer(folder: Path, rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
     folder.mkdir(exist_ok=True)
-    rounds_of_cells = [*[cells] * rounds, *([then] if then else [])]
     server = _server()
-    server.ask.write(json.dumps([str(folder), rounds_of_cells, ask, mode]) + "\n")
+    server.ask.write(json.dumps([str(folder), rounds, ask, mode]) + "\n")
     server.ask.flush()
     answer = Answer(*json.loads(server.answer.readline()))
     assert answer.errors != ["crash"], answer.said

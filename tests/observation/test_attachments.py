@@ -2,113 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
-import json
-import os
 import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from nbckpt.observation import libraries as libraries_module
 from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_of_another_library, is_users
-
-ENCODED = json.JSONEncoder().encode
-"""Held before a notebook puts another function in the place of `json.dumps`."""
+from tests.observation.kernels import edited, restored_beside, run_passes
 
 PANDAS = "import pandas as pd"
-
-
-class Outcome(NamedTuple):
-    """What a run of a notebook came to: the probe's value, which cells were restored, the texts."""
-
-    value: object
-    restored: list[int]
-    text: str
-
-
-def run(folder: Path, *passes: Sequence[str], probe: str = "y", plain: bool = False) -> Outcome:
-    """Run cells in a real shell in a process of its own; several passes in one shell."""
-    read, write = os.pipe()
-    if (pid := os.fork()) == 0:
-        try:
-            answer = _in_child(folder, passes, probe, plain=plain)
-        except BaseException:
-            answer = {"value": traceback.format_exc(), "restored": [], "text": ""}
-        os.write(write, ENCODED(answer).encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        answer = json.loads(pipe.read())
-    os.waitpid(pid, 0)
-    return Outcome(**answer)
-
-
-def _in_child(
-    folder: Path, passes: Sequence[Sequence[str]], probe: str, *, plain: bool
-) -> dict[str, Any]:
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    folder.mkdir(exist_ok=True)
-    os.chdir(folder)
-    sys.path.insert(0, str(folder))
-    os.environ.update(NBCKPT_STORE=str(folder / "store"), IPYTHONDIR=str(folder / "ipython"))
-    config = Config()
-    config.HistoryManager.enabled = False
-    config.HistoryManager.hist_file = ":memory:"
-    config.InteractiveShell.colors = "nocolor"
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=config)
-    said, restored = io.StringIO(), []
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        if not plain:
-            shell.run_line_magic("load_ext", "nbckpt")
-            shell.run_cell("%nbckpt auto skip")
-        for cells in passes:
-            restored = []
-            for number, cell in enumerate(cells):
-                before = len(said.getvalue())
-                shell.run_cell(cell, cell_id=f"cell{number}", store_history=True)
-                if "restored" in said.getvalue()[before:]:
-                    restored.append(number)
-        result = shell.run_cell(f"__probe = repr({probe})")
-        value = shell.user_ns.get("__probe") if result.success else repr(result.error_in_exec)
-        if not plain:
-            sys.modules["nbckpt"].wait()
-    return {"value": value, "restored": restored, "text": said.getvalue()}
-
-
-def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
-    """The cells with one text replaced."""
-    return [cell.replace(old, new) for cell in cells]
-
-
-def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path) -> Outcome:
-    """A second run beside some modules, which gives what a plain one does; edited, it does, too.
-
-    Each 5 becomes a 6 by the edit.
-    """
-    for place in (folder / "a", folder / "b"):
-        place.mkdir()
-        for name, text in files.items():
-            (place / f"{name}.py").write_text(text)
-    run(folder / "a", cells)
-
-    got = run(folder / "a", cells)
-    other = run(folder / "a", edited(cells, "5", "6"))
-
-    assert got.value == run(folder / "b", cells, plain=True).value
-    assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
-    assert "Traceback" not in got.text + other.text
-    return got
 
 
 # name -> cells; ONE becomes TWO in the edited notebook. The last cell reads what was attached.
@@ -243,11 +152,11 @@ def test_an_edited_attachment_counts_below_after_a_restart(kind: str, tmp_path: 
     cells = ATTACHING[kind]
     needed(cells)
     other = edited(cells, "ONE", "TWO")
-    run(tmp_path / "a", cells)
+    run_passes(tmp_path / "a", cells)
 
-    got = run(tmp_path / "a", other)
+    got = run_passes(tmp_path / "a", other)
 
-    assert got.value == run(tmp_path / "b", other, plain=True).value, got.text
+    assert got.value == run_passes(tmp_path / "b", other, plain=True).value, got.said
 
 
 @pytest.mark.parametrize("kind", ATTACHING)
@@ -256,28 +165,28 @@ def test_an_edited_attachment_counts_below_in_the_same_process(kind: str, tmp_pa
     needed(cells)
     other = edited(cells, "ONE", "TWO")
 
-    got = run(tmp_path / "a", cells, other)
+    got = run_passes(tmp_path / "a", cells, other)
 
-    assert got.value == run(tmp_path / "b", cells, other, plain=True).value, got.text
+    assert got.value == run_passes(tmp_path / "b", cells, other, plain=True).value, got.said
 
 
 def test_code_of_a_restored_cell_is_known_when_it_is_called(tmp_path: Path) -> None:
     cells = ["x = 1", *ATTACHING["attribute of a function in a function"]]
-    run(tmp_path, cells)
+    run_passes(tmp_path, cells)
 
-    assert run(tmp_path, cells).restored == [0, 1, 3]
+    assert run_passes(tmp_path, cells).restored == [0, 1, 3]
 
 
 @pytest.mark.parametrize("kind", sorted(ATTACHING.keys() - {"standard input", "mock"}))
 def test_an_unchanged_attachment_leaves_the_reader_restored(kind: str, tmp_path: Path) -> None:
     cells = ATTACHING[kind]
     needed(cells)
-    run(tmp_path / "a", cells)
+    run_passes(tmp_path / "a", cells)
 
-    got = run(tmp_path / "a", cells)
+    got = run_passes(tmp_path / "a", cells)
 
-    assert got.value == run(tmp_path / "b", cells, plain=True).value, got.text
-    assert len(cells) - 1 in got.restored, got.text
+    assert got.value == run_passes(tmp_path / "b", cells, plain=True).value, got.said
+    assert len(cells) - 1 in got.restored, got.said
 
 
 REGISTERING = {
@@ -290,11 +199,11 @@ REGISTERING = {
 def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
     cells = [REGISTERING[kind], "pass", "y = isinstance(A(), S)"]
     other = [cells[0], "_ = S.register(A)", cells[2]]
-    run(tmp_path / "a", cells)
+    run_passes(tmp_path / "a", cells)
 
-    got = run(tmp_path / "a", other)
-    again = run(tmp_path / "a", other)
-    back = run(tmp_path / "a", cells)
+    got = run_passes(tmp_path / "a", other)
+    again = run_passes(tmp_path / "a", other)
+    back = run_passes(tmp_path / "a", cells)
 
     assert (got.value, again.value, back.value) == ("True", "True", "False")
 
@@ -302,13 +211,15 @@ def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
 def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
     cells = [
         "import json; a = 1", "b = 2", "json.mine = lambda: 1", "json.mine = lambda: 2",
-        "%rewind cell-cell2",
+        "%rewind cell-c2",
     ]  # fmt: skip
 
-    got = run(tmp_path, cells, probe="json.mine()")
-    earlier = run(tmp_path / "b", [*cells[:4], "%rewind cell-cell1"], probe="hasattr(json, 'mine')")
-    undone = run(
-        tmp_path / "c", [*cells[:4], "%rewind cell-cell1", "%rewind -"], probe="json.mine()"
+    got = run_passes(tmp_path, cells, probe="json.mine()")
+    earlier = run_passes(
+        tmp_path / "b", [*cells[:4], "%rewind cell-c1"], probe="hasattr(json, 'mine')"
+    )
+    undone = run_passes(
+        tmp_path / "c", [*cells[:4], "%rewind cell-c1", "%rewind -"], probe="json.mine()"
     )
 
     assert (got.value, earlier.value, undone.value) == ("1", "False", "2")
@@ -324,11 +235,11 @@ def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
 def test_rewinding_gives_an_attached_list_its_contents_back(
     tmp_path: Path, attached: str, change: str
 ) -> None:
-    cells = ["import builtins, json", attached, "x = 1", change, "%rewind cell-cell2"]
+    cells = ["import builtins, json", attached, "x = 1", change, "%rewind cell-c2"]
     probe = attached.partition("; ")[2].partition(" = ")[0]
 
-    first = run(tmp_path / "a", cells, probe=f"str({probe})")
-    again = run(tmp_path / "b", [*cells, "%rewind -"], probe=f"str({probe})")
+    first = run_passes(tmp_path / "a", cells, probe=f"str({probe})")
+    again = run_passes(tmp_path / "b", [*cells, "%rewind -"], probe=f"str({probe})")
 
     assert "2" not in str(first.value)
     assert "2" in str(again.value)
@@ -339,20 +250,20 @@ def test_rewinding_gives_a_replaced_function_back(tmp_path: Path) -> None:
         "import json; a = 1",
         "json.dumps = lambda o: 'patched'",
         "c = 3",
-        "%rewind cell-cell0",
+        "%rewind cell-c0",
     ]
 
-    assert run(tmp_path, cells, probe="json.dumps({})").value == "'{}'"
+    assert run_passes(tmp_path, cells, probe="json.dumps({})").value == "'{}'"
 
 
 def test_resuming_names_what_is_missing_and_the_cell_to_run(tmp_path: Path) -> None:
     cells = ["import json; a = 1", "json.mine = lambda: 1", "c = 3"]
-    run(tmp_path, cells, probe="c")
+    run_passes(tmp_path, cells, probe="c")
 
-    got = run(tmp_path, ["%resume"], probe="c")
+    got = run_passes(tmp_path, ["%resume"], probe="c")
 
-    assert "'mine' of json" in got.text
-    assert "run the cell that sets it, `json.mine = lambda: 1`" in got.text
+    assert "'mine' of json" in got.said
+    assert "run the cell that sets it, `json.mine = lambda: 1`" in got.said
 
 
 def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
@@ -360,9 +271,9 @@ def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "site-packages" / "this_day.py").write_text("day = 1")
     path = "import sys; sys.path.insert(0, 'site-packages')"
-    run(tmp_path, [path, *cells], probe="c")
+    run_passes(tmp_path, [path, *cells], probe="c")
 
-    got = run(tmp_path, [path, "%resume"], probe="json.mine")
+    got = run_passes(tmp_path, [path, "%resume"], probe="json.mine")
 
     assert got.value == "5"
 
@@ -382,9 +293,9 @@ def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_p
 
     got = restored_beside({"um": MODULE}, cells, tmp_path)
 
-    assert 2 in got.restored, got.text
+    assert 2 in got.restored, got.said
     if change in ("um.setk(5)", "um.add(5)"):
-        assert 1 in got.restored, got.text
+        assert 1 in got.restored, got.said
 
 
 def test_what_a_function_deletes_of_a_library_that_it_imports_counts(tmp_path: Path) -> None:
@@ -393,9 +304,9 @@ def test_what_a_function_deletes_of_a_library_that_it_imports_counts(tmp_path: P
         "go()",
         "import colorsys\ny = ('5', hasattr(colorsys, 'ONE_THIRD'))",
     ]
-    run(tmp_path, cells)
+    run_passes(tmp_path, cells)
 
-    got = run(tmp_path, edited(cells, "5", "6"))
+    got = run_passes(tmp_path, edited(cells, "5", "6"))
 
     assert got.value == "('6', False)"
 
@@ -424,7 +335,7 @@ def test_what_a_module_beside_the_notebook_attaches_counts(
 
     got = restored_beside(files, cells, tmp_path)
 
-    assert 0 in got.restored, got.text
+    assert 0 in got.restored, got.said
 
 
 def test_a_new_name_does_not_count_for_cells_that_do_not_name_it(tmp_path: Path) -> None:
@@ -435,9 +346,9 @@ def test_a_new_name_does_not_count_for_cells_that_do_not_name_it(tmp_path: Path)
         "y = n",
     ]
 
-    got = run(tmp_path, cells, cells)
+    got = run_passes(tmp_path, cells, cells)
 
-    assert {1, 3} <= set(got.restored), got.text
+    assert {1, 3} <= set(got.restored), got.said
 
 
 WORK = [
@@ -459,7 +370,7 @@ def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
         "for f in s.facets if f.name == 'attachments']"
     )
 
-    assert run(tmp_path, WORK, probe=attached).value == "[{}]"
+    assert run_passes(tmp_path, WORK, probe=attached).value == "[{}]"
 
 
 def test_a_stream_that_the_shell_tees_is_not_the_notebooks() -> None:
@@ -597,7 +508,7 @@ def test_a_class_that_an_earlier_session_met_late_is_met_by_the_next(
         ("import collections.abc\ncollections.abc.Sized.register(P);",
          "y = isinstance(P(), collections.abc.Sized)"),
         ("get_ipython().display_formatter.formatters['text/plain'].for_type(P, "
-         "lambda o, p, c: p.text('shown'));",
+         "lambda o, p, c: p.said('shown'));",
          "y = get_ipython().display_formatter.format(P())[0]['text/plain'] == 'shown'"),
     ],
     ids=["copyreg", "abc", "formatter"],
@@ -608,9 +519,9 @@ def test_what_is_registered_for_a_class_is_not_for_the_next_of_its_name(
     cells = ["class P: pass", register, ask]
     again = [cells[0], "pass", ask]
 
-    outcome = run(tmp_path / "kept", cells, again)
+    outcome = run_passes(tmp_path / "kept", cells, again)
 
-    assert outcome.value == run(tmp_path / "plain", cells, again, plain=True).value
+    assert outcome.value == run_passes(tmp_path / "plain", cells, again, plain=True).value
     assert outcome.value == "False"
 
 
@@ -641,10 +552,10 @@ IN_PLACE = {
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_what_changes_an_attachment_in_place_runs(kind: str, tmp_path: Path) -> None:
     cells = IN_PLACE[kind]
-    plain = run(tmp_path / "plain", cells, cells, plain=True).value
+    plain = run_passes(tmp_path / "plain", cells, cells, plain=True).value
 
-    live = run(tmp_path / "kept", cells, cells)
-    again = run(tmp_path / "kept", cells)
+    live = run_passes(tmp_path / "kept", cells, cells)
+    again = run_passes(tmp_path / "kept", cells)
 
     assert live.value == again.value == plain
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.test_attachments import Outcome, edited, restored_beside, run
+from tests.observation.kernels import Answer, edited, restored_beside, run_passes
 
 ROUND = "import calendar"
 COLORS = "import matplotlib.colors as mc"
@@ -138,7 +138,7 @@ CHANGING = {
 }  # fmt: skip
 
 
-def played(cells: Sequence[str], folder: Path) -> Outcome:
+def played(cells: Sequence[str], folder: Path) -> Answer:
     """A second run, which gives what a plain one does; so does one after an edit."""
     return restored_beside({}, cells, folder)
 
@@ -162,7 +162,7 @@ def test_cells_below_are_restored_where_nothing_was_edited(kind: str, tmp_path: 
 def test_an_edit_counts_in_the_same_process(tmp_path: Path) -> None:
     cells = CHANGING["an item"]
 
-    got = run(tmp_path, cells, edited(cells, "5", "6"))
+    got = run_passes(tmp_path, cells, edited(cells, "5", "6"))
 
     assert got.value == "(2, 6)"
 
@@ -170,21 +170,21 @@ def test_an_edit_counts_in_the_same_process(tmp_path: Path) -> None:
 def test_a_rewind_gives_it_back_what_it_held(tmp_path: Path) -> None:
     cells = [ROUND, "n = 1", "calendar.mdays[2] = 5", "%rewind ~1", "y = calendar.mdays[2]"]
 
-    assert run(tmp_path, cells).value == "28"
+    assert run_passes(tmp_path, cells).value == "28"
 
 
 def test_a_rewind_and_back_gives_it_what_the_cell_put_there(tmp_path: Path) -> None:
     cells = [ROUND, "n = 1", "calendar.mdays[2] = 5", "%rewind ~1", "%rewind -"]
 
-    assert run(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
+    assert run_passes(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
 
 
 def test_a_rewind_and_back_of_what_a_variable_is(tmp_path: Path) -> None:
     cells = ["from calendar import mdays; n = 1", "mdays[2] = 5", "n = 2"]
     probe = "(mdays[2], n, mdays is __import__('calendar').mdays)"
 
-    there = run(tmp_path / "a", [*cells, "%rewind ~2"], probe=probe)
-    back = run(tmp_path / "b", [*cells, "%rewind ~2", "%rewind -"], probe=probe)
+    there = run_passes(tmp_path / "a", [*cells, "%rewind ~2"], probe=probe)
+    back = run_passes(tmp_path / "b", [*cells, "%rewind ~2", "%rewind -"], probe=probe)
 
     assert (there.value, back.value) == ("(28, 1, True)", "(5, 2, True)")
 
@@ -193,9 +193,9 @@ def test_a_rewind_between_two_changes_gives_back_the_first(tmp_path: Path) -> No
     cells = [ROUND, "calendar.mdays.append({1})", "calendar.mdays.append({2})"]
     probe = "calendar.mdays[13:]"
 
-    one = run(tmp_path / "a", [*cells, "%rewind ~1"], probe=probe)
-    none = run(tmp_path / "b", [*cells, "%rewind ~2"], probe=probe)
-    both = run(tmp_path / "c", [*cells, "%rewind ~1", "%rewind -"], probe=probe)
+    one = run_passes(tmp_path / "a", [*cells, "%rewind ~1"], probe=probe)
+    none = run_passes(tmp_path / "b", [*cells, "%rewind ~2"], probe=probe)
+    both = run_passes(tmp_path / "c", [*cells, "%rewind ~1", "%rewind -"], probe=probe)
 
     assert (none.value, one.value, both.value) == ("[]", "[{1}]", "[{1}, {2}]")
 
@@ -226,7 +226,7 @@ def test_no_code_of_a_containers_class_runs(tmp_path: Path) -> None:
     again = played(cells, tmp_path)
 
     assert again.value == "(['v5'], 5, 0)"
-    assert "defect" not in again.text
+    assert "defect" not in again.said
 
 
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.observation.kernels import run
-from tests.observation.test_attachments import restored_beside
+from tests.observation.kernels import restored_beside, run
 
 
 class Case(NamedTuple):
