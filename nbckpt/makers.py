@@ -101,6 +101,28 @@ def _noted(
     return begun
 
 
+def makers_of_bound(session: Session, names: Iterable[str]) -> dict[str, tuple[Maker, ...]]:
+    """Of variables that are there, the cells that bound them and changed them since."""
+    steps, wanted = session.steps, set(names)
+    if session.position is None:
+        return {}
+    found: dict[str, list[Maker]] = {name: [] for name in wanted}
+    order = 0
+    for checkpoint in (c for c in session.timeline.ancestry(session.position) if c.state == "done"):
+        for piece in reversed(recorded([checkpoint])):
+            order -= 1
+            is_joined = piece.kind == "joined"
+            reads, binds = _reads_and_binds(piece)
+            changed = set() if is_joined else set(checkpoint.in_place)
+            maker = Maker(checkpoint, piece.cell, is_joined, checkpoint.name in steps, order)
+            for name in wanted & (binds | changed):
+                found[name].append(maker)
+            wanted -= binds - (reads & changed)
+        if not wanted:
+            break
+    return {name: tuple(reversed(by)) for name, by in found.items() if by and name not in wanted}
+
+
 def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
     checkpoint = piece.checkpoint
     if piece.kind == "nothing":

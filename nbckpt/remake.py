@@ -22,17 +22,20 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt import analysis, keys, outside_effects, randomness, restore
 from nbckpt.errors import TRUST_IT, NotebookError, line_of
 from nbckpt.interrupts import held
+from nbckpt.keys import gradients
 from nbckpt.llm import scope
-from nbckpt.makers import lacking, lost_results, sharing_results
+from nbckpt.makers import lacking, lost_results, makers_of_bound, sharing_results
 from nbckpt.model import Checkpoint, Manifest
-from nbckpt.names import RESULT
+from nbckpt.names import RESULT, is_user_name
 from nbckpt.recorded import Recorded, parsed, recorded
+from nbckpt.referents import names_reached
 from nbckpt.unkept import Maker, refused_by
 
 if TYPE_CHECKING:
@@ -47,8 +50,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 def needed(session: Session, tree: ast.Module) -> set[str]:
     """What is lacking and would be read by code that is about to run."""
-    absent = lacking(session)
-    if not absent:
+    absent, torn = lacking(session), _without_graphs(session)
+    if not absent and not torn:
         return set()
     names = analysis.names_of_tree(tree, session.namespace)
     code = dataclasses.replace(
@@ -56,10 +59,22 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     )
     found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
     if found is None:  # a function that it calls may read anything
-        return set(absent)
+        return {*absent, *torn}
+    words = frozenset(_WORD.findall(ast.unparse(tree)))
     if names.everything:
-        found |= frozenset(_WORD.findall(ast.unparse(tree)))
-    return set((found | _results_named(tree, absent)) & absent.keys())
+        found |= words
+    wanted = set((found | _results_named(tree, absent)) & absent.keys())
+    if torn and gradients.follows_graphs(words, found, session.namespace):
+        wanted |= found & torn
+    return wanted
+
+
+def _without_graphs(session: Session) -> set[str]:
+    """Variables with restored tensors of torch, which have no graph that goes back to others."""
+    tensors = sys.modules.get("nbckpt.codecs.tensors")
+    if tensors is None or not tensors.has_left_graphs():
+        return set()
+    return gradients.without_graph(session.capturer.user_names(), session.namespace)
 
 
 def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
@@ -91,6 +106,22 @@ class _Before(NamedTuple):
     states: dict[str, object]
 
 
+@dataclasses.dataclass
+class _Lent:
+    """What cells that run again find as it was for them.
+
+    Attributes
+    ----------
+    digests
+        Of the values of the names that they were lent or have bound, by the names.
+    undo
+        What is to be done afterwards, last first.
+    """
+
+    digests: dict[str, Digest] = dataclasses.field(default_factory=dict)
+    undo: list[Callable[[], None]] = dataclasses.field(default_factory=list)
+
+
 def before(session: Session, tree: ast.Module) -> bool:
     """Make again what code that is about to run needs; whether any cell ran for that."""
     if session.is_remaking:
@@ -109,14 +140,17 @@ def make(session: Session, names: Iterable[str]) -> bool:
     wanted -= _changed_with_variables(session, wanted, lost)
     if not wanted:
         return False
-    makers, wanted = _closed(session, wanted)
+    torn = _without_graphs(session)
+    makers, wanted = _closed(session, wanted, torn)
+    if not makers:
+        return False
     if problem := _refusal(session, makers):
         told = ", ".join(map(repr, sorted(wanted)))
         session.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
-    error, ran = None, []
+    error, ran, astray = None, [], set()
     values: dict[tuple[str, str], object] = {}
-    lent: dict[str, Digest] = {}
+    lent = _Lent()
     with held():
         session.capturer.capture()
         before = _Before(
@@ -133,15 +167,26 @@ def make(session: Session, names: Iterable[str]) -> bool:
                     break
         finally:
             session.is_remaking = False
+            for undo in reversed(lent.undo):
+                undo()
             session.observer.go_to(before.standing)
             randomness.put_states(before.states)
             after = dict(session.namespace)
             made = set() if error else {n for n in wanted - lost.keys() if n in after}
-            _put_back(session, before, after, made, ran if not error else [])
+            companions = _companions(session, before, ran) if not error else set()
+            astray = _astray(made & torn, companions, before, after)
+            made -= astray
+            companions -= astray
+            _put_back(session, before, after, made, companions)
             _note_made(session, made)
             if not error:
                 _bind_results(session, values)
-    _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), ran, error)
+    for name in sorted(astray):
+        session.unkept.told.append(
+            f"the graph of {name!r} could not be kept: run the cells again that make it, and what "
+            "it was computed from"
+        )
+    _tell(session, wanted, made | (lost.keys() & wanted if not error else set()), torn, ran, error)
     return True
 
 
@@ -170,22 +215,51 @@ def _changed_with_variables(
     return changed
 
 
-def _closed(session: Session, wanted: set[str]) -> tuple[list[Maker], set[str]]:
-    """All cells that have to run for `wanted`, oldest first, and all that they make of it."""
-    absent, unkept = lacking(session), session.unkept
+def _closed(session: Session, wanted: set[str], torn: set[str]) -> tuple[list[Maker], set[str]]:
+    """All cells that have to run for `wanted`, oldest first, and all that they make of it.
+
+    Those of `torn` are there, and are made again all the same where one of the cells reads them.
+    """
+    unkept, binders = session.unkept, makers_of_bound(session, torn)
     lost = {name: (maker,) for name, maker in lost_results(session).items()}
-    waiting, names, makers = set(wanted), set(), {}
+    absent = lacking(session) | dict.fromkeys(binders, "")
+    waiting, names, makers = wanted & absent.keys(), set(), {}
     while waiting:
         name = waiting.pop()
         names.add(name)
-        for maker in lost.get(name) or unkept.makers[name]:
+        for maker in lost.get(name) or binders.get(name) or unkept.makers[name]:
             which = (maker.checkpoint.id, maker.cell.source, maker.is_joined)
             if which in makers:
                 continue
             makers[which] = maker
             read = _touched_by(session, maker, absent)
             waiting |= (read & absent.keys()) - names
-    return sorted(makers.values(), key=lambda m: m.order), names
+    if binders.keys().isdisjoint(names):
+        return sorted(makers.values(), key=lambda m: m.order), names
+    assert session.position is not None
+    line = [c.id for c in session.timeline.ancestry(session.position)]
+    place = {which: -far for far, which in enumerate(line)}
+    return sorted(makers.values(), key=lambda m: (place[m.checkpoint.id], m.order)), names
+
+
+def _astray(
+    made: set[str], companions: set[str], before: _Before, after: Mapping[str, object]
+) -> set[str]:
+    """Those of some results that were computed from what a cell made and that is not taken.
+
+    Gradients would get to tensors that nobody has.
+    """
+    if not made:
+        return set()
+    fitting = _fitting(companions, before, after, made)
+    left = {n for n, value in after.items() if before.bindings.get(n) is not value}
+    left -= fitting | made
+    found = set()
+    for name in made:
+        leaves = gradients.leaves_of([name], after)
+        if leaves is None or names_reached(leaves, filter(is_user_name, left), after):
+            found.add(name)
+    return found
 
 
 def _touched_by(session: Session, maker: Maker, absent: Iterable[str] = ()) -> set[str]:
@@ -229,7 +303,7 @@ def _run(
     maker: Maker,
     live: Manifest,
     values: dict[tuple[str, str], object],
-    lent: dict[str, Digest],
+    lent: _Lent,
 ) -> BaseException | None:
     """Run one cell as it ran then; the error that it ended with.
 
@@ -241,9 +315,9 @@ def _run(
     _lend(session, maker, live, lent)
     left = session.timeline.manifest(checkpoint.id)
     for name in {*checkpoint.bound, *checkpoint.in_place}:
-        lent.pop(name, None)
+        lent.digests.pop(name, None)
         if name in left and not maker.is_joined:
-            lent[name] = left[name].value
+            lent.digests[name] = left[name].value
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.observer.go_to(known[checkpoint.parent].standing)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
@@ -264,7 +338,7 @@ def _run(
     return NotebookError("it waits for what only a running loop can give")
 
 
-def _lend(session: Session, maker: Maker, live: Manifest, lent: dict[str, Digest]) -> None:
+def _lend(session: Session, maker: Maker, live: Manifest, lent: _Lent) -> None:
     """Bind what a cell reads as it was when the cell ran.
 
     What is that already stays: what an earlier cell made may hold it.
@@ -278,7 +352,7 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: dict[str, Digest
         n for n in read & then.keys()
         if n in checkpoint.in_place or n not in live or live[n].value != then[n].value
     }  # fmt: skip
-    stays = {n for n in then if n in namespace and lent.get(n) == then[n].value}
+    stays = {n for n in then if n in namespace and lent.digests.get(n) == then[n].value}
     other = {n for n in other if not stays.issuperset({n, *then[n].group})}
     if checkpoint.random_in:
         other |= randomness.NAMES & then.keys()
@@ -295,8 +369,13 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: dict[str, Digest
     loaded = restore.load(
         wanted, store=session.store, namespace=namespace, live=same, manifest=then
     )
+    own = {n: namespace[n] for n in wanted if n in namespace}
     loaded.bind(namespace, then)
-    lent.update({n: then[n].value for n in wanted})
+    if alike := gradients.differing_by_gradients(own, namespace):
+        # What is computed from it goes back to it.
+        lent.undo.append(gradients.lend_gradients((own[n], namespace[n]) for n in alike))
+        namespace.update({n: own[n] for n in alike})
+    lent.digests.update({n: then[n].value for n in wanted})
 
 
 def _put_back(
@@ -304,12 +383,12 @@ def _put_back(
     before: _Before,
     after: dict[str, object],
     made: set[str],
-    ran: Iterable[Maker],
+    companions: set[str],
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    companions = _fitting(_companions(session, before, ran), before, after, made)
-    taken = {n: after[n] for n in made | companions if n in after}
+    fitting = _fitting(companions, before, after, made)
+    taken = {n: after[n] for n in made | fitting if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)
     }
@@ -398,14 +477,16 @@ def _tell(
     session: Session,
     wanted: set[str],
     made: set[str],
+    torn: set[str],
     ran: list[Maker],
     error: BaseException | None,
 ) -> None:
     cells = ", ".join(dict.fromkeys(repr(m.name) for m in ran))
     told = session.unkept.told
-    if made:
-        names = ", ".join(map(repr, sorted(made)))
-        told.append(f"{names}, which could not be kept, made again by {cells}")
+    for those, what in ((made - torn, "which"), (made & torn, "whose graph")):
+        if those:
+            names = ", ".join(map(repr, sorted(those)))
+            told.append(f"{names}, {what} could not be kept, made again by {cells}")
     if error is not None:
         names = ", ".join(map(repr, sorted(wanted)))
         told.append(

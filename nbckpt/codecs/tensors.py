@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import address_of
@@ -152,11 +153,22 @@ def tensor_from(
     return _result_without_graph(tensor) if is_result else tensor
 
 
+def has_left_graphs() -> bool:
+    """Whether a tensor was restored without its graph, in this process."""
+    return _graph_not_kept.cache_info().currsize > 0
+
+
 def _result_without_graph(tensor: Any) -> Any:
     """A result of a computation as it was, but that its graph is gone.
 
     As a leaf it would take `backward()` without an error, and train nothing.
     """
+    return _graph_not_kept().apply(tensor)
+
+
+@cache
+def _graph_not_kept() -> Any:
+    """The function that stands for a graph; `keys.gradients` knows it by its name."""
     import torch
 
     class GraphNotKept(torch.autograd.Function):  # type: ignore[misc]  # torch is not typed here
@@ -172,7 +184,7 @@ def _result_without_graph(tensor: Any) -> Any:
             )
             raise RuntimeError(message)
 
-    return GraphNotKept.apply(tensor)
+    return GraphNotKept
 
 
 def generator_from(device: str, state: Any) -> Any:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
+from types import FunctionType
 from typing import Any
 
+from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
 """Nodes of a graph, and parts of variables, that are looked at."""
+
+NOT_KEPT = "GraphNotKeptBackward"
+"""The node that stands for the graph of a restored tensor (`codecs.tensors`)."""
+
+FOLLOWING = frozenset({"backward", "autograd"})
+"""Names by which code follows a graph back."""
 
 
 def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[object] | None:
@@ -25,11 +33,117 @@ def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[obj
     tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor)
     if tensors and not is_all:
         return None
-    nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
-    if not nodes:
+    if all(tensor.grad_fn is None for tensor in tensors):
         return []
-    seen: dict[int, object] = {}
-    leaves: list[object] = []
+    nodes = _graph_of(tensors)
+    if nodes is None:
+        return None
+    leaves = [leaf for n in nodes.values() if (leaf := getattr(n, "variable", None)) is not None]
+    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor)
+    if not is_all:
+        return None
+    leaves += [t for t in others if not t.is_leaf and t.retains_grad and id(t.grad_fn) in nodes]
+    return leaves
+
+
+def holding_gradients(names: Iterable[str], namespace: Mapping[str, object]) -> set[str]:
+    """Those of some variables that a gradient may be added to, whatever it was computed from.
+
+    A restored tensor has lost its graph: by that a cell would depend on other variables than when
+    it ran.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return set()
+    modules = getattr(getattr(torch, "nn", None), "Module", ())
+    found = set()
+    for name in names:
+        value = namespace.get(name)
+        tensors, _ = _tensors_in([value], torch.Tensor)
+        has_own = any(t.requires_grad and (t.is_leaf or t.retains_grad) for t in tensors)
+        if has_own or issubclass(type(value), modules):
+            found.add(name)
+    return found
+
+
+def differing_by_gradients(values: Mapping[str, object], others: Mapping[str, object]) -> list[str]:
+    """The names of tensors and modules that are the same in both, gradients left out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return []
+    return [n for n, value in values.items() if _is_same(value, others.get(n), torch)]
+
+
+def lend_gradients(pairs: Iterable[tuple[object, object]]) -> Callable[[], None]:
+    """Give tensors and modules the gradients of others that are the same; what takes them back."""
+    own = []
+    for value, other in pairs:
+        for leaf, its in zip(_leaves_in(value), _leaves_in(other), strict=True):
+            own.append((leaf, leaf.grad))
+            leaf.grad = its.grad
+
+    def take_back() -> None:
+        for leaf, gradient in own:
+            leaf.grad = gradient
+
+    return take_back
+
+
+def _leaves_in(value: Any) -> list[Any]:
+    parameters = getattr(value, "parameters", None)
+    return [t for t in (parameters() if parameters else [value]) if t.is_leaf]
+
+
+def _is_same(value: Any, other: Any, torch: Any) -> bool:
+    if type(value) is not type(other):
+        return False
+    if issubclass(type(value), torch.Tensor):
+        about = [(t.dtype, t.device, t.requires_grad) for t in (value, other)]
+        return about[0] == about[1] and bool(torch.equal(value, other))
+    if not issubclass(type(value), torch.nn.Module):
+        return False
+    state, others = value.state_dict(), other.state_dict()
+    if state.keys() != others.keys() or value.training != other.training:
+        return False
+    return all(_is_same(state[n], others[n], torch) for n in state)
+
+
+def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[str]:
+    """Those of some variables whose graph, or a part of it, was not kept."""
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return set()
+    found = set()
+    for name in names:
+        tensors, _ = _tensors_in([namespace.get(name)], torch.Tensor)
+        if any(node.name() == NOT_KEPT for node in (_graph_of(tensors) or {}).values()):
+            found.add(name)
+    return found
+
+
+def follows_graphs(
+    words: Iterable[str], names: Iterable[str], namespace: Mapping[str, object]
+) -> bool:
+    """Whether code may ask for gradients: by its own words, or by what its names stand for."""
+    if not FOLLOWING.isdisjoint(words):
+        return True
+    for name in names:
+        value = namespace.get(name)
+        module = getattr(value, "__module__", None) if type(value) is FunctionType else None
+        if isinstance(module, str) and module.startswith("torch.autograd"):
+            return True
+        inside = definitions_in(value, namespace)
+        for definition in definitions_of_all(namespace) if inside is None else inside:
+            own = names_of_definition(definition, namespace)
+            if not FOLLOWING.isdisjoint(own.attributes | own.loads | own.imports):
+                return True
+    return False
+
+
+def _graph_of(tensors: Iterable[Any]) -> dict[int, Any] | None:
+    """The nodes that some tensors were computed by: id → node; None if there are too many."""
+    nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
+    seen: dict[int, Any] = {}
     while nodes:
         node = nodes.pop()
         if id(node) in seen:
@@ -37,14 +151,8 @@ def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[obj
         seen[id(node)] = node
         if len(seen) > MANY:
             return None
-        if (leaf := getattr(node, "variable", None)) is not None:
-            leaves.append(leaf)
         nodes.extend(before for before, _ in node.next_functions if before is not None)
-    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor)
-    if not is_all:
-        return None
-    leaves += [t for t in others if not t.is_leaf and t.retains_grad and id(t.grad_fn) in seen]
-    return leaves
+    return seen
 
 
 def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:

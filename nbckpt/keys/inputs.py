@@ -12,6 +12,7 @@ from typing import Any
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.analysis.bytecode import SHORT, words_of
 from nbckpt.digests import Digest, digest_of
+from nbckpt.keys.gradients import FOLLOWING, holding_gradients
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.keys.scope import is_tool, is_users_name
 from nbckpt.values import Examined, ValueDigester, default_database
@@ -108,6 +109,8 @@ class Inputs:
             self.modules(sorted(text for text in self.texts if _is_dotted(text)))
         if self.asks_for_source:
             self.sources()
+        if not self.attributes.isdisjoint(FOLLOWING):
+            self.gradients()
         if self.is_duckdb_asked():
             self.variables[default_database.NAME] = default_database.digest_of_default()
 
@@ -160,6 +163,8 @@ class Inputs:
     def named(self, name: str, value: object) -> None:
         """Collect a module, or a library's function or class, by its name."""
         home = _name_of(value, self.namespace)
+        if home.startswith("torch.autograd"):
+            self.attributes.add("autograd")
         self.modules([home.partition(":")[0]])
         self.variables[name] = digest_of("named ", home)
 
@@ -242,6 +247,13 @@ class Inputs:
             return
         self.has_all = True
         for name in sorted({*filter(is_users_name, self.namespace), *self.lacking}):
+            self.variable(name, frozenset())
+
+    def gradients(self) -> None:
+        """Collect what gradients are added to, for code that follows the graphs of torch."""
+        own = self.names.binds - self.names.reads
+        names = [n for n in self.namespace if is_users_name(n) and n not in own]
+        for name in sorted(holding_gradients(names, self.namespace)):
             self.variable(name, frozenset())
 
     def queried(self, names: Names) -> None:

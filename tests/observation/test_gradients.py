@@ -1,0 +1,78 @@
+"""Gradients of torch: what `backward()` adds to counts, and lost graphs are computed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.observation.kernels import run_passes
+
+pytest.importorskip("torch")
+
+FIRST = """import torch; torch.manual_seed(0)
+x = torch.arange(6.).reshape(2, 3)
+a, b, c, d = (torch.ones(3, requires_grad=True) for _ in range(4))
+m = torch.nn.Linear(3, 1)
+torch.nn.init.ones_(m.weight)
+o = torch.optim.SGD(m.parameters(), lr=0.1)
+def go(): lost_c.backward()"""
+CELLS = [
+    FIRST,
+    "hidden = a * x",
+    "lost_a = hidden.sum()",
+    "(b * 2).sum().backward()\nlost_b = (b * x).sum()",
+    "lost_c = (c * x).sum()\nlost_m = m(x).pow(2).mean()",
+    "e = torch.ones(3, requires_grad=True)\nlost_e = (e * x).sum()",
+    "from torch.autograd import grad",
+    "n = 5",
+    "lost_a.backward()",
+    "lost_b.backward()",
+    "go()",
+    "lost_m.backward()\no.step()",
+    "lost_e.backward()",
+    "g = grad((d * x).sum(), d)",
+    "y = [t.tolist() for t in (a.grad, b.grad, c.grad, e.grad, *g, m.weight)]",
+]
+LAST = {
+    "cells that follow the graphs": [
+        (8, "lost_a.backward(); n = 6"), (9, "lost_b.backward(); n = 6"), (10, "go(); n = 6"),
+        (11, "lost_m.backward()\no.step(); n = 6"), (12, "lost_e.backward(); n = 6"),
+    ],
+    "gradients": [(7, "b.grad = None; c.grad = torch.ones(3)")],
+    "a hook": [(7, "n = c.register_hook(lambda gradient: gradient * 2)")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LAST)
+def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Path) -> None:
+    other = list(CELLS)
+    for number, cell in LAST[kind]:
+        other[number] = cell
+    run_passes(tmp_path / "a", CELLS)
+
+    again = run_passes(tmp_path / "a", CELLS)
+    got = run_passes(tmp_path / "a", other)
+
+    assert again.restored == list(range(len(CELLS)))
+    assert got.value == run_passes(tmp_path / "b", other, plain=True).value, got.said
+    assert got.errors == []
+    if kind == "cells that follow the graphs":
+        assert "'hidden', 'lost_a', whose graph could not be kept, made again by" in got.said
+
+
+def test_a_graph_that_something_else_holds_a_part_of_is_not_made_again(tmp_path: Path) -> None:
+    cells = [
+        "import torch\nx = torch.ones(2, 3)",
+        "m = torch.nn.Linear(3, 1)\nlost = m(x).sum()",
+        "o = torch.optim.SGD(m.parameters(), lr=0.1)",
+        "lost.backward()\no.step()",
+    ]
+    run_passes(tmp_path, cells, probe="0")
+
+    got = run_passes(tmp_path, [*cells[:3], "lost.backward()\no.step(); n = 1"], probe="0")
+
+    assert got.restored == [0, 1, 2]
+    assert "run the cells again that make it, and what it was computed from" in got.said
+    assert len(got.errors) == 1
+    assert "restored without the graph" in got.errors[0]
