@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -114,7 +115,8 @@ class Application:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             text = self._log.read_text(errors="replace")
-            if found := re.search(r"http://127\.0\.0\.1:\d+", text):
+            found = re.search(r"http://127\.0\.0\.1:\d+", text)
+            if found and self._answers(found[0]):
                 return found[0]
             if self._process.poll() is not None:
                 break
@@ -123,6 +125,13 @@ class Application:
         self._process.wait()
         message = f"{self.name} did not start: {self._log.read_text(errors='replace')[-3000:]}"
         raise RuntimeError(message)
+
+    def _answers(self, url: str) -> bool:
+        """Whether somebody listens there: a loaded machine tells the address long before."""
+        address = f"{url}/api/status?token={self._token}"
+        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=20):
+            return True
+        return False
 
     def _ask(self, method: str, path: str) -> list[dict[str, str]]:
         headers = {"Authorization": f"token {self._token}"}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = [
@@ -22,6 +22,9 @@ ARGUMENTS = [
     "--disable-sync",
     "--force-color-profile=srgb",
 ]
+
+PATIENCE_MS = 20_000
+"""How long a page may take to show something, on a machine that does much else."""
 
 
 class NoChromiumError(Exception):
@@ -49,6 +52,7 @@ def _found() -> str | None:
 @contextmanager
 def browser(profile: Path) -> Iterator[BrowserContext]:
     """A running browser with a profile of its own."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             profile,

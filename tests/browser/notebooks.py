@@ -10,9 +10,10 @@ from tests.browser.applications import Application
 from tests.browser.parts import Parts
 from tests.browser.sidebars import Sidebar
 
-READY = """() => {
+READY = """path => {
   const panel = window.jupyterapp?.shell?.currentWidget;
-  return panel?.sessionContext?.session?.kernel?.status === 'idle';
+  const isAsked = !path || panel?.context?.path === path;
+  return isAsked && panel?.sessionContext?.session?.kernel?.status === 'idle';
 }"""
 CELLS = """sources => {
   const model = window.jupyterapp.shell.currentWidget.content.model.sharedModel;
@@ -90,7 +91,7 @@ class Notebook(Parts):
         if not (self.application.root / f"{name}.ipynb").exists():
             self.application.notebook(f"{name}.ipynb")
         self.page.evaluate(OPEN, f"{name}.ipynb")
-        self.page.wait_for_function(READY, timeout=60_000)
+        self.page.wait_for_function(READY, arg=f"{name}.ipynb", timeout=60_000)
 
     def begin(self, *sources: str) -> None:
         """New cells, a new namespace, a new store; the cells run, with `%timeline` after them."""
