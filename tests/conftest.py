@@ -50,10 +50,22 @@ def pytest_configure(config: pytest.Config) -> None:
             compileall.compile_dir(folder, quiet=2, workers=2)
 
 
-def pytest_collection_finish() -> None:
+_MANY_MODULES = 100
+_frozen_modules = 0
+
+
+def _freeze() -> None:
     """Never look for garbage among all that the tests have imported: a second each time."""
-    gc.collect()
-    gc.freeze()
+    global _frozen_modules
+    if len(sys.modules) > _frozen_modules + _MANY_MODULES:
+        gc.collect()
+        gc.freeze()
+        _frozen_modules = len(sys.modules)
+
+
+def pytest_collection_finish() -> None:
+    """Freeze what the tests' modules have imported."""
+    _freeze()
 
 
 def pytest_unconfigure() -> None:
@@ -69,6 +81,7 @@ def _log_bytes() -> int:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Note what was found before the test, and before the fixtures that it is the first to use."""
     item.stash[VERIFIED] = _log_bytes()
+    _freeze()
     yield
 
 

@@ -406,8 +406,6 @@ def test_an_unchanged_cell_is_restored(shell: Any, name: str) -> None:
     before, _, cell = ALL[name]
     if name == "the shell's cell":
         pytest.skip("a cell inside of it is another")
-    if name == "modules":
-        pytest.skip("a variable that is `sys.modules` comes back as a dict of its own")
     wanted = run(shell, before, marked(cell))
     restart(shell)
 

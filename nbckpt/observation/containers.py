@@ -52,6 +52,12 @@ _NEVER = frozenset(
     {"__all__", "__annotations__", "__builtins__", "__dataclass_fields__", "__dict__", "__path__",
      "__slots__", "__warningregistry__", "rcParams", "rcParamsDefault", "rcParamsOrig"}
 )  # fmt: skip
+_OF_PROCESS = (
+    ("os", "environ"), ("os", "environb"), ("sys", "argv"), ("sys", "meta_path"),
+    ("sys", "modules"), ("sys", "path"), ("sys", "path_hooks"),
+    ("warnings", "filters"),
+)  # fmt: skip
+"""Containers of the process: what they hold is known elsewhere, which variables they are is not."""
 _BASES: Any = type.__dict__["__mro__"].__get__
 
 
@@ -124,7 +130,11 @@ class Containers:
         named = [held for holder in holders for held in self._in(holder, words)]
         if self._variables:
             self.variables()
-            named += [held for name, held in self._variables.items() if name in words]
+            named += [
+                held
+                for name, held in self._variables.items()
+                if name in words and not _is_kept_elsewhere(held.owner)
+            ]
         made = [held for module in self._asked_for(tree) for held in self._in_all(module)]
         called = [held for m in self._called(tree, codes, holders) for held in self._in_all(m)]
         self._named.update(held.place for held in (*named, *made))
@@ -189,6 +199,11 @@ class Containers:
     def learn(self, tree: ast.Module) -> None:
         """Take note of which variables a cell has bound to them: ``from calendar import mdays``."""
         self._variables.update(self._bound(tree))
+        live = [h for place in _OF_PROCESS if (h := _held_at("module", *place)) is not None]
+        of_process = {id(held.container): held for held in live}
+        for name in _names_bound(tree, self._namespace)[0]:
+            if (held := of_process.get(id(self._namespace.get(name)))) is not None:
+                self._variables[name] = held
 
     def variables(self) -> dict[str, list[str]]:
         """Variables that are containers of libraries → kind, owner and name of the place."""
@@ -214,15 +229,7 @@ class Containers:
 
     def _bound(self, tree: ast.Module) -> dict[str, _Held]:
         """Variables that a cell has bound, which are such containers."""
-        names, homes = set[str](), set[str]()
-        for node in nodes_of(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                homes.add(node.module or "")
-                names.update(alias.asname or alias.name for alias in node.names)
-        if "*" in names:
-            names = set(self._namespace)
+        names, homes = _names_bound(tree, self._namespace)
         values = ((name, self._namespace.get(name)) for name in names)
         bound = {n: v for n, v in values if issubclass(type(v), _KINDS)}
         if not bound:
@@ -366,6 +373,18 @@ class Containers:
                     yield from self._in(sys.modules[module], words)
 
 
+def _names_bound(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[set[str], set[str]]:
+    """The names that a cell's text binds, and the modules that it imports names from."""
+    names, homes = set[str](), set[str]()
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            homes.add(node.module or "")
+            names.update(alias.asname or alias.name for alias in node.names)
+    return (set(namespace) if "*" in names else names), homes
+
+
 def _targets(tree: ast.Module) -> Iterator[ast.expr]:
     """What a cell's text changes in place: an item is set, or a method called that does."""
     for node in run_nodes(tree):
@@ -392,7 +411,8 @@ def _held_at(kind: str, owner: str, member: str) -> _Held | None:
     except Exception:  # of an import, whatever the library raises
         return None
     known: Kind = "class" if kind == "class" else "module"
-    return _Held(known, owner, member, value) if issubclass(type(value), _KINDS) else None
+    is_container = issubclass(type(value), _KINDS) or (home, member) in _OF_PROCESS
+    return _Held(known, owner, member, value) if is_container else None
 
 
 def _is_holder(value: object) -> bool:

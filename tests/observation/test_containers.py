@@ -45,6 +45,18 @@ CHANGING = {
         ROUND, "calendar.mdays[3] = 4", "calendar.mdays[2] = 5", "y = calendar.mdays[2:4]",
     ),
     "from text": (ROUND, "code = 'calendar.mdays[2] = 5'", "exec(code)", "y = calendar.mdays[2]"),
+    "the path of modules": (
+        "import sys\nfrom sys import path as places", "places.append('/nowhere/5')",
+        "y = [p for p in sys.path if 'nowhere' in p], places is sys.path",
+    ),
+    "the environment": (
+        "import os\nfrom os import environ", "environ['MINE'] = '5'",
+        "y = os.environ['MINE'], os.getenv('MINE'), environ is os.environ",
+    ),
+    "arguments": (
+        "import argparse\nfrom sys import argv", "argv[1:] = ['--n', '5']",
+        "p = argparse.ArgumentParser()\n_a = p.add_argument('--n')\ny = p.parse_args().n",
+    ),
     "a dict": (
         "import html, html.entities", "html.entities.entitydefs['q'] = '5'",
         "y = html.entities.entitydefs['q']",

@@ -28,6 +28,8 @@ SETTINGS = {
     "start method": ("import multiprocessing as mp; mp.set_start_method('{}', force=True)",
                      "mp.get_start_method()", ["fork", "spawn"]),
     "timeout": ("import socket; socket.setdefaulttimeout({})", "socket.getdefaulttimeout()", [5, 6]),
+    "arguments": ("sys.argv[1:] = ['--k', '{}']",
+                  "parser.parse_args().k", "ab"),
     "umask": ("os.umask({})", "os.umask(os.umask(0o22)) or os.umask(0o22)", [0o27, 0o77]),
     "locale": ("import locale; locale.setlocale(locale.LC_ALL, '{}')",
                "locale.setlocale(locale.LC_ALL)", ["C", "C.UTF-8"]),
@@ -57,7 +59,11 @@ SETTINGS = {
 }  # fmt: skip
 """Of each kind: a cell that sets it, what depends on it, and two values."""
 
-SETUP = f"import contextvars, gc, joblib, os, sympy, sys\n{NUMBERS}\ncv = contextvars.ContextVar('cv', default=0)"
+SETUP = (
+    f"import argparse, contextvars, gc, joblib, os, sympy, sys\n{NUMBERS}\n"
+    "cv = contextvars.ContextVar('cv', default=0)\n"
+    "parser = argparse.ArgumentParser(); _k = parser.add_argument('--k')"
+)
 
 
 FILTER = "warnings.filterwarnings('{}', message=MESSAGE)"

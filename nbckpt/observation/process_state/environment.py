@@ -181,6 +181,33 @@ class ModulePath(Ordered):
         importlib.invalidate_caches()
 
 
+class Arguments(Kind):
+    """Arguments of the command line: how many of the kernel's are left, and what follows them."""
+
+    name = "sys.argv"
+    module = "sys"
+    reach = "arguments"
+    setters = "argv"
+
+    def read(self, module: Any) -> dict[str, Any]:
+        return {"": [*module.argv]}
+
+    def changed(self, items: Any, baseline: Any) -> dict[str, Any]:
+        now, then = items.get("", []), baseline.get("", [])
+        if now == then:
+            return {}
+        pairs = zip(now, then, strict=False)
+        left = next((n for n, (one, other) in enumerate(pairs) if one != other), len(then))
+        left = min(left, len(now))
+        return {"": [left, *now[left:]]}
+
+    def put(self, module: Any, change: Change) -> None:
+        arguments = [*change.baseline.get("", [])]
+        if told := change.target.get(""):
+            arguments[told[0] :] = told[1:]
+        module.argv[:] = arguments
+
+
 class ContextVariables(Kind):
     """Context variables of the notebook, by the names that they have there."""
 

@@ -51,6 +51,11 @@ WORDS: Mapping[str, re.Pattern[str]] = {
         | sys | require | execute | process | python | worker | pool | parallel | distribut""",
         re.VERBOSE | re.IGNORECASE,
     ),
+    "arguments": re.compile(
+        r"""arg | parse | flag | \bopts? | option | cli(ck)?\b | fire | typer | hydra | absl | main
+        | run""",
+        re.VERBOSE | re.IGNORECASE,
+    ),
     "magics": re.compile(r"run_(line|cell)_magic | ^system$ | getoutput | ^magic$", re.VERBOSE),
     "expressions": re.compile(r"^__expression__$"),
     "signals": re.compile(r"signal | alarm | kill | timer | handler", re.VERBOSE | re.IGNORECASE),

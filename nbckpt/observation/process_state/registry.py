@@ -24,6 +24,7 @@ _KINDS: list[MadeFor] = [
     environment.WorkingFolder,
     environment.ModulePath,
     environment.Umask,
+    environment.Arguments,
     interpreter.Limits,
     interpreter.Locale,
     interpreter.WarningFilters,
