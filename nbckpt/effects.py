@@ -63,6 +63,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         session.capturer.capture()  # to learn who else holds the objects that are replaced
     anew = _held_elsewhere(session, manifest, bound - in_place)
     anew |= _shown_before(session, manifest, bound - in_place)
+    anew |= session.observer.held_by_others(bound - in_place)
     loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
         loaded.drop()

@@ -243,7 +243,9 @@ def bring_back(
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
             session.capturer.capture(only=_with_definitions(wanted, manifest))
-    live = {n: v for n, v in session.capturer.settled().items() if n not in anew}
+    parted = session.observer.at_other_places(wanted.keys() & session.namespace.keys())
+    settled = session.capturer.settled()
+    live = {n: v for n, v in settled.items() if n not in anew and n not in parted}
     live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
         wanted,

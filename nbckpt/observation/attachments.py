@@ -9,12 +9,21 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Digest, Json
+from nbckpt.fixed import Place
 from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import (
     Attached,
@@ -45,10 +54,15 @@ from nbckpt.observation.stores import (
 from nbckpt.observation.user_modules import (
     ModuleState,
     changes_in_modules,
+    containers_in,
     only_imports,
     other_state,
+    replaced_in,
     values_at,
 )
+
+_ANEW = "anew"
+"""Where the places in such modules stand that got another list or dict."""
 
 _MODULES = "modules"
 """Where what modules beside the notebook hold stands among what is attached."""
@@ -70,6 +84,7 @@ class _Window:
     tokens: Mapping[str, str]
     inputs: Mapping[str, Digest]
     user_modules: frozenset[str]
+    containers: Mapping[str, Place]
     shared: Mapping[str, str]
 
 
@@ -253,6 +268,7 @@ class Attachments:
             tokens={where: attached.token for where, attached in self.now.items()},
             inputs=self._digests(self.now),
             user_modules=frozenset(self.libraries.user_modules),
+            containers=containers_in(self.libraries.user_modules),
             shared=self.shared.now(),
         )
 
@@ -292,6 +308,7 @@ class Attachments:
                 else value
                 for place, value in {**changes, **state}.items()
             },
+            _ANEW: replaced_in(window.containers, window.user_modules) if changes else [],
             _SHARED: shared,
             _OF_LIBRARIES: self.containers.variables(),
         }
@@ -384,7 +401,8 @@ class Attachments:
         self.containers.want(recorded.get(_OF_LIBRARIES, {}))
         changed = (value["is"] for value in state.values() if type(value) is dict)
         self.shared.changed = frozenset(changed)
-        texts += self.modules.set_all({p: v[0] for p, v in state.items() if type(v) is list})
+        values = {place: value[0] for place, value in state.items() if type(value) is list}
+        texts += self.modules.set_all(values, recorded.get(_ANEW, ()))
         if place := other_state(state):
             message = f"{place!r} is not as the step left it"
             raise UnrepeatableError(message)
@@ -408,6 +426,12 @@ class Attachments:
             if change.where == where:
                 self._note(change, str(done.get("source", "")))
         return True
+
+    def at_other_places(self, names: Collection[str]) -> set[str]:
+        """Those of some variables that are an object of a module now, and are to be another one."""
+        shared, wanted = self.shared.now(), self.shared.wanted
+        places = {n for n in shared.keys() & set(names) if wanted.get(n) != shared[n]}
+        return places | self.containers.at_other_places(names)
 
     def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
         """Reasons why variables cannot be brought back as the objects of modules they were."""

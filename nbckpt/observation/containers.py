@@ -13,7 +13,7 @@ import ast
 import importlib
 import sys
 from collections import ChainMap, deque
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from operator import is_
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -214,6 +214,11 @@ class Containers:
     def want(self, variables: Mapping[str, list[str]]) -> None:
         """Take note of which of the variables that are brought back were such containers."""
         self._wanted = dict(variables)
+
+    def at_other_places(self, names: Collection[str]) -> set[str]:
+        """Those of some variables that are such a container now, and are to be another object."""
+        now = self.variables() if self._variables else {}
+        return {n for n in now.keys() & set(names) if self._wanted.get(n) != now[n]}
 
     def unite(self, names: Iterable[str]) -> None:
         """Bind those of some variables to the containers that they were, whatever these hold now.

@@ -9,6 +9,7 @@ process. So a step that binds such an object, or puts it into a variable, runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Json
@@ -23,6 +24,13 @@ from nbckpt.values.homes import is_named
 from nbckpt.values.plain import ATOMS
 
 _MODULES = "a module beside the notebook"
+
+
+class _Window(NamedTuple):
+    """The variables when a step began, and of which of them others hold something."""
+
+    places: dict[str, Place]
+    known: dict[str, str]
 
 
 class HeldElsewhere(Bystander):
@@ -50,7 +58,8 @@ class HeldElsewhere(Bystander):
         self._known = {n: v for n, v in self._known.items() if self._who_holds(n) is not None}
         if not self._is_any_held():
             return None
-        return {name: Place(value) for name, value in self._namespace.items()}  # drops are seen
+        places = {name: Place(value) for name, value in self._namespace.items()}  # drops are seen
+        return _Window(places, {name: who for name, (_, who) in self._known.items()})
 
     def close(self, window: object, ran: Ran) -> Json:
         """Name that the step has bound → who holds something of its object.
@@ -58,8 +67,23 @@ class HeldElsewhere(Bystander):
         What another variable holds, too, comes back as that variable's; what a module has by a
         name of its own is given back to it.
         """
-        if not isinstance(window, dict):
+        if not isinstance(window, _Window):
             return None
+        return self._given(window.places, ran) | self._dropped(window, ran) or None
+
+    def _dropped(self, window: _Window, ran: Ran) -> dict[str, str]:
+        """Names that the step used and took from their objects → who holds something of these.
+
+        What it did to them by these names, nobody can see any more.
+        """
+        used = {*names_of_tree(ran.tree, ran.namespace).loads, *ran.key.inputs}
+        return {
+            name: who
+            for name, who in window.known.items()
+            if name in used and not window.places[name].may_be(ran.namespace.get(name))
+        }
+
+    def _given(self, window: Mapping[str, Place], ran: Ran) -> dict[str, str]:
         named = names_of_tree(ran.tree, ran.namespace).binds
         bound = {
             name: value
@@ -74,7 +98,7 @@ class HeldElsewhere(Bystander):
         holders += [results.values()] if type(results) is dict else []
         with uncollected():
             if not (bound and are_held_elsewhere([*bound.values()], holders, ran.namespace)):
-                return None
+                return {}
             united = self._attachments.shared.now()
             read = {*ran.key.inputs, *ran.key.functions, *united}
             stay = [
@@ -85,8 +109,7 @@ class HeldElsewhere(Bystander):
                 and name not in bound
                 and (name in read or self._who_holds(name) is None)
             ]
-            found = self._found(bound, stay, united, ran)
-        return dict(found) or None
+            return self._found(bound, stay, united, ran)
 
     def why_unrepeatable(self, names: Collection[str], ran: Ran) -> list[str]:
         """Reasons why a step cannot be restored that changed variables in place.
@@ -111,6 +134,10 @@ class HeldElsewhere(Bystander):
         with uncollected():
             found = self._found(new, stay, self._attachments.shared.now(), ran, is_put=True)
         return [f"it puts an object into {n!r} that {who} holds" for n, who in found.items()]
+
+    def held_by_others(self, names: Collection[str]) -> set[str]:
+        """Those of some variables of whose objects others hold something, as far as is known."""
+        return {name for name in names if self._who_holds(name) is not None}
 
     def _note_changed(self, objects: Collection[int]) -> None:
         """Have moves say that modules hold what was changed by a variable, and cannot be set."""
@@ -166,7 +193,7 @@ class HeldElsewhere(Bystander):
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """Who holds an object that the step binds."""
         for name, who in observed.items() if isinstance(observed, Mapping) else ():
-            return f"it binds {name!r} to an object that {who} holds"
+            return f"it binds or drops {name!r}, of which {who} holds an object"
         return None
 
 

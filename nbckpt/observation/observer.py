@@ -271,6 +271,14 @@ class Observer:
         asked = self._each("why_unrepeatable") if names else ()
         return [why for ask in asked for why in ask(names, ran)]
 
+    def at_other_places(self, names: Collection[str]) -> set[str]:
+        """Those of some variables that are an object of others now, and are to be another one."""
+        return {name for ask in self._each("at_other_places") for name in ask(names)}
+
+    def held_by_others(self, names: Collection[str]) -> set[str]:
+        """Those of some variables of whose objects others hold something, as far as is known."""
+        return {name for ask in self._each("held_by_others") for name in ask(names)}
+
     def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
         """Reasons why names cannot be bound to what a step that is restored made.
 

@@ -13,13 +13,14 @@ import inspect
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from json import dumps, loads
 from typing import Any, NamedTuple
 
 from nbckpt.digests import Json
+from nbckpt.fixed import Place
 from nbckpt.keys.inputs import MODULE
 from nbckpt.observation.attached import fill, is_atom, is_plain
 from nbckpt.observation.changes import ABSENT
@@ -68,13 +69,37 @@ def _places_in(name: str, ran: Ran) -> Iterator[str]:
     return (p for p in ran.key.inputs if p.rpartition(".")[0] == name)
 
 
-def set_in_module(place: str, value: object) -> bool:
-    """Set a value in a module; a list or dict keeps its identity."""
+def containers_in(modules: Iterable[str]) -> dict[str, Place]:
+    """The lists and dicts of modules, by their places.
+
+    None is held: one that another has come in place of counts as it, which only who holds the
+    first could tell, and then its place is not used again.
+    """
+    return {place: Place(value) for place, value in _containers(modules)}
+
+
+def replaced_in(before: Mapping[str, Place], modules: Iterable[str]) -> list[str]:
+    """The places that have another list or dict than before."""
+    now = _containers(modules)
+    return sorted(p for p, value in now if p in before and not before[p].may_be(value))
+
+
+def _containers(modules: Iterable[str]) -> Iterator[tuple[str, object]]:
+    for name in modules:
+        module = sys.modules.get(name)
+        members = [] if module is None else list(vars(module).items())
+        for member, value in members:
+            if type(value) in (list, dict) and member[:2] != "__":
+                yield f"{name}.{member}", value
+
+
+def set_in_module(place: str, value: object, *, anew: bool) -> bool:
+    """Set a value in a module; a list or dict keeps its identity, unless it is made `anew`."""
     name, _, member = place.rpartition(".")
     holder, attribute = holder_of(name, member)
     if holder is None:
         return False
-    if not fill(getattr(holder, attribute, None), value):
+    if anew or not fill(getattr(holder, attribute, None), value):
         setattr(holder, attribute, value)
     return True
 
@@ -196,18 +221,28 @@ class ModuleState:
         told = (f"{place!r}: run the cell that sets it" for place in _told(places))
         self.unset = tuple(dict.fromkeys((*self.unset, *told)))
 
-    def set_all(self, values: Mapping[str, object]) -> list[str]:
-        """Set what a restored step has set; the places where something else was."""
-        return [p for p, v in values.items() if self._put(*p.rpartition(".")[::2], v)]
+    def set_all(self, values: Mapping[str, object], anew: Collection[str]) -> list[str]:
+        """Set what a restored step has set; the places where something else was.
 
-    def _put(self, name: str, member: str, value: object) -> bool:
+        Parameters
+        ----------
+        anew
+            Places that get another list or dict, whatever is in the one that they have.
+        """
+        return [
+            place
+            for place, value in values.items()
+            if self._put(*place.rpartition(".")[::2], value, anew=place in anew)
+        ]
+
+    def _put(self, name: str, member: str, value: object, *, anew: bool = False) -> bool:
         """Whether a value was set that was another one."""
         if name not in self._imported and _imported(name):
             self.meet([name], is_as_imported=True)
-        if name not in sys.modules or _holds(name, member, value):
+        if name not in sys.modules or (not anew and _holds(name, member, value)):
             return False
         self.reached([name])
-        return set_in_module(f"{name}.{member}", value)
+        return set_in_module(f"{name}.{member}", value, anew=anew)
 
 
 def _told(places: Iterable[str]) -> list[str]:

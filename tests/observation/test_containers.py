@@ -201,6 +201,16 @@ def test_a_rewind_and_back_of_what_a_variable_is(tmp_path: Path) -> None:
     assert (there.value, back.value) == ("(28, 1, True)", "(5, 2, True)")
 
 
+def test_a_rewind_over_names_that_change_places(tmp_path: Path) -> None:
+    cells = ["from calendar import mdays; m = list(mdays)", "m, mdays = mdays, m"]
+    probe = "[mdays is __import__('calendar').mdays, m is __import__('calendar').mdays]"
+
+    there = run_passes(tmp_path / "a", [*cells, "%rewind ~1"], probe=probe)
+    back = run_passes(tmp_path / "b", [*cells, "%rewind ~1", "%rewind -"], probe=probe)
+
+    assert (there.value, back.value) == ("[True, False]", "[False, True]")
+
+
 def test_a_rewind_between_two_changes_gives_back_the_first(tmp_path: Path) -> None:
     cells = [ROUND, "calendar.mdays.append({1})", "calendar.mdays.append({2})"]
     probe = "calendar.mdays[13:]"

@@ -264,6 +264,22 @@ CASES = {
         ["import od", "a = [1]; held = {'a': a}", "a.append(2)", "fs = {'f': od.exp, 't': od.total}",
          "fs['n'] = float(fs['f'](0))", "g = held['a']", "g.append(3)"],
         "a, fs['n'], fs['f'] is od.exp, g is a", 6, OF_MODULES),
+    "a name that is deleted after the change": Case(
+        ["import st", "e = st.ROWS[0]", "e['n'] = 5; del e", "y = st.total()"], "y", 2, OF_MODULES),
+    "one that is bound anew after the change, by a function": Case(
+        ["import st", "e = st.ROWS[0]\ndef f(): e['n'] = 5", "f(); e = None", "y = st.total()"],
+        "y", 2, OF_MODULES),
+    "an equal copy": Case(
+        ["import st", "e = st.ROWS[0]", "e = e.copy()", "e['n'] = 5", "y = st.total()"],
+        "y, e", 3, OF_MODULES),
+    "an equal copy of what has a name": Case(
+        ["from st import NAMES", "NAMES = NAMES.copy()", "NAMES['q'] = 5",
+         "import st; y = 'q' in st.NAMES"],
+        "y, NAMES", 4, OF_MODULES),
+    "a dict that a module replaces": Case(
+        ["import settings\nfrom settings import NOW", "settings.put(a=2)"],
+        "NOW, settings.NOW, NOW is settings.NOW", 2,
+        {"settings": "NOW = {'a': 1}\ndef put(**now):\n    global NOW\n    NOW = now"}),
     "what it only makes": Case(
         ["import st", "e = st.fresh(1)", "f = st.NAMES['k']", "g = st.total()",
          "h = dict(st.ROWS[0])"],
