@@ -61,7 +61,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
     if in_place or present or session.capturer.may_share(bound):
         session.capturer.capture()  # to learn who else holds the objects that are replaced
-    anew = _held_elsewhere(session, manifest, bound - in_place)
+    anew = _held_elsewhere(session, checkpoint, manifest, bound - in_place)
     anew |= _shown_before(session, manifest, bound - in_place)
     anew |= session.observer.held_by_others(bound - in_place)
     loaded = moves.bring_back(session, checkpoint, bound, anew=anew)
@@ -93,17 +93,24 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     return ()
 
 
-def _held_elsewhere(session: Session, manifest: Manifest, bound: set[str]) -> set[str]:
+def _held_elsewhere(
+    session: Session, checkpoint: Checkpoint, manifest: Manifest, bound: set[str]
+) -> set[str]:
     """Definitions that the step makes anew, and that other variables hold by now.
 
     They are built though they are equal already: the step makes others. What shares with anything
     else that is kept has other bytes; a definition is told by its name. Of a function without
-    state nobody can tell whether it is another; of a class its instances tell.
+    state nobody can tell whether it is another; of a class its instances tell. A class of what the
+    step reads, as in ``A = type(x)``, is none that it makes.
     """
     namespace, live = session.namespace, session.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
     named = _needed_by(live, *(n for n, v in others.items() if not _is_as_kept(v, manifest)))
-    definitions: dict[str, Any] = {n: namespace[n] for n in bound & named if n in namespace}
+    read = (checkpoint.key.inputs.keys() if checkpoint.key else set()) - bound
+    known = {id(type(namespace[n])) for n in read if n in namespace}
+    definitions: dict[str, Any] = {
+        n: namespace[n] for n in bound & named if n in namespace and id(namespace[n]) not in known
+    }
     return {
         n
         for n, v in definitions.items()

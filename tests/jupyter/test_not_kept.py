@@ -265,6 +265,20 @@ def test_a_name_for_the_class_of_an_instance_is_restored_as_that_class(shell: An
     assert type(shell.user_ns["o"]) is shell.user_ns["A"]
 
 
+def test_a_second_name_for_the_class_of_an_instance_stays_that_class(shell: Any) -> None:
+    cells = (
+        "%%checkpoint a\no = type('Made', (), {'v': 5})()",
+        "%%checkpoint b\nA = type(o)",
+        "%%checkpoint c\nB = type(o)",
+    )
+    run_all(shell, *cells)
+
+    run(shell, cells[1], cell_id="cell-1").raise_error()
+
+    assert was_restored("b")
+    assert type(shell.user_ns["o"]) is shell.user_ns["A"] is shell.user_ns["B"]
+
+
 def test_a_changed_class_stays_that_of_what_the_cell_names_anew(shell: Any) -> None:
     cells = (
         "%%checkpoint a\nclass B:\n    def v(self):\n        return 1\no = B()",
