@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
 FEW = 64
@@ -26,12 +26,12 @@ def pairs_by_index(values: Mapping[str, object]) -> list[tuple[str, str]]:
                 alone.setdefault(id(part), []).append(name)
     if not alone:
         return []
-    pairs = [(names[0], other) for names in alone.values() for other in names[1:]]
+    pairs = [pair for names in alone.values() for pair in combinations(names, 2)]
     tables = pandas.DataFrame, pandas.Series
     for name, value in values.items():
         for part in _parts(value):
             if _is_a(part, *tables):
-                pairs += [(alone[id(a)][0], name) for a in _axes(part) if id(a) in alone]
+                pairs += [(one, name) for a in _axes(part) for one in alone.get(id(a), ())]
     return [(one, other) for one, other in pairs if one != other]
 
 

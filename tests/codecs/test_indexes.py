@@ -41,3 +41,13 @@ def test_frames_on_one_index_are_kept_apart(session: Session) -> None:
     manifest = session.timeline.manifest(session.checkpoint("kept").id)
 
     assert manifest["a"].group == ("a",)
+
+
+@pytest.mark.parametrize("names", ["ia", "ib", "ha", "hi"])
+def test_two_of_several_that_have_an_index_share_it(session: Session, names: str) -> None:
+    session.namespace["pd"] = pd
+    text = "i = pd.Index([1]); h = [i]; a = pd.Series([1], i); b = pd.Series([2], i)"
+    exec(text, session.namespace)
+    session.checkpoint("kept")
+
+    assert session.capturer.sharing(names) == [tuple(sorted(names))]
