@@ -199,11 +199,11 @@ class Containers:
     def learn(self, tree: ast.Module) -> None:
         """Take note of which variables a cell has bound to them: ``from calendar import mdays``."""
         self._variables.update(self._bound(tree))
-        live = [h for place in _OF_PROCESS if (h := _held_at("module", *place)) is not None]
-        of_process = {id(held.container): held for held in live}
+        of_process = {id(vars(sys.modules[m]).get(n)): (m, n) for m, n in _OF_PROCESS}
         for name in _names_bound(tree, self._namespace)[0]:
-            if (held := of_process.get(id(self._namespace.get(name)))) is not None:
-                self._variables[name] = held
+            value = self._namespace.get(name)
+            if value is not None and (place := of_process.get(id(value))):
+                self._variables[name] = _Held("module", *place, value)
 
     def variables(self) -> dict[str, list[str]]:
         """Variables that are containers of libraries → kind, owner and name of the place."""
