@@ -16,13 +16,13 @@ from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
 from nbckpt.observation.registries import TABLES, is_bookkeeping
 from nbckpt.observation.stores import (
+    can_set,
     codes_reached,
     given_by,
     is_argument,
     resolved,
     sets_what_no_text_names,
     statement_calls,
-    stores_of,
     texts_of,
     words_of_all,
     words_of_tree,
@@ -79,11 +79,11 @@ class Attribution:
             return True
         # Shells, tests and progress bars swap the streams of `sys` all the time.
         modules = () if change.owner == "sys" else self.libraries.user_modules
-        stores = stores_of(tree, self.namespace, modules)
-        if change.name in stores.names:
-            return True
-        places = ((self.libraries.owner_of(h), n) for h, n in stores.places)
-        return ((change.kind, change.owner), change.name) in places
+
+        def is_its(holder: object) -> bool:
+            return self.libraries.owner_of(holder) == (change.kind, change.owner)
+
+        return can_set(is_its, change.name, tree, self.namespace, modules)
 
     def _is_set_unnamed(self, change: Change, tree: ast.Module) -> bool:
         """Whether a cell that can set names which stand nowhere may have set this.

@@ -70,6 +70,45 @@ def stores_of(
     modules
         Names of the modules beside the notebook that are loaded.
     """
+    places, names = _set_by_text(tree, namespace)
+    for code in chain(codes_of_all(namespace), _codes_of(modules)):
+        names |= _stored_by(code)
+    return Stores(places, frozenset(names))
+
+
+def can_set(
+    holder: Callable[[object], bool],
+    name: str,
+    tree: ast.Module,
+    namespace: Mapping[str, object],
+    modules: Iterable[str],
+) -> bool:
+    """Whether a cell, or a function that it may call, sets an attribute of this name.
+
+    Parameters
+    ----------
+    holder
+        Whether a module or class that the cell names is the one that has the attribute.
+    """
+    places, names = _set_by_text(tree, namespace)
+    if name in names or any(place[1] == name and holder(place[0]) for place in places):
+        return True
+    # Packages beside a notebook have thousands of functions: those that name it are looked at.
+    codes = chain(codes_of_all(namespace), _codes_of(modules))
+    return any(_may_store(code, name) and name in _stored_by(code) for code in codes)
+
+
+def _may_store(code: CodeType, name: str) -> bool:
+    return any(
+        name in part.co_names or not _SETTERS.isdisjoint(part.co_names)
+        for part in _with_nested(code)
+    )
+
+
+def _set_by_text(
+    tree: ast.Module, namespace: Mapping[str, object]
+) -> tuple[tuple[tuple[object, str], ...], set[str]]:
+    """The places that a cell's own text sets, and names that it sets on what is not known."""
     places: list[tuple[object, str]] = []
     names: set[str] = set()
     for node in nodes_of(tree):
@@ -82,9 +121,7 @@ def stores_of(
     if _SETTERS & words_of_tree(tree):
         names.update(*map(words_of, texts_of_tree(tree)))
         names |= {n.arg for n in nodes_of(tree) if isinstance(n, ast.keyword) and n.arg}
-    for code in chain(codes_of_all(namespace), _codes_of(modules)):
-        names |= _stored_by(code)
-    return Stores(tuple(places), frozenset(names))
+    return tuple(places), names
 
 
 class Named(NamedTuple):
@@ -425,7 +462,7 @@ def strings_of_code(code: CodeType) -> frozenset[str]:
     return frozenset(c for p in _with_nested(code) for c in p.co_consts if isinstance(c, str))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)
 def _stored_by(code: CodeType) -> frozenset[str]:
     """Attributes that a function sets on what is not the object whose method it is."""
     found: set[str] = set()
