@@ -50,22 +50,20 @@ def pytest_configure(config: pytest.Config) -> None:
             compileall.compile_dir(folder, quiet=2, workers=2)
 
 
-_MANY_MODULES = 100
-_frozen_modules = 0
+_frozen_for = pytest.StashKey[Path]()
 
 
-def _freeze() -> None:
-    """Never look for garbage among all that the tests have imported: a second each time."""
-    global _frozen_modules
-    if len(sys.modules) > _frozen_modules + _MANY_MODULES:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Freeze what the tests' modules have imported."""
+    _freeze(session, session.path)
+
+
+def _freeze(session: pytest.Session, path: Path) -> None:
+    """Look for garbage once for the tests of a file, not in all there is for each of them."""
+    if session.stash.get(_frozen_for, None) != path:
+        session.stash[_frozen_for] = path
         gc.collect()
         gc.freeze()
-        _frozen_modules = len(sys.modules)
-
-
-def pytest_collection_finish() -> None:
-    """Freeze what the tests' modules have imported."""
-    _freeze()
 
 
 def pytest_unconfigure() -> None:
@@ -81,7 +79,7 @@ def _log_bytes() -> int:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Note what was found before the test, and before the fixtures that it is the first to use."""
     item.stash[VERIFIED] = _log_bytes()
-    _freeze()
+    _freeze(item.session, item.path)
     yield
 
 

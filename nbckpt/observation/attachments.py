@@ -43,6 +43,7 @@ from nbckpt.observation.registering import inner_stores, registering_calls
 from nbckpt.observation.replacing import Replacement
 from nbckpt.observation.shared_objects import SharedObjects
 from nbckpt.observation.stores import (
+    Codes,
     defines,
     is_harmless,
     is_inert,
@@ -200,9 +201,9 @@ class Attachments:
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
             changes += self._by_text(tree, set(fresh))
         changes += self.functions.look(tree)
-        counted = []
+        counted, codes = [], Codes(self.namespace, self.libraries.user_modules)
         for change in changes:
-            is_counted = change.where in self.now or self._attribution.counts(change, tree)
+            is_counted = change.where in self.now or self._attribution.counts(change, tree, codes)
             if change.owner != "sys.modules" and change.kind != "function":
                 self.libraries.is_own(change, own=not is_counted)
             if is_counted:

@@ -16,6 +16,7 @@ from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
 from nbckpt.observation.registries import TABLES, is_bookkeeping
 from nbckpt.observation.stores import (
+    Codes,
     can_set,
     codes_reached,
     given_by,
@@ -54,7 +55,7 @@ class Attribution:
     namespace: Mapping[str, object]
     libraries: Libraries
 
-    def counts(self, change: Change, tree: ast.Module | None) -> bool:
+    def counts(self, change: Change, tree: ast.Module | None, codes: Codes) -> bool:
         """Whether a change is the notebook's doing, not a library's own."""
         if change.kind in ("abc", "function"):  # found by the notebook's own text
             return True
@@ -78,12 +79,12 @@ class Attribution:
         if self._is_set_unnamed(change, tree) or self._is_given(change, tree):
             return True
         # Shells, tests and progress bars swap the streams of `sys` all the time.
-        modules = () if change.owner == "sys" else self.libraries.user_modules
+        beside = [] if change.owner == "sys" else codes.beside
 
         def is_its(holder: object) -> bool:
             return self.libraries.owner_of(holder) == (change.kind, change.owner)
 
-        return can_set(is_its, change.name, tree, self.namespace, modules)
+        return can_set(is_its, change.name, tree, self.namespace, [*codes.notebook, *beside])
 
     def _is_set_unnamed(self, change: Change, tree: ast.Module) -> bool:
         """Whether a cell that can set names which stand nowhere may have set this.

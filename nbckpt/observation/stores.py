@@ -7,7 +7,7 @@ import contextlib
 import dis
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def can_set(
     name: str,
     tree: ast.Module,
     namespace: Mapping[str, object],
-    modules: Iterable[str],
+    codes: Iterable[CodeType],
 ) -> bool:
     """Whether a cell, or a function that it may call, sets an attribute of this name.
 
@@ -89,13 +89,31 @@ def can_set(
     ----------
     holder
         Whether a module or class that the cell names is the one that has the attribute.
+    codes
+        Of the functions.
     """
     places, names = _set_by_text(tree, namespace)
     if name in names or any(place[1] == name and holder(place[0]) for place in places):
         return True
     # Packages beside a notebook have thousands of functions: those that name it are looked at.
-    codes = chain(codes_of_all(namespace), _codes_of(modules))
     return any(_may_store(code, name) and name in _stored_by(code) for code in codes)
+
+
+class Codes:
+    """The code of the notebook and of the modules beside it, found once for all who ask."""
+
+    def __init__(self, namespace: Mapping[str, object], modules: Iterable[str]) -> None:
+        self._namespace, self._modules = namespace, modules
+
+    @cached_property
+    def notebook(self) -> list[CodeType]:
+        """Of functions and classes that the notebook has defined and still holds."""
+        return [*codes_of_all(self._namespace)]
+
+    @cached_property
+    def beside(self) -> list[CodeType]:
+        """Of functions and classes that the modules define."""
+        return [*_codes_of(self._modules)]
 
 
 def _may_store(code: CodeType, name: str) -> bool:
