@@ -36,8 +36,8 @@ from nbckpt.values.plain import ATOMS
 
 _NEVER = frozenset(
     {"__abstractmethods__", "__annotations__", "__builtins__", "__cached__", "__doc__",
-     "__slotnames__", "__warningregistry__", "_abc_impl", "last_exc", "last_traceback",
-     "last_type", "last_value", "_", "__", "___"}
+     "__loader__", "__slotnames__", "__spec__", "__warningregistry__", "_abc_impl", "last_exc",
+     "last_traceback", "last_type", "last_value", "_", "__", "___"}
 )  # fmt: skip
 _OF_SHELL = {
     "builtins": frozenset({"get_ipython", "exit", "quit", "display", "_"}),

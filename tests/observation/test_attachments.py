@@ -338,6 +338,19 @@ def test_what_a_module_beside_the_notebook_attaches_counts(
     assert 0 in got.restored, got.said
 
 
+def test_what_an_import_machinery_sets_is_not_the_notebooks(tmp_path: Path) -> None:
+    cells = [
+        "def mark(module): module.__spec__ = module.__loader__ = None\nimport sys, colorsys",
+        "import importlib; colorsys = importlib.reload(colorsys)",
+        "y = 5",
+    ]
+    run_passes(tmp_path, cells)
+
+    got = run_passes(tmp_path, cells)
+
+    assert got.restored == [0, 1, 2], got.said
+
+
 def test_a_new_name_does_not_count_for_cells_that_do_not_name_it(tmp_path: Path) -> None:
     cells = [
         PANDAS,
