@@ -26,6 +26,7 @@ KNOWN: frozenset[tuple[str, str]] = frozenset()
 
 
 ONCE_BAD = (
+    "exceptions/edited-half-way-*",
     "attachments/*-urllib-opener", "attachments/edited-import-hook", "dead ends/torch-graph*",
     "definitions/edited-getcomments", "definitions/edited-numba-free-ufunc",
     "opaque state/*-numpy-interface", "outputs/unchanged-ipython-display",

@@ -217,7 +217,10 @@ class Observer:
         return {name: observed for name, observed in found.items() if observed}
 
     def look(self) -> None:
-        """Look while nothing runs, so that the first cell need not wait for that."""
+        """Look while nothing runs, so that the first cell need not wait for that.
+
+        Not at what belongs to the context in which cells run: a callback of the loop has another.
+        """
         assert self.facets  # all of them are there from now on
         for look in self._each("look"):
             look()

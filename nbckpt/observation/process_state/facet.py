@@ -97,10 +97,6 @@ class ProcessState:
         if any(r.changed and r.kind.acts_between_cells for r in self._readings.now.values()):
             self._last_look.forget()
 
-    def look(self) -> None:
-        """Look now, as no cell runs."""
-        self._look_again(None)
-
     def open(self) -> object:
         """A window that knows the state now."""
         self._look_again(None)
