@@ -15,6 +15,8 @@ SKIPPED = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 PLAIN = {
     "datetime", "decimal", "fractions", "uuid", "pathlib", "zoneinfo", "ipaddress", "re",
 }  # fmt: skip
+UNWRITTEN = ("_tmp_like_exog",)
+"""Attributes that hold memory as it was found: statsmodels makes room by `numpy.empty_like`."""
 BUDGET = 400_000
 
 
@@ -322,7 +324,7 @@ class Walk:
         if isinstance(attributes, dict):
             found = True
             for name in sorted(map(str, attributes)):
-                if name.startswith(("_cache", "_repr", "__")):
+                if name.startswith(("_cache", "_repr", "__", *UNWRITTEN)):
                     continue
                 self.text(name)
                 self.value(attributes.get(name))
