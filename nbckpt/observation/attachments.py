@@ -198,10 +198,11 @@ class Attachments:
             is_as_imported = tree is None or only_imports(tree)
             new = self.modules.meet(self.libraries.user_modules, is_as_imported=is_as_imported)
             self._new_modules = [] if is_as_imported else new
+        codes = Codes(self.namespace, self.libraries.user_modules)
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
-            changes += self._by_text(tree, set(fresh))
+            changes += self._by_text(tree, set(fresh), codes)
         changes += self.functions.look(tree)
-        counted, codes = [], Codes(self.namespace, self.libraries.user_modules)
+        counted = []
         for change in changes:
             is_counted = change.where in self.now or self._attribution.counts(change, tree, codes)
             if change.owner != "sys.modules" and change.kind != "function":
@@ -216,10 +217,9 @@ class Attachments:
         for change in counted:
             self._note(change, source)
 
-    def _by_text(self, tree: ast.Module, fresh: set[str]) -> list[Change]:
+    def _by_text(self, tree: ast.Module, fresh: set[str], codes: Codes) -> list[Change]:
         """What a cell and what it called set on modules and classes that they imported."""
-        modules = self.libraries.user_modules
-        stores = stores_of(tree, self.namespace, modules)
+        stores = stores_of(tree, self.namespace, codes)
         found = [c for name in stores.names for c in self.libraries.named(name)]
         for holder, name in stores.places:
             place = self.libraries.owner_of(holder)
@@ -230,7 +230,7 @@ class Attachments:
         if fresh and defines(tree):
             found += self.libraries.users_entries(fresh)
         if fresh and not only_imports(tree):
-            stored = [*stored_by_name(tree, self.namespace, modules)]
+            stored = [*stored_by_name(tree, codes)]
             found += self.libraries.set_entries(fresh, stored) if stored else ()
         return found
 
@@ -430,9 +430,9 @@ class Attachments:
 
     def at_other_places(self, names: Collection[str]) -> set[str]:
         """Those of some variables that are an object of a module now, and are to be another one."""
-        shared, wanted = self.shared.now(), self.shared.wanted
-        places = {n for n in shared.keys() & set(names) if wanted.get(n) != shared[n]}
-        return places | self.containers.at_other_places(names)
+        now, wanted = self.shared.now(names), self.shared.wanted
+        parted = {name for name, place in now.items() if wanted.get(name) != place}
+        return parted | self.containers.at_other_places(names)
 
     def why_not_bound(self, bound: set[str], made: set[str]) -> list[str]:
         """Reasons why variables cannot be brought back as the objects of modules they were."""

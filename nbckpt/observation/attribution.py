@@ -68,7 +68,7 @@ class Attribution:
             return is_users(change.key, self.namespace) or (
                 tree is not None
                 and change.owner in _BY_TEXT
-                and change.name in texts_of(tree, self.namespace, self.libraries.user_modules)
+                and change.name in texts_of(tree, codes)
             )
         if change.kind == "list" or tree is None:
             return False
@@ -79,12 +79,12 @@ class Attribution:
         if self._is_set_unnamed(change, tree) or self._is_given(change, tree):
             return True
         # Shells, tests and progress bars swap the streams of `sys` all the time.
-        beside = [] if change.owner == "sys" else codes.beside
+        own = codes.notebook if change.owner == "sys" else codes.all()
 
         def is_its(holder: object) -> bool:
             return self.libraries.owner_of(holder) == (change.kind, change.owner)
 
-        return can_set(is_its, change.name, tree, self.namespace, [*codes.notebook, *beside])
+        return can_set(is_its, change.name, tree, self.namespace, own)
 
     def _is_set_unnamed(self, change: Change, tree: ast.Module) -> bool:
         """Whether a cell that can set names which stand nowhere may have set this.

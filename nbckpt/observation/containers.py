@@ -198,9 +198,10 @@ class Containers:
 
     def learn(self, tree: ast.Module) -> None:
         """Take note of which variables a cell has bound to them: ``from calendar import mdays``."""
-        self._variables.update(self._bound(tree))
+        names, homes = _names_bound(tree, self._namespace)
+        self._variables.update(self._among(names, homes, tree))
         of_process = {id(vars(sys.modules[m]).get(n)): (m, n) for m, n in _OF_PROCESS}
-        for name in _names_bound(tree, self._namespace)[0]:
+        for name in names:
             value = self._namespace.get(name)
             if value is not None and (place := of_process.get(id(value))):
                 self._variables[name] = _Held("module", *place, value)
@@ -232,9 +233,10 @@ class Containers:
                 self._namespace[name] = held.container
                 self._variables[name] = held
 
-    def _bound(self, tree: ast.Module) -> dict[str, _Held]:
-        """Variables that a cell has bound, which are such containers."""
-        names, homes = _names_bound(tree, self._namespace)
+    def _among(
+        self, names: Iterable[str], homes: Iterable[str], tree: ast.Module
+    ) -> dict[str, _Held]:
+        """Variables that a cell has bound, from some modules or by itself, which are containers."""
         values = ((name, self._namespace.get(name)) for name in names)
         bound = {n: v for n, v in values if issubclass(type(v), _KINDS)}
         if not bound:
@@ -358,7 +360,7 @@ class Containers:
 
     def _written(self, tree: ast.Module) -> Iterator[_Held]:
         """Containers that a cell's text changes."""
-        bound = self._bound(tree)
+        bound = self._among(*_names_bound(tree, self._namespace), tree)
         for target in _targets(tree):
             if isinstance(target, ast.Name) and target.id in bound:
                 yield bound[target.id]

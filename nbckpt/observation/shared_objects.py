@@ -63,10 +63,12 @@ class SharedObjects:
     wanted: dict[str, str] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
 
-    def now(self) -> dict[str, str]:
-        """Variables that are an object of a module → the place there."""
-        modules = self.modules()
-        return places_of(self.namespace, modules) if modules else {}
+    def now(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """Variables that are an object of a module → the place there; all of them, or of some."""
+        modules, namespace = self.modules(), self.namespace
+        if names is not None:
+            namespace = {name: namespace[name] for name in names if name in namespace}
+        return places_of(namespace, modules) if modules else {}
 
     def inside(self, modules: Iterable[str] | None) -> dict[int, object] | None:
         """What some modules hold, all of them if that is None, by its id; None: it is too much."""

@@ -60,19 +60,10 @@ class Stores(NamedTuple):
     names: frozenset[str]
 
 
-def stores_of(
-    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str] = ()
-) -> Stores:
-    """What a cell, and the functions that it may call, set on libraries.
-
-    Parameters
-    ----------
-    modules
-        Names of the modules beside the notebook that are loaded.
-    """
+def stores_of(tree: ast.Module, namespace: Mapping[str, object], codes: Codes) -> Stores:
+    """What a cell, and the functions that it may call, set on libraries."""
     places, names = _set_by_text(tree, namespace)
-    for code in chain(codes_of_all(namespace), _codes_of(modules)):
-        names |= _stored_by(code)
+    names = names.union(*map(_stored_by, codes.all()))
     return Stores(places, frozenset(names))
 
 
@@ -83,12 +74,12 @@ def can_set(
     namespace: Mapping[str, object],
     codes: Iterable[CodeType],
 ) -> bool:
-    """Whether a cell, or a function that it may call, sets an attribute of this name.
+    """True if a cell, or a function that it may call, sets an attribute of this name.
 
     Parameters
     ----------
     holder
-        Whether a module or class that the cell names is the one that has the attribute.
+        Tells of a module or class that the cell names if it is the one that has the attribute.
     codes
         Of the functions.
     """
@@ -114,6 +105,10 @@ class Codes:
     def beside(self) -> list[CodeType]:
         """Of functions and classes that the modules define."""
         return [*_codes_of(self._modules)]
+
+    def all(self) -> Iterator[CodeType]:
+        """Of both."""
+        return chain(self.notebook, self.beside)
 
 
 def _may_store(code: CodeType, name: str) -> bool:
@@ -158,9 +153,7 @@ class Named(NamedTuple):
     words: frozenset[str]
 
 
-def stored_by_name(
-    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
-) -> Iterator[Named]:
+def stored_by_name(tree: ast.Module, codes: Codes) -> Iterator[Named]:
     """What a cell sets by name, and each function that it may call, if it does."""
     nodes = [node for node in nodes_of(tree) if isinstance(node, ast.Attribute)]
     sets = {node.attr for node in nodes if not isinstance(node.ctx, ast.Load)}
@@ -169,7 +162,7 @@ def stored_by_name(
         sets.update(*map(words_of, texts_of_tree(tree)))
     if sets:
         yield Named(frozenset(sets), frozenset(deletes), words_of_tree(tree))
-    for code in chain(codes_of_all(namespace), _codes_of(modules)):
+    for code in codes.all():
         if names := _stored_by(code):
             yield Named(names, _deleted_by(code), words_of_code(code))
 
@@ -451,12 +444,9 @@ def _words_of_tree(tree: ast.Module) -> Iterator[str]:
         yield from words_of(text)
 
 
-def texts_of(
-    tree: ast.Module, namespace: Mapping[str, object], modules: Iterable[str]
-) -> frozenset[str]:
-    """The strings in a cell, and in the functions of the notebook and of some modules."""
-    codes = chain(codes_of_all(namespace), _codes_of(modules))
-    inside = (c for code in codes for c in strings_of_code(code))
+def texts_of(tree: ast.Module, codes: Codes) -> frozenset[str]:
+    """The strings in a cell, and in functions that it may call."""
+    inside = (c for code in codes.all() for c in strings_of_code(code))
     return frozenset([*texts_of_tree(tree), *inside])
 
 

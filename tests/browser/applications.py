@@ -127,7 +127,7 @@ class Application:
         raise RuntimeError(message)
 
     def _answers(self, url: str) -> bool:
-        """Whether somebody listens there: a loaded machine tells the address long before."""
+        """True if somebody listens there: a loaded machine tells the address long before."""
         address = f"{url}/api/status?token={self._token}"
         with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=20):
             return True

@@ -196,9 +196,8 @@ class Arguments(Kind):
         now, then = items.get("", []), baseline.get("", [])
         if now == then:
             return {}
-        pairs = zip(now, then, strict=False)
-        left = next((n for n, (one, other) in enumerate(pairs) if one != other), len(then))
-        left = min(left, len(now))
+        pairs = enumerate(zip(now, then, strict=False))
+        left = next((n for n, (a, b) in pairs if a != b), min(len(now), len(then)))
         return {"": [left, *now[left:]]}
 
     def put(self, module: Any, change: Change) -> None:
