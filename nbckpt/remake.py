@@ -50,31 +50,29 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 def needed(session: Session, tree: ast.Module) -> set[str]:
     """What is lacking and would be read by code that is about to run."""
-    absent, torn = lacking(session), _without_graphs(session)
-    if not absent and not torn:
+    absent, is_any_torn = lacking(session), _has_left_graphs()
+    if not absent and not is_any_torn:
         return set()
     names = analysis.names_of_tree(tree, session.namespace)
     code = dataclasses.replace(
         names, loads=names.reads, binds=frozenset(), everything=False, reason=""
     )
     found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
-    if found is None:  # a function that it calls may read anything
-        return {*absent, *torn}
     words = frozenset(_WORD.findall(ast.unparse(tree)))
-    if names.everything:
-        found |= words
-    wanted = set((found | _results_named(tree, absent)) & absent.keys())
-    if torn and gradients.follows_graphs(words, found, session.namespace):
-        wanted |= found & torn
+    if found is None:  # a function that it calls may read anything
+        wanted, found = set(absent), frozenset(session.capturer.user_names())
+    else:
+        found |= words if names.everything else frozenset()
+        wanted = set((found | _results_named(tree, absent)) & absent.keys())
+    if is_any_torn and gradients.follows_graphs(words, found, session.namespace):
+        wanted |= gradients.without_graph(found, session.namespace)
     return wanted
 
 
-def _without_graphs(session: Session) -> set[str]:
-    """Variables with restored tensors of torch, which have no graph that goes back to others."""
+def _has_left_graphs() -> bool:
+    """True where restored tensors of torch may have no graph that goes back to others."""
     tensors = sys.modules.get("nbckpt.codecs.tensors")
-    if tensors is None or not tensors.has_left_graphs():
-        return set()
-    return gradients.without_graph(session.capturer.user_names(), session.namespace)
+    return tensors is not None and tensors.has_left_graphs()
 
 
 def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
@@ -108,7 +106,7 @@ class _Before(NamedTuple):
 
 @dataclasses.dataclass
 class _Lent:
-    """What cells that run again find as it was for them.
+    """State that cells which run again find as it was for them.
 
     Attributes
     ----------
@@ -140,7 +138,9 @@ def make(session: Session, names: Iterable[str]) -> bool:
     wanted -= _changed_with_variables(session, wanted, lost)
     if not wanted:
         return False
-    torn = _without_graphs(session)
+    torn = set[str]()
+    if _has_left_graphs():
+        torn = gradients.without_graph(session.capturer.user_names(), session.namespace)
     makers, wanted = _closed(session, wanted, torn)
     if not makers:
         return False
@@ -371,7 +371,7 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: _Lent) -> None:
     )
     own = {n: namespace[n] for n in wanted if n in namespace}
     loaded.bind(namespace, then)
-    if alike := gradients.differing_by_gradients(own, namespace):
+    if alike := gradients.alike_but_gradients(own, namespace):
         # What is computed from it goes back to it.
         lent.undo.append(gradients.lend_gradients((own[n], namespace[n]) for n in alike))
         namespace.update({n: own[n] for n in alike})

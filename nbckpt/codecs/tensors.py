@@ -154,7 +154,7 @@ def tensor_from(
 
 
 def has_left_graphs() -> bool:
-    """Whether a tensor was restored without its graph, in this process."""
+    """True once a tensor was restored without its graph, in this process."""
     return _graph_not_kept.cache_info().currsize > 0
 
 

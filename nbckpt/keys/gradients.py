@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from types import FunctionType
 from typing import Any
 
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
+from nbckpt.values.homes import home_of_named, is_named
 from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
@@ -21,14 +21,20 @@ FOLLOWING = frozenset({"backward", "autograd"})
 """Names by which code follows a graph back."""
 
 
+def _torch() -> Any:
+    """The library, if it is loaded as a whole: before that there is no tensor."""
+    torch = sys.modules.get("torch")
+    return torch if hasattr(torch, "Tensor") else None
+
+
 def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[object] | None:
     """Tensors that variables, or what containers of them hold, were computed from.
 
     Those on the way count that keep their gradients, where variables have them. None if there are
     too many to find them all.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    torch = _torch()
+    if torch is None:
         return []
     tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor)
     if tensors and not is_all:
@@ -52,8 +58,8 @@ def holding_gradients(names: Iterable[str], namespace: Mapping[str, object]) -> 
     A restored tensor has lost its graph: by that a cell would depend on other variables than when
     it ran.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    torch = _torch()
+    if torch is None:
         return set()
     modules = getattr(getattr(torch, "nn", None), "Module", ())
     found = set()
@@ -66,10 +72,10 @@ def holding_gradients(names: Iterable[str], namespace: Mapping[str, object]) -> 
     return found
 
 
-def differing_by_gradients(values: Mapping[str, object], others: Mapping[str, object]) -> list[str]:
+def alike_but_gradients(values: Mapping[str, object], others: Mapping[str, object]) -> list[str]:
     """The names of tensors and modules that are the same in both, gradients left out."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    torch = _torch()
+    if torch is None:
         return []
     return [n for n, value in values.items() if _is_same(value, others.get(n), torch)]
 
@@ -98,8 +104,9 @@ def _is_same(value: Any, other: Any, torch: Any) -> bool:
     if type(value) is not type(other):
         return False
     if issubclass(type(value), torch.Tensor):
-        about = [(t.dtype, t.device, t.requires_grad) for t in (value, other)]
-        return about[0] == about[1] and bool(torch.equal(value, other))
+        about = [(t.dtype, t.device, t.layout, t.requires_grad, t.is_leaf) for t in (value, other)]
+        is_like = about[0] == about[1] and value.layout is torch.strided and not value.is_meta
+        return is_like and bool(torch.equal(value, other))
     if not issubclass(type(value), torch.nn.Module):
         return False
     state, others = value.state_dict(), other.state_dict()
@@ -110,8 +117,8 @@ def _is_same(value: Any, other: Any, torch: Any) -> bool:
 
 def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[str]:
     """Those of some variables whose graph, or a part of it, was not kept."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    torch = _torch()
+    if torch is None:
         return set()
     found = set()
     for name in names:
@@ -124,13 +131,12 @@ def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[
 def follows_graphs(
     words: Iterable[str], names: Iterable[str], namespace: Mapping[str, object]
 ) -> bool:
-    """Whether code may ask for gradients: by its own words, or by what its names stand for."""
+    """True if code may ask for gradients: by its own words, or by what its names stand for."""
     if not FOLLOWING.isdisjoint(words):
         return True
     for name in names:
         value = namespace.get(name)
-        module = getattr(value, "__module__", None) if type(value) is FunctionType else None
-        if isinstance(module, str) and module.startswith("torch.autograd"):
+        if is_named(value, namespace) and is_of_autograd(home_of_named(value, namespace)):
             return True
         inside = definitions_in(value, namespace)
         for definition in definitions_of_all(namespace) if inside is None else inside:
@@ -138,6 +144,11 @@ def follows_graphs(
             if not FOLLOWING.isdisjoint(own.attributes | own.loads | own.imports):
                 return True
     return False
+
+
+def is_of_autograd(home: str) -> bool:
+    """True for the home of a module, function or class of torch that computes gradients."""
+    return home.startswith("torch.autograd")
 
 
 def _graph_of(tensors: Iterable[Any]) -> dict[int, Any] | None:

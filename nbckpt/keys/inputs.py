@@ -6,18 +6,18 @@ import builtins
 import secrets
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from nbckpt.analysis import Names, reach_of_all
 from nbckpt.analysis.bytecode import SHORT, words_of
 from nbckpt.digests import Digest, digest_of
-from nbckpt.keys.gradients import FOLLOWING, holding_gradients
+from nbckpt.keys.gradients import FOLLOWING, holding_gradients, is_of_autograd
 from nbckpt.keys.reach import names_of_definition
 from nbckpt.keys.scope import is_tool, is_users_name
 from nbckpt.values import Examined, ValueDigester, default_database
 from nbckpt.values.definitions import forward_names, functions_of_class, texts_of
-from nbckpt.values.homes import home_of, home_of_method, is_named
+from nbckpt.values.homes import home_of_named, is_named
 from nbckpt.values.lookups import (
     READERS_OF_SOURCE,
     imports_by_name,
@@ -162,8 +162,8 @@ class Inputs:
 
     def named(self, name: str, value: object) -> None:
         """Collect a module, or a library's function or class, by its name."""
-        home = _name_of(value, self.namespace)
-        if home.startswith("torch.autograd"):
+        home = home_of_named(value, self.namespace)
+        if is_of_autograd(home):
             self.attributes.add("autograd")
         self.modules([home.partition(":")[0]])
         self.variables[name] = digest_of("named ", home)
@@ -333,11 +333,3 @@ def _whole(examined: Examined) -> Digest:
 
 def _nothing_equals() -> Digest:
     return digest_of(secrets.token_bytes(16))
-
-
-def _name_of(value: object, namespace: Mapping[str, object]) -> str:
-    if isinstance(value, ModuleType):
-        return value.__name__
-    if isinstance(value, MethodType | BuiltinFunctionType):
-        return str(home_of_method(value))
-    return str(home_of(value, namespace))

@@ -55,6 +55,15 @@ def is_named(value: object, namespace: Mapping[str, object]) -> bool:
     return False
 
 
+def home_of_named(value: object, namespace: Mapping[str, object]) -> str:
+    """The name by which `value` is known, where `is_named` says that it is."""
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if isinstance(value, MethodType | BuiltinFunctionType):
+        return str(home_of_method(value))
+    return str(home_of(value, namespace))
+
+
 def is_made_module(value: object) -> bool:
     """Whether a module was made by hand: no import finds it, so it counts by what it holds."""
     members: dict[str, object] = getattr(value, "__dict__", {})

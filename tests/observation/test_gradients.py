@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 FIRST = """import torch; torch.manual_seed(0)
 x = torch.arange(6.).reshape(2, 3)
-a, b, c, d = (torch.ones(3, requires_grad=True) for _ in range(4))
+a, b, c, d, f = (torch.ones(3, requires_grad=True) for _ in range(5))
 m = torch.nn.Linear(3, 1)
 torch.nn.init.ones_(m.weight)
 o = torch.optim.SGD(m.parameters(), lr=0.1)
@@ -22,9 +22,9 @@ CELLS = [
     "hidden = a * x",
     "lost_a = hidden.sum()",
     "(b * 2).sum().backward()\nlost_b = (b * x).sum()",
-    "lost_c = (c * x).sum()\nlost_m = m(x).pow(2).mean()",
+    "lost_c = (c * x).sum()\nlost_m = m(x).pow(2).mean()\nlost_f = (f * x).sum()",
     "e = torch.ones(3, requires_grad=True)\nlost_e = (e * x).sum()",
-    "from torch.autograd import grad",
+    "from torch.autograd import grad\nfrom torch import autograd as ag",
     "n = 5",
     "lost_a.backward()",
     "lost_b.backward()",
@@ -32,12 +32,14 @@ CELLS = [
     "lost_m.backward()\no.step()",
     "lost_e.backward()",
     "g = grad((d * x).sum(), d)",
-    "y = [t.tolist() for t in (a.grad, b.grad, c.grad, e.grad, *g, m.weight)]",
+    "h = ag.grad(lost_f, f)",
+    "y = [t.tolist() for t in (a.grad, b.grad, c.grad, e.grad, *g, *h, m.weight)]",
 ]
 LAST = {
     "cells that follow the graphs": [
         (8, "lost_a.backward(); n = 6"), (9, "lost_b.backward(); n = 6"), (10, "go(); n = 6"),
         (11, "lost_m.backward()\no.step(); n = 6"), (12, "lost_e.backward(); n = 6"),
+        (14, "h = ag.grad(lost_f, f); n = 6"),
     ],
     "gradients": [(7, "b.grad = None; c.grad = torch.ones(3)")],
     "a hook": [(7, "n = c.register_hook(lambda gradient: gradient * 2)")],
