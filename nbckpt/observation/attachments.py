@@ -159,6 +159,7 @@ class Attachments:
                 self._add(told)
         if not is_harmless_cell and (shared := self.shared.now()):
             self.touch(frozenset(shared))  # by code of their modules
+        self._touch_of_process()
         for attached in self.now.values():
             if (names := attached.touches(self.namespace)) is None or names:
                 self.touch(names)
@@ -176,6 +177,12 @@ class Attachments:
     def was_restored(self, tree: ast.Module) -> None:
         """Take note of the code of a cell that was restored: its functions may be called."""
         self.functions.learn(tree)
+        self._touch_of_process()
+
+    def _touch_of_process(self) -> None:
+        """Have variables looked at that are containers of the process: who sets it names others."""
+        if names := self.containers.of_process():
+            self.touch(frozenset(names))
 
     def ran_unseen(self) -> None:
         """Take note that code ran which is no cell's."""

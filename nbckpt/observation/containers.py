@@ -212,6 +212,17 @@ class Containers:
         self._variables = held
         return {name: [h.kind, h.owner, h.name] for name, h in held.items()}
 
+    def of_process(self) -> list[str]:
+        """Variables that are containers of the process, without the table of modules."""
+        held = self._variables.items() if self._variables else ()
+        return [
+            name
+            for name, it in held
+            if _is_kept_elsewhere(it.owner)
+            and it.name != "modules"
+            and self._namespace.get(name) is it.container
+        ]
+
     def want(self, variables: Mapping[str, list[str]]) -> None:
         """Take note of which of the variables that are brought back were such containers."""
         self._wanted = dict(variables)

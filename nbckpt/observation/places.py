@@ -9,6 +9,7 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from nbckpt.values.homes import is_user_file
@@ -112,8 +113,17 @@ def joined(folder: str, path: object) -> str | None:
 
 
 def is_made(path: str) -> bool:
-    """Whether a file that code names lies in a temporary folder, not among those of the system."""
-    return path.startswith(_temporary()) and "/.nbckpt/" not in path
+    """Whether a file that code names lies in a temporary folder, not among those of the system.
+
+    The kernel's own, by which a front end finds it, is in its arguments and another for each.
+    """
+    is_own = "/.nbckpt/" in path or path in _after_f(sys.orig_argv)
+    return path.startswith(_temporary()) and not is_own
+
+
+def _after_f(arguments: list[str]) -> list[str]:
+    """What stands behind ``-f`` in a command line: with Jupyter, the connection file."""
+    return [after for before, after in pairwise(arguments) if before == "-f"]
 
 
 def _temporary() -> tuple[str, ...]:
