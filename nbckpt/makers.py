@@ -6,6 +6,7 @@ was gone back to it is looked up in its history, when it is first asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ from nbckpt.values.lookups import reaches_all
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
     from nbckpt.session import Session
+
+
+_WORD = re.compile(r"\w+")
+_ON_GRAPHS = frozenset({"register_hook", "retain_grad"})
+"""Methods of tensors that change the graph which they belong to, and no value."""
 
 
 def lacking(session: Session) -> dict[str, Digest]:
@@ -114,6 +120,8 @@ def makers_of_bound(session: Session, names: Iterable[str]) -> dict[str, tuple[M
             is_joined = piece.kind == "joined"
             reads, binds = _reads_and_binds(piece)
             changed = set() if is_joined else set(checkpoint.in_place)
+            if not _ON_GRAPHS.isdisjoint(_WORD.findall(piece.cell.source)):
+                changed |= reads
             maker = Maker(checkpoint, piece.cell, is_joined, checkpoint.name in steps, order)
             for name in wanted & (binds | changed):
                 found[name].append(maker)

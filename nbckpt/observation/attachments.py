@@ -205,7 +205,7 @@ class Attachments:
             is_as_imported = tree is None or only_imports(tree)
             new = self.modules.meet(self.libraries.user_modules, is_as_imported=is_as_imported)
             self._new_modules = [] if is_as_imported else new
-        codes = Codes(self.namespace, self.libraries.user_modules)
+        codes = Codes(self.namespace, self.libraries.user_modules, tree)
         if tree is not None and (fresh or not self.libraries.tells_rebinding):
             changes += self._by_text(tree, set(fresh), codes)
         changes += self.functions.look(tree)

@@ -18,11 +18,9 @@ from nbckpt.observation.registries import TABLES, is_bookkeeping
 from nbckpt.observation.stores import (
     Codes,
     can_set,
-    codes_reached,
     given_by,
     is_argument,
     resolved,
-    sets_what_no_text_names,
     statement_calls,
     texts_of,
     words_of_all,
@@ -76,7 +74,7 @@ class Attribution:
             return self._is_named(new, tree)
         if issubclass(type(new), ModuleType) and sys.modules.get(f"{change.owner}.{change.name}"):
             return False  # it was imported
-        if self._is_set_unnamed(change, tree) or self._is_given(change, tree):
+        if self._is_set_unnamed(change, tree, codes) or self._is_given(change, tree):
             return True
         # Shells, tests and progress bars swap the streams of `sys` all the time.
         own = codes.notebook if change.owner == "sys" else codes.all()
@@ -86,15 +84,14 @@ class Attribution:
 
         return can_set(is_its, change.name, tree, self.namespace, own)
 
-    def _is_set_unnamed(self, change: Change, tree: ast.Module) -> bool:
+    def _is_set_unnamed(self, change: Change, tree: ast.Module, codes: Codes) -> bool:
         """Whether a cell that can set names which stand nowhere may have set this.
 
         Its value is the notebook's, or its name stands in a text that the cell has.
         """
-        if not sets_what_no_text_names(tree):
+        if not codes.sets_unnamed:
             return False
-        codes = codes_reached(tree, self.namespace)
-        given = given_by(tree, codes, self.namespace)
+        given = given_by(tree, codes.reached, self.namespace)
         if change.name in frozenset().union(*map(words_of, given.strings)):
             return True
         if change.new is ABSENT:

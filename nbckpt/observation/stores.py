@@ -25,6 +25,7 @@ _SETTERS = frozenset(
 )
 _UNNAMED = frozenset({"setattr", "delattr", "vars", "exec", "eval", "globals"})
 _UNNAMED_MEMBERS = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__"})
+_UNNAMED_BY_CODE = _UNNAMED_MEMBERS | {"setattr", "delattr"}
 MANY = 100
 """Elements of a container that are looked at for functions."""
 
@@ -93,8 +94,10 @@ def can_set(
 class Codes:
     """The code of the notebook and of the modules beside it, found once for all who ask."""
 
-    def __init__(self, namespace: Mapping[str, object], modules: Iterable[str]) -> None:
-        self._namespace, self._modules = namespace, modules
+    def __init__(
+        self, namespace: Mapping[str, object], modules: Iterable[str], tree: ast.Module | None
+    ) -> None:
+        self._namespace, self._modules, self._tree = namespace, modules, tree
 
     @cached_property
     def notebook(self) -> list[CodeType]:
@@ -106,8 +109,24 @@ class Codes:
         """Of functions and classes that the modules define."""
         return [*_codes_of(self._modules)]
 
+    @cached_property
+    def reached(self) -> list[CodeType]:
+        """Of what the cell names that ran, and what that names itself."""
+        return codes_reached(self._tree, self._namespace) if self._tree is not None else []
+
+    @cached_property
+    def sets_unnamed(self) -> bool:
+        """True if the cell, or a function that it may call, can set names that stand nowhere."""
+        if self._tree is None:
+            return False
+        return sets_what_no_text_names(self._tree) or any(
+            not _UNNAMED_BY_CODE.isdisjoint(part.co_names)
+            for code in self.all()
+            for part in _with_nested(code)
+        )
+
     def all(self) -> Iterator[CodeType]:
-        """Of both."""
+        """Of the notebook and of the modules."""
         return chain(self.notebook, self.beside)
 
 

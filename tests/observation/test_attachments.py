@@ -338,6 +338,35 @@ def test_what_a_module_beside_the_notebook_attaches_counts(
     assert 0 in got.restored, got.said
 
 
+BY_GIVEN_NAMES = {
+    "a function": ("um.tag(colorsys, 'mine', 5)", "y = colorsys.mine"),
+    "a method": ("o = um.Tagger(colorsys); o.put('mine', 5)", "y = colorsys.mine"),
+    "an attribute of a proxy": ("um.Proxy(colorsys).p = 5", "y = colorsys.x_p"),
+    "a partial function": ("um.tag_colorsys('mine', 5)", "y = colorsys.mine"),
+}
+TAGGING = """
+import colorsys
+from functools import partial
+def tag(m, name, value): setattr(m, name, value)
+tag_colorsys = partial(setattr, colorsys)
+class Tagger:
+    def __init__(self, m): self.m = m
+    def put(self, name, value): setattr(self.m, name, value)
+class Proxy:
+    def __init__(self, m): object.__setattr__(self, 'm', m)
+    def __setattr__(self, name, value): setattr(self.m, 'x_' + name, value)
+"""
+
+
+@pytest.mark.parametrize("kind", BY_GIVEN_NAMES)
+def test_what_a_module_beside_sets_on_what_it_is_given_counts(kind: str, tmp_path: Path) -> None:
+    cells = ["import um, colorsys", *BY_GIVEN_NAMES[kind]]
+
+    got = restored_beside({"um": TAGGING}, cells, tmp_path)
+
+    assert 0 in got.restored, got.said
+
+
 def test_what_an_import_machinery_sets_is_not_the_notebooks(tmp_path: Path) -> None:
     cells = [
         "def mark(module): module.__spec__ = module.__loader__ = None\nimport sys, colorsys",

@@ -145,6 +145,10 @@ CHANGING = {
     ),
     "all names": ("import colorsys\nnew = {'mine': 5}", "vars(colorsys).update(new)",
         "y = colorsys.mine"),
+    "a function that is given a module and a name": (
+        "import colorsys\ndef tag(m, name, value): setattr(m, name, value)",
+        "tag(colorsys, 'mi' + 'ne', 5)", "y = colorsys.mine",
+    ),
     "text that is run": ("import colorsys\ncode = 'colorsys.mine = 5'", "exec(code)",
         "y = colorsys.mine"),
 }  # fmt: skip

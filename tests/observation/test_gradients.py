@@ -63,6 +63,24 @@ def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Pat
         assert "'hidden', 'lost_a', whose graph could not be kept, made again by" in got.said
 
 
+def test_what_was_asked_of_a_graph_is_asked_again(tmp_path: Path) -> None:
+    cells = [
+        "import torch\nw = torch.tensor([1., 2.], requires_grad=True)",
+        "kept = w * 2\nhooked = w * 3",
+        "kept.retain_grad()",
+        "_ = hooked.register_hook(lambda gradient: gradient * 0 + 1)",
+        "lost = (kept ** 2 + hooked ** 2).sum()",
+        "lost.backward()",
+        "y = w.grad.tolist(), kept.grad.tolist()",
+    ]
+    other = [*cells[:5], "(2 * lost).backward()", cells[6]]
+    run_passes(tmp_path / "a", cells)
+
+    got = run_passes(tmp_path / "a", other)
+
+    assert got.value == run_passes(tmp_path / "b", other, plain=True).value, got.said
+
+
 def test_a_graph_that_something_else_holds_a_part_of_is_not_made_again(tmp_path: Path) -> None:
     cells = [
         "import torch\nx = torch.ones(2, 3)",
