@@ -1,4 +1,4 @@
-"""Have Python look for no garbage while much is made that stays: records, modules."""
+"""Have Python look for no garbage while much is made that stays: records, modules, values."""
 
 from __future__ import annotations
 
@@ -12,32 +12,39 @@ MANY = 5_000
 
 
 _blocks = 0
+_before = gc.get_threshold()
 _counting = threading.Lock()
 
 
-def is_enabled() -> bool:
-    """Whether the collector is on, but for where nbckpt has switched it off for a moment."""
-    return gc.isenabled() or _blocks > 0
+def thresholds() -> tuple[int, int, int]:
+    """Those of the collector, but for where nbckpt has it wait for a moment."""
+    now = gc.get_threshold()
+    return _before if _blocks and not now[0] else now
 
 
 class switched_off:  # noqa: N801  # reads as a state: with switched_off():
-    """Have the collector off, if it is on; another thread may do so at the same time."""
+    """Have the collector wait; another thread may do so at the same time.
 
-    __slots__ = ("_is_ours",)
+    It waits by its threshold: a module that is imported meanwhile, and switches the collector on
+    or off or sets another threshold, finds its doing kept.
+    """
+
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        global _blocks  # noqa: PLW0603  # how many blocks there are in all threads
+        global _blocks, _before  # noqa: PLW0603  # how many blocks there are in all threads
         with _counting:
-            self._is_ours = is_enabled()
-            _blocks += self._is_ours
-            gc.disable()
+            _before = thresholds()
+            _blocks += 1
+            gc.set_threshold(0, *_before[1:])
 
     def __exit__(self, *_: object) -> None:
         global _blocks  # noqa: PLW0603  # as above
         with _counting:
-            _blocks -= self._is_ours
-            if self._is_ours and not _blocks:
-                gc.enable()
+            now = thresholds()
+            _blocks -= 1
+            if not _blocks:
+                gc.set_threshold(*now)
 
 
 @contextmanager
@@ -46,12 +53,11 @@ def uncollected() -> Iterator[None]:
 
     Who has frozen objects of his own finds them so, and no others.
     """
-    enabled = is_enabled()
     with switched_off():
         try:
             yield
         finally:
-            if enabled and gc.get_count()[0] > MANY and not gc.get_freeze_count():
+            if gc.isenabled() and gc.get_count()[0] > MANY and not gc.get_freeze_count():
                 # As old as they will be: else they are gone through twice to become so.
                 gc.freeze()
                 gc.unfreeze()

@@ -18,6 +18,7 @@ from nbckpt import randomness
 from nbckpt.building import mates_of, own_values
 from nbckpt.codecs.loading import Binding, Loading, decode
 from nbckpt.errors import NbckptError, RestoreError, UntrustedError
+from nbckpt.garbage import uncollected
 from nbckpt.interrupts import allowed
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.progress import Bar
@@ -96,7 +97,7 @@ def load(
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
-    with Bar("restoring", size) as bar, _warnings_shown(silenced), _nothing_drawn():
+    with Bar("restoring", size) as bar, _warnings_shown(silenced), _nothing_drawn(), uncollected():
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))

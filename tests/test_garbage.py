@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from nbckpt.garbage import MANY, is_enabled, switched_off, uncollected
+from nbckpt.garbage import MANY, switched_off, thresholds, uncollected
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +65,7 @@ def test_who_has_the_collector_off_keeps_it_off(request: pytest.FixtureRequest) 
 
 
 def test_two_threads_leave_it_on_and_nobody_sees_it_off() -> None:
+    before = gc.get_threshold()
     begun, may_end = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -75,19 +77,47 @@ def test_two_threads_leave_it_on_and_nobody_sees_it_off() -> None:
     with switched_off():
         other.start()
         begun.wait(30)
-        assert not gc.isenabled()
-        assert is_enabled()
-    assert not gc.isenabled()
+        assert gc.get_threshold()[0] == 0
+        assert thresholds() == before
+    assert gc.get_threshold()[0] == 0
     may_end.set()
     other.join()
-    assert gc.isenabled()
+    assert gc.get_threshold() == before
 
 
-def test_who_has_switched_it_off_finds_it_so() -> None:
-    gc.disable()
-    try:
-        with switched_off(), uncollected():
-            assert not is_enabled()
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
+def test_nothing_is_collected_meanwhile() -> None:
+    found: list[str] = []
+    with switched_off():
+        gc.callbacks.append(lambda phase, _: found.append(phase))
+        try:
+            made()
+        finally:
+            gc.callbacks.pop()
+
+    assert not found
+
+
+@pytest.mark.parametrize("call", ["gc.disable()", "gc.set_threshold(900, 11, 12)"])
+def test_what_code_sets_meanwhile_stays(call: str, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    request.addfinalizer(gc.enable)
+
+    with switched_off():
+        exec(call)  # as a module that is imported does
+        with uncollected():
+            made()
+
+    assert gc.isenabled() == ("disable" not in call)
+    assert (gc.get_threshold() == (900, 11, 12)) == ("900" in call)
+
+
+def test_who_has_switched_it_off_by_its_threshold_finds_it_so(
+    request: pytest.FixtureRequest,
+) -> None:
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    gc.set_threshold(0)
+
+    with switched_off(), uncollected():
+        made()
+
+    assert gc.get_threshold()[0] == 0

@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 SLICE_S = 0.02
 """How long a slice takes, unless one variable takes longer."""
 
+ANSWERED_S = 0.01
+"""After the cell that loads nbckpt: until the kernel has answered."""
+
 READY_S = 0.1
-"""After loading, so long a pause is waited for: what comes at once may be restored."""
+"""So long a pause is waited for before libraries are looked at: what comes at once may be restored,
+and needs no such look."""
 
 GLANCE_S = 0.0005
 """What may be spent on looking around before a cell."""
@@ -65,6 +69,7 @@ class Idling:
         self._one_at_a_time = threading.RLock()
         self._told: set[str] = set()
         self._is_attached = False
+        self._is_ready = False
         self._retaining = Retaining(session)
 
     def attach(self) -> None:
@@ -124,14 +129,31 @@ class Idling:
         if self._loop is None:
             self._loop = self._kernels_loop()
             if self._loop is not None:
-                self._loop.call_later(READY_S, self._get_ready)
+                self._loop.call_later(ANSWERED_S, self._load_ahead)
+        is_on_loop = threading.current_thread() is threading.main_thread()
+        if self._loop is not None and is_on_loop and not self._is_ready:
+            self._loop.call_later(READY_S, self._get_ready, self._begun)
         self._clock.end()
 
-    def _get_ready(self) -> None:
+    def _load_ahead(self) -> None:
+        """Load what the first step needs, whether it runs or is restored."""
+        if self._is_attached and self._session.policy.keeps_each:
+            import nbckpt.effects
+            import nbckpt.jupyter.guards
+            import nbckpt.jupyter.options
+            import nbckpt.known_keys
+            import nbckpt.observation.attachments
+            import nbckpt.observation.files
+            import nbckpt.observation.held_elsewhere
+            import nbckpt.observation.imports
+            import nbckpt.observation.names  # noqa: F401
+
+    def _get_ready(self, begun: int) -> None:
         """Load what the first cell needs, and look at the libraries, so that it need not wait."""
         with self._one_at_a_time:
-            if self._running or not self._is_attached:
+            if self._running or self._begun != begun or not self._is_attached:
                 return
+            self._is_ready = True
             import nbckpt.grouping
             import nbckpt.jupyter.outputs
             import nbckpt.jupyter.telling  # noqa: F401

@@ -10,12 +10,14 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import CodeType
 
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.nodes import once
 from nbckpt.digests import Json
+from nbckpt.garbage import uncollected
 from nbckpt.observation.observer import Bystander, Ran, UnrepeatableError
 from nbckpt.observation.stores import codes_of_all
 
@@ -58,12 +60,13 @@ class Imports(Bystander):
 
     def restored(self, observed: Json) -> Sequence[str]:
         """Import what the step did."""
-        for name in _texts(observed):
-            try:
-                self._import(name)
-            except Exception as error:  # whatever the module's own code raises
-                message = f"{name!r}, which it imports, cannot be imported: {error}"
-                raise UnrepeatableError(message) from None
+        with uncollected():
+            for name in _texts(observed):
+                try:
+                    self._import(name)
+                except Exception as error:  # whatever the module's own code raises
+                    message = f"{name!r}, which it imports, cannot be imported: {error}"
+                    raise UnrepeatableError(message) from None
         return ()
 
     def standing(self) -> Json:
@@ -72,11 +75,10 @@ class Imports(Bystander):
 
     def go_to(self, standing: Json) -> Sequence[str]:
         """Import what had been imported then; what there is besides stays."""
-        for name in _texts(standing):
-            try:
-                self._import(name)
-            except Exception:  # the code that needs it will say so
-                continue
+        with uncollected():
+            for name in _texts(standing):
+                with suppress(Exception):  # the code that needs it will say so
+                    self._import(name)
         return ()
 
     def _import(self, name: str) -> None:

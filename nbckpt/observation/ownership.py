@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -61,13 +62,21 @@ def is_users_module(name: object) -> bool:
 def modules_beside() -> list[str]:
     """The names of the modules beside the notebook that are loaded, its own left out.
 
-    What is inside a package is whose that is, so packages are asked about first: of modules there
-    are thousands.
+    They are looked for again when other modules are loaded than the last time: there are
+    thousands. What is inside a package is whose that is, so packages are asked about first.
     """
-    names = list(sys.modules)
-    packages = {name.partition(".")[0] for name in names} - {"__main__"}
-    tops = {package for package in packages if _may_be_users(package)}
-    return [n for n in names if n.partition(".")[0] in tops and is_users_module(n)]
+    global _last_loaded  # noqa: PLW0603  # replaced as a whole
+    names, modules = list(sys.modules), list(sys.modules.values())
+    known_names, known_modules, found = _last_loaded
+    if names != known_names or not all(map(operator.is_, modules, known_modules)):
+        packages = {name.partition(".")[0] for name in names} - {"__main__"}
+        tops = {package for package in packages if _may_be_users(package)}
+        found = [n for n in names if n.partition(".")[0] in tops and is_users_module(n)]
+        _last_loaded = names, modules, found
+    return list(found)
+
+
+_last_loaded: tuple[list[str], list[ModuleType], list[str]] = [], [], []
 
 
 def _may_be_users(top: str) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
+from itertools import chain
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -164,21 +165,23 @@ def names_beside() -> tuple[str, ...] | None:
         return None
     tops = _users_folders(tuple(sys.path), here)
     waiting = list(tops)
-    seen: dict[str, int] = {}  # when it was changed
+    seen: dict[str, list[str]] = {}
     while waiting:
         folder = waiting.pop()
         if folder in seen:
             continue
+        seen[folder] = []
         try:
-            seen[folder] = os.stat(folder).st_mtime_ns  # noqa: PTH116
-            files, folders = _listed(folder, seen[folder])
+            changed_at = os.stat(folder).st_mtime_ns  # noqa: PTH116
+            seen[folder], folders = _listed(folder, changed_at)
         except OSError:  # of `sys.path`, most often: it need not be there
             continue
-        if files or folder in tops:  # else it holds data
+        if seen[folder] or folder in tops:  # else it holds data
             waiting += folders
         if len(seen) + len(waiting) > MOST_FOLDERS:
             return None
-    return _names_in(tuple(seen.items()), here)
+    found = chain.from_iterable(seen.values())
+    return tuple(sorted(file.removeprefix(f"{here}{os.sep}") for file in found))
 
 
 @lru_cache(maxsize=64)
@@ -188,20 +191,14 @@ def _users_folders(path: tuple[str, ...], here: str) -> tuple[str, ...]:
     return tuple(str(f) for f in folders if is_user_file(str(f / "__init__.py")))
 
 
-@lru_cache(maxsize=16)
-def _names_in(seen: tuple[tuple[str, int], ...], here: str) -> tuple[str, ...]:
-    found = {str(Path(folder, name)) for folder, at in seen for name in _listed(folder, at)[0]}
-    return tuple(sorted(place.removeprefix(f"{here}{os.sep}") for place in found))
-
-
 @lru_cache(maxsize=10 * MOST_FOLDERS)
 def _listed(folder: str, _: int) -> tuple[list[str], list[str]]:
-    """Names of the modules, and the folders, in a folder that was changed at some time."""
+    """The modules' files, and the folders, in a folder that was changed at some time."""
     files, folders = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith((".py", ".so", ".pyd")):
-                files.append(entry.name)
+                files.append(entry.path)
             elif entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir():
                 folders.append(entry.path)
     return files, folders

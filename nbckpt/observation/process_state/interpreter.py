@@ -37,8 +37,8 @@ class Limits(Kind):
         found = {
             "recursion limit": sys.getrecursionlimit(),
             "switch interval": sys.getswitchinterval(),
-            "gc enabled": garbage.is_enabled(),
-            "gc thresholds": module.get_threshold(),
+            "gc enabled": module.isenabled(),
+            "gc thresholds": garbage.thresholds(),
             "socket timeout": None,
             "nested event loops": False,
             "digits of integers": None,
