@@ -258,3 +258,28 @@ def test_what_was_changed_between_two_cells_is_no_doing_of_the_second(
     assert shell.user_ns["row"].tolist() == [7, 0, 0, 0, 0]
     assert current().get(made.id).bound == ("second",)
     assert "'holder', 'items', 'row' were changed by something" in capsys.readouterr().err
+
+
+COUNTED = """
+import nbckpt.jupyter.idling
+nbckpt.jupyter.idling.READY_S = 1
+from nbckpt.observation.observer import Observer
+looks, look = [], Observer.look
+def counting(self):
+    looks.append(1)
+    look(self)
+Observer.look = counting
+"""
+
+
+def test_the_libraries_are_looked_at_in_a_pause_and_not_between_cells_that_come_at_once(
+    tmp_path: Path,
+) -> None:
+    with Kernel(tmp_path) as kernel:
+        for cell in (COUNTED, "%load_ext nbckpt", "import time\ntime.sleep(1.5)"):
+            kernel.run(cell)
+        at_once = kernel.run("print(len(looks))")
+        time.sleep(3)
+        later = kernel.run("print(len(looks))")
+
+    assert (at_once.stdout.strip(), later.stdout.strip()) == ("0", "1")
