@@ -119,7 +119,7 @@ class Names(Unmoved):
                 observed["listed"] = _listed(ran)
             everything = seen.everything or _reaches_all(ran)
             if everything and not text.everything:
-                observed["all"] = _all_values(ran, window.there)
+                observed["all"] = all_values(ran, window.there)
             elif seen.reads and not text.everything:
                 names = _closed(seen.reads, ran)
                 if values := _values(names, seen.reads, ran, window.there):
@@ -162,7 +162,7 @@ class Names(Unmoved):
             values, there = kept.get("values", {}), frozenset(ran.namespace)
             if values and (name := _differing(values, _values(values, values, ran, there))):
                 return f"variable {name!r} changed, which it looks up by its name"
-            if "all" in kept and (name := _differing(kept["all"], _all_values(ran, there))):
+            if "all" in kept and (name := _differing(kept["all"], all_values(ran, there))):
                 return f"variable {name!r} changed, and it may look up any"
         return None
 
@@ -204,7 +204,14 @@ def _values(
     return found
 
 
-def _all_values(ran: Ran, there: frozenset[str]) -> dict[str, Json]:
+def all_values(ran: Ran, there: frozenset[str]) -> dict[str, Json]:
+    """Name → what stands for its value before the step, of all that its key does not have.
+
+    Parameters
+    ----------
+    there
+        The names that existed before it.
+    """
     names = {n for n in there | ran.values().keys() if is_users_name(n)} - NAMES
     return _values(names - ran.key.inputs.keys(), {}, ran, there)
 

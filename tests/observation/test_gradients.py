@@ -63,6 +63,70 @@ def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Pat
         assert "'hidden', 'lost_a', whose graph could not be kept, made again by" in got.said
 
 
+START = "import torch\nw = torch.tensor([1., 2.], requires_grad=True)\nlog = []\nscale = 3."
+DOUBLE = """class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x): return x * 2
+    @staticmethod
+    def backward(context, gradient):
+        log.append(1)
+        return gradient * scale
+lost = Double.apply(w).sum()"""
+CALLED = {
+    "a hook of a leaf": "_ = w.register_hook(lambda g: log.append(1))\nlost = (w * 2).sum()",
+    "a hook inside of a graph":
+        "h = w * 2\n_ = h.register_hook(lambda g: log.append(1) or g * scale)\nlost = h.sum()",
+    "a hook of nothing that is held":
+        "h = w * 2\n_ = h.register_hook(lambda g: g * scale)\nlost = h.sum()\ndel h",
+    "a hook after a gradient was added":
+        "_ = w.register_post_accumulate_grad_hook(lambda p: log.append(1))\nlost = (w * 2).sum()",
+    "a hook of a module":
+        "m = torch.nn.Linear(2, 1)\n_ = m.weight.data.fill_(1), m.bias.data.fill_(1)\n"
+        "_ = m.register_full_backward_hook(lambda *_: log.append(1))\nlost = m(w).sum()",
+    "a function with its own gradients": DOUBLE,
+    "a hook by a function":
+        "def watch(t): return t.register_hook(lambda g: log.append(1))\n_ = watch(w)\n"
+        "lost = (w * 2).sum()",
+}  # fmt: skip
+ASKED = ["lost.backward()", "n = 1", "y = w.grad.tolist(), len(log)"]
+
+
+@pytest.mark.parametrize("kind", CALLED)
+def test_what_a_graph_calls_of_the_notebook_changes_variables(kind: str, tmp_path: Path) -> None:
+    cells = [START, "n = 0", CALLED[kind], *ASKED]
+    run_passes(tmp_path / "a", cells)
+    plain = run_passes(tmp_path / "b", cells, plain=True).value
+
+    again = run_passes(tmp_path / "a", cells)
+
+    assert again.value == plain, again.said
+    assert {0, 1, 3, 4} <= set(again.restored), again.said
+
+
+EDITED = {
+    "what a hook reads": ("a hook inside of a graph", START, START.replace("3.", "5.")),
+    "what a function reads": (
+        "a function with its own gradients", START, START.replace("3.", "5."),
+    ),
+    "a hook": ("a hook of nothing that is held", "g * scale", "g * 7"),
+    "one hook more": ("a function with its own gradients", "n = 0",
+        "n = w.register_hook(lambda g: log.append(2))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", EDITED)
+def test_what_a_graph_calls_of_the_notebook_counts(what: str, tmp_path: Path) -> None:
+    kind, old, new = EDITED[what]
+    cells = [START, "n = 0", CALLED[kind], *ASKED]
+    other = [cell.replace(old, new) for cell in cells]
+    run_passes(tmp_path / "a", cells)
+
+    got = run_passes(tmp_path / "a", other)
+
+    assert got.value == run_passes(tmp_path / "b", other, plain=True).value, got.said
+    assert got.errors == []
+
+
 def test_what_was_asked_of_a_graph_is_asked_again(tmp_path: Path) -> None:
     cells = [
         "import torch\nw = torch.tensor([1., 2.], requires_grad=True)",
