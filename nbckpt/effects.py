@@ -21,6 +21,7 @@ from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
+from nbckpt.observation.finalizers import called_at_end, directly_in
 from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.observation.shown_widgets import made_by
 from nbckpt.randomness import NAMES
@@ -73,7 +74,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     changed = (in_place & set(loaded.values)) | replaced
     reasons = [
-        *_ending(session, set(checkpoint.bound) - in_place),
+        *_ending(session, set(checkpoint.bound), in_place),
         *_held_unkept(session, loaded, bound - in_place),
         *_held_anew(session, checkpoint, loaded, bound - in_place),
         *([] if begins_again else _otherwise(session, checkpoint, manifest, loaded, present)),
@@ -341,7 +342,7 @@ def _parted(
     return reasons
 
 
-def _ending(session: Session, lost: set[str]) -> list[str]:
+def _ending(session: Session, bound: set[str], in_place: set[str]) -> list[str]:
     """Reasons: objects that the step drops, and that do something of the notebook's at their end.
 
     What that prints or changes is in what was kept of the step already.
@@ -349,16 +350,10 @@ def _ending(session: Session, lost: set[str]) -> list[str]:
     namespace = session.namespace
     return [
         f"it may drop what {name!r} holds, which does something when it is dropped"
-        for name in sorted(lost & namespace.keys())
-        if any(map(_acts_at_its_end, _directly_in(namespace[name])))
+        for name in sorted((bound | in_place) & namespace.keys())
+        if called_at_end(namespace[name], namespace)
+        or (name not in in_place and any(map(_acts_at_its_end, directly_in(namespace[name]))))
     ]
-
-
-def _directly_in(value: object) -> Iterable[object]:
-    kind = type(value)
-    if kind in (list, tuple, set, frozenset):
-        return [value, *value]  # type: ignore[misc]
-    return [value, *value.values()] if kind is dict else [value]  # type: ignore[attr-defined]
 
 
 def _acts_at_its_end(value: object) -> bool:

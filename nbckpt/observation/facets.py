@@ -44,6 +44,7 @@ def later_facets(
     """
     from nbckpt.observation.attachments import Attachments
     from nbckpt.observation.files import Files
+    from nbckpt.observation.finalizers import Finalizers
     from nbckpt.observation.graph_hooks import GraphHooks
     from nbckpt.observation.held_elsewhere import HeldElsewhere
     from nbckpt.observation.imports import Imports
@@ -58,6 +59,7 @@ def later_facets(
         Files(namespace, working_folder(), (store,)),
         Names(namespace, touch),
         ShownWidgets(namespace, touch),
+        Finalizers(namespace, touch),
         GraphHooks(namespace, touch),
         HeldElsewhere(namespace, attachments, state),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from nbckpt.keys.gradients import follows_graphs
 from nbckpt.observation.names import all_values
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.ownership import is_users
-from nbckpt.observation.stores import codes_reached, words_of_code, words_of_tree
+from nbckpt.observation.stores import words_reached
 
 _REGISTERING = frozenset(
     {"register_hook", "register_multi_grad_hook", "register_post_accumulate_grad_hook",
@@ -148,14 +148,10 @@ def _has_functions() -> bool:
     return base is not None and any(is_users(cls, {}) for cls in type.__subclasses__(base))
 
 
-def _words(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
-    return words_of_tree(tree).union(*map(words_of_code, codes_reached(tree, namespace)))
-
-
 def _registers(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    return not _REGISTERING.isdisjoint(_words(tree, namespace))
+    return not _REGISTERING.isdisjoint(words_reached(tree, namespace))
 
 
 def _follows(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    words = _words(tree, namespace)
+    words = words_reached(tree, namespace)
     return follows_graphs(words, words & namespace.keys(), namespace)

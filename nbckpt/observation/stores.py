@@ -212,6 +212,11 @@ def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
     return frozenset().union(*map(words_of_code, codes_of_all(namespace)))
 
 
+def words_reached(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
+    """All names in a cell and in code that it reaches, and the words of their strings."""
+    return words_of_tree(tree).union(*map(words_of_code, codes_reached(tree, namespace)))
+
+
 def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[CodeType]:
     """The code of the functions and classes that a cell names, and that these name themselves.
 

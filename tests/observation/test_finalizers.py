@@ -1,0 +1,43 @@
+"""What Python calls of the notebook when an object goes changes variables that no text names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.observation.kernels import run_passes
+
+FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A: pass"
+MAKING = {
+    "a finalizer": "a = [A()]\n_ = weakref.finalize(a[0], lambda: log.append(word))",
+    "a finalizer in a variable": "a = [A()]\nf = weakref.finalize(a[0], lambda: log.append(word))",
+    "a method of a variable": "a = [A()]\n_ = weakref.finalize(a[0], log.append, word)",
+    "a finalizer by a function":
+        "def watched(o):\n    weakref.finalize(o, log.append, word)\n    return o\na = [watched(A())]",
+    "a weak reference": "a = [A()]\nr = weakref.ref(a[0], lambda _: log.append(word))",
+}  # fmt: skip
+DROPPING = {"bound again": "a = None", "deleted": "del a", "taken out": "a.pop()\nn = 2"}
+
+
+@pytest.mark.parametrize("how", DROPPING)
+@pytest.mark.parametrize("kind", MAKING)
+def test_what_is_called_when_an_object_goes_counts(kind: str, how: str, tmp_path: Path) -> None:
+    cells = [FIRST, "n = 0", MAKING[kind], "n = 1", DROPPING[how], "y = [*log]"]
+    other = [*cells[:4], f"{DROPPING[how]}\nn = 3", cells[5]]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+    edited = run_passes(tmp_path / "a", other)
+
+    assert again.value == edited.value == "['gone']", again.said + edited.said
+    assert {0, 1, 3} <= set(again.restored), again.said
+
+
+def test_a_librarys_own_finalizers_do_not_count(tmp_path: Path) -> None:
+    cells = ["import tempfile\nt = tempfile.TemporaryDirectory()", "y = 1"]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+
+    assert "when an object goes" not in again.said
