@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
-from nbckpt.values.homes import home_of_named, is_named
+from nbckpt.values.homes import home_of_named, is_named, is_user_file
 from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
@@ -167,9 +169,10 @@ def _graph_of(tensors: Iterable[Any]) -> dict[int, Any] | None:
 
 
 def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:
-    """The tensors among some values and inside of lists, tuples and dicts; whether these are all.
+    """The tensors among some values and inside of containers; whether these are all.
 
-    A list that begins with many numbers is taken to be one of numbers alone.
+    Containers are lists, tuples and dicts, what derives from them, data classes, and instances of
+    the notebook's classes. A list that begins with many numbers is taken to be one of numbers.
     """
     tensors: list[Any] = []
     seen: set[int] = set()
@@ -179,10 +182,32 @@ def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:
         kind_of_value = type(value)
         if issubclass(kind_of_value, kind):
             tensors.append(value)
-        elif kind_of_value in (list, tuple, dict) and id(value) not in seen:
-            seen.add(id(value))  # a variable holds it
-            parts: Any = value.values() if kind_of_value is dict else value
-            inside = [part for part in islice(parts, MANY) if type(part) not in ATOMS]
-            waiting += inside
-            is_all = len(waiting) + len(seen) <= MANY and (not inside or len(value) <= MANY)
+        elif kind_of_value not in ATOMS and id(value) not in seen:
+            for parts in _parts(value):
+                seen.add(id(value))  # a variable holds it
+                inside = [part for part in islice(parts, MANY) if type(part) not in ATOMS]
+                waiting += inside
+                is_all = len(waiting) + len(seen) <= MANY and (not inside or len(parts) <= MANY)
     return tensors, is_all
+
+
+def _parts(value: Any) -> Iterator[Collection[Any]]:
+    """What a container holds, without that code of its class runs."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        yield dict.values(value)
+    elif issubclass(kind, list):
+        yield value if kind is list else [*list.__iter__(value)]
+    elif issubclass(kind, tuple):
+        yield value if kind is tuple else [*tuple.__iter__(value)]
+    if kind is SimpleNamespace or is_dataclass(kind) or _is_users(kind.__module__):
+        members = getattr(value, "__dict__", None)
+        if type(members) is dict:
+            yield members.values()
+
+
+def _is_users(module: object) -> bool:
+    """Whether a class's module is the notebook, or lies beside it."""
+    if module == "__main__":
+        return True
+    return is_user_file(getattr(sys.modules.get(str(module)), "__file__", None))

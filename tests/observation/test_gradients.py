@@ -63,6 +63,34 @@ def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Pat
         assert "'hidden', 'lost_a', whose graph could not be kept, made again by" in got.said
 
 
+HOLDING = {
+    "a data class": "@dataclass\nclass Out:\n    loss: object\nout = Out((w * 3).sum())",
+    "a named tuple": "Out = namedtuple('Out', 'loss')\nout = Out((w * 3).sum())",
+    "a namespace": "out = SimpleNamespace(loss=(w * 3).sum())",
+    "an instance": "class Out: pass\nout = Out()\nout.loss = (w * 3).sum()",
+    "a kind of dict":
+        "class Out(OrderedDict):\n    loss = property(lambda self: self['loss'])\n"
+        "out = Out(loss=(w * 3).sum())",
+}  # fmt: skip
+KINDS = """import torch
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from types import SimpleNamespace
+w = torch.ones(2, requires_grad=True)"""
+
+
+@pytest.mark.parametrize("kind", HOLDING)
+def test_graphs_are_found_in_what_holds_results(kind: str, tmp_path: Path) -> None:
+    cells = [KINDS, HOLDING[kind], "n = 0", "out.loss.backward()", "y = w.grad.tolist()"]
+    run_passes(tmp_path / "a", cells)
+
+    follows = run_passes(tmp_path / "a", [*cells[:3], "(2 * out.loss).backward()", cells[4]])
+    adds = run_passes(tmp_path / "a", [*cells[:2], "w.grad = torch.ones(2)", *cells[3:]])
+
+    assert (follows.value, adds.value) == ("[6.0, 6.0]", "[4.0, 4.0]"), follows.said + adds.said
+    assert follows.errors == adds.errors == []
+
+
 START = "import torch\nw = torch.tensor([1., 2.], requires_grad=True)\nlog = []\nscale = 3."
 DOUBLE = """class Double(torch.autograd.Function):
     @staticmethod
