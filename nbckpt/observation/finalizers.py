@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from nbckpt.observation.observer import Bystander, Ran
 from nbckpt.observation.ownership import is_users
 from nbckpt.observation.stores import words_reached
 
-MANY = 10_000
+MANY = 1_000
 """Elements of a container that are looked at."""
 
 
@@ -99,7 +100,8 @@ def called_at_end(value: object, namespace: Mapping[str, object]) -> list[object
     And what they are called with, as `weakref.finalize` was given it.
     """
     found: list[object] = []
-    for held in directly_in(value):
+    parts = [*directly_in(value)]
+    for held in parts if any(map(weakref.getweakrefcount, parts)) else ():
         for reference in weakref.getweakrefs(held):
             called: Any = reference.__callback__
             if isinstance(called, weakref.finalize):
@@ -113,7 +115,7 @@ def directly_in(value: object) -> Iterator[object]:
     """A value, and the first elements of a container."""
     kind = type(value)
     yield value
-    if kind in (list, tuple, set, frozenset):
-        yield from islice([*value], MANY)  # type: ignore[misc]
-    elif kind is dict:
-        yield from islice([*value.values()], MANY)  # type: ignore[attr-defined]
+    parts: Any = value.values() if kind is dict else value  # type: ignore[attr-defined]
+    if kind in (list, tuple, set, frozenset, dict):
+        with suppress(RuntimeError):  # a thread has put something in meanwhile
+            yield from islice(parts, MANY)
