@@ -343,16 +343,22 @@ def _parted(
 
 
 def _ending(session: Session, bound: set[str], in_place: set[str]) -> list[str]:
-    """Reasons: objects that the step drops, and that do something of the notebook's at their end.
+    """Reasons: objects that go when the values are bound, and that do something at their end.
 
-    What that prints or changes is in what was kept of the step already.
+    What that prints or changes is in what was kept of the step already. A variable that the step
+    changes in place gets other objects, too; those with a `__del__` it would mostly hold on to.
     """
     namespace = session.namespace
+    going = bound - in_place
+    acting = {
+        n for n in bound | in_place if n in namespace and called_at_end(namespace[n], namespace)
+    }
+    acting |= {
+        n for n in going & namespace.keys() if any(map(_acts_at_its_end, directly_in(namespace[n])))
+    }
     return [
         f"it may drop what {name!r} holds, which does something when it is dropped"
-        for name in sorted((bound | in_place) & namespace.keys())
-        if called_at_end(namespace[name], namespace)
-        or (name not in in_place and any(map(_acts_at_its_end, directly_in(namespace[name]))))
+        for name in sorted(acting)
     ]
 
 

@@ -144,6 +144,8 @@ class Idling:
             import nbckpt.known_keys
             import nbckpt.observation.attachments
             import nbckpt.observation.files
+            import nbckpt.observation.finalizers
+            import nbckpt.observation.graph_hooks
             import nbckpt.observation.held_elsewhere
             import nbckpt.observation.imports
             import nbckpt.observation.names  # noqa: F401

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from itertools import islice
-from types import SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
@@ -21,6 +21,8 @@ NOT_KEPT = "GraphNotKeptBackward"
 
 FOLLOWING = frozenset({"backward", "autograd"})
 """Names by which code follows a graph back."""
+
+_CALLED = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def _torch() -> Any:
@@ -137,7 +139,9 @@ def follows_graphs(
     if not FOLLOWING.isdisjoint(words):
         return True
     for name in names:
-        value = namespace.get(name)
+        value: Any = namespace.get(name)
+        if type(value) in _CALLED and value.__name__ in FOLLOWING:  # by another name
+            return True
         if is_named(value, namespace) and is_of_autograd(home_of_named(value, namespace)):
             return True
         inside = definitions_in(value, namespace)

@@ -19,6 +19,8 @@ from nbckpt.observation.called_back import touched_by
 from nbckpt.observation.observer import Bystander, Ran
 from nbckpt.observation.ownership import is_users
 from nbckpt.observation.stores import words_reached
+from nbckpt.referents import held_by
+from nbckpt.values.plain import ATOMS
 
 MANY = 1_000
 """Elements of a container that are looked at."""
@@ -63,13 +65,15 @@ class Finalizers(Bystander):
         return set(_finalizers())
 
     def close(self, window: object, ran: Ran) -> Json:
-        """Whether the step made finalizers, not a library for its own ends, and they wait still."""
+        """True if the step made finalizers that wait still, and not a library for its own ends."""
         assert isinstance(window, set)
         made = [one for one in _finalizers() if one not in window]
         if not made:
             return None
         is_own = "finalize" in words_reached(ran.tree, ran.namespace)
-        return is_own or any(_given(one, ran.namespace) for one in made) or None
+        if is_own or any(_called_by(one, ran.namespace) for one in made):
+            return True
+        return None
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """That the step has to run, if it made finalizers."""
@@ -83,32 +87,46 @@ def _finalizers() -> list[weakref.finalize[Any, Any]]:
     return [*getattr(weakref.finalize, "_registry", ())]
 
 
-def _given(one: weakref.finalize[Any, Any], namespace: Mapping[str, object]) -> list[object]:
-    """What a finalizer calls, and with what; nothing if that is none of the notebook's."""
+def _called_by(one: weakref.finalize[Any, Any], namespace: Mapping[str, object]) -> list[object]:
+    """What a finalizer calls, and with what, if code or a variable of the notebook is among it."""
     waiting = one.peek()
-    if waiting is None:
-        return []
-    parts = [waiting[1], *waiting[2], *waiting[3].values()]
-    if any(is_users(part, namespace) for part in parts):
-        return parts
-    return [] if touched_by(parts, namespace) == frozenset() else parts
+    parts = [waiting[1], *waiting[2], *waiting[3].values()] if waiting is not None else []
+    is_own = any(is_users(part, namespace) for part in parts)
+    return parts if is_own or touched_by(parts, namespace) != frozenset() else []
 
 
 def called_at_end(value: object, namespace: Mapping[str, object]) -> list[object]:
-    """The notebook's own functions that are called when a value, or what it directly holds, goes.
+    """What is called of the notebook's, and with what, when a value goes, or what it holds.
 
-    And what they are called with, as `weakref.finalize` was given it.
+    Of weak references with a callback, those to the value and to what it directly holds are found.
     """
     found: list[object] = []
+    if type(value) in ATOMS:
+        return found
     parts = [*directly_in(value)]
     for held in parts if any(map(weakref.getweakrefcount, parts)) else ():
         for reference in weakref.getweakrefs(held):
-            called: Any = reference.__callback__
-            if isinstance(called, weakref.finalize):
-                found += _given(called, namespace)
-            elif is_users(called, namespace):
-                found.append(called)
+            if issubclass(type(reference), weakref.ref):  # a proxy asks its object
+                found += _callback_of(reference, namespace)
+    waiting = [(one.peek(), _called_by(one, namespace)) for one in _finalizers()]
+    if any(called for _, called in waiting):
+        own = held_by([value], namespace)
+        for there, called in waiting:
+            if called and there and (own is None or id(there[0]) in own):
+                found += called
     return found
+
+
+def _callback_of(reference: Any, namespace: Mapping[str, object]) -> list[object]:
+    """The callback of a weak reference, and what a closure of the library's holds of the user's."""
+    called = reference.__callback__
+    if isinstance(called, weakref.finalize) or not is_users(called, namespace):
+        return []
+    parts = [called]
+    for cell in getattr(called, "__closure__", None) or ():
+        with suppress(ValueError):  # it is empty
+            parts.append(cell.cell_contents)
+    return parts
 
 
 def directly_in(value: object) -> Iterator[object]:

@@ -9,34 +9,61 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
-from nbckpt.digests import Json, digest_of
+from nbckpt.digests import Digest, Json, digest_of
 from nbckpt.keys.gradients import follows_graphs
 from nbckpt.observation.names import all_values
 from nbckpt.observation.observer import Ran
-from nbckpt.observation.ownership import is_users
+from nbckpt.observation.ownership import is_users, modules_beside
 from nbckpt.observation.stores import words_reached
+from nbckpt.values.modules import loaded
 
 _REGISTERING = frozenset(
     {"register_hook", "register_multi_grad_hook", "register_post_accumulate_grad_hook",
-     "register_prehook"}
+     "register_prehook", "register_step_post_hook", "register_step_pre_hook"}
 )  # fmt: skip
-"""Names by which code registers hooks of tensors and graphs; those of modules are parts of them."""
+"""Names by which code registers hooks of tensors, graphs and optimizers.
 
-_ANOTHER = "hooks of tensors were registered by other code then, and it may call them"
+Those of modules are parts of them, and kept.
+"""
+
+_STEP = "step"
+"""The method of optimizers that calls their hooks."""
+
+_SAVING = "saved_tensors_hooks"
+_RECOMPUTING = "torch.utils.checkpoint"
+"""What has functions called for the tensors of the graphs that are made under it, or by it."""
+
+_OTHER_HOOKS = "hooks of tensors were registered by other code then, and it may call them"
 
 
 class _Window(NamedTuple):
-    """How many hooks there were when a step began, and the names of the variables."""
+    """What there was when a step began.
+
+    Attributes
+    ----------
+    registered
+        How many hooks had been registered.
+    there
+        The names of the variables.
+    modules
+        Place in a module beside the notebook → digest of its value, if anything may be called.
+    """
 
     registered: int
     there: frozenset[str]
+    modules: dict[str, Digest]
 
 
 class GraphHooks:
     """The facet of what following a graph calls.
+
+    A step's record has `registers` if it registered hooks. If it may have called any, it has
+    `hooks`, a digest of the code that registered them, and digests of what they may have read:
+    `all` variables, and the values of `modules`, which `set` says it changed.
 
     Parameters
     ----------
@@ -51,7 +78,7 @@ class GraphHooks:
         That a move went to where there were hooks, and the code to run for them.
     """
 
-    name = "hooks"
+    name = "graph hooks"
     unset: tuple[str, ...] = ()
 
     def __init__(
@@ -72,32 +99,36 @@ class GraphHooks:
         """Take note of code that registered hooks, and of what code that calls some may change."""
         if not tree.body or "torch" not in sys.modules:
             return
-        if self._registered != _registered() and _registers(tree, self._namespace):
+        if self._may_call(tree):
+            self._touch(None)
+        if _registers(tree, self._namespace, self._registered):
             self._registering.append(ast.unparse(tree))
         self._registered = _registered()
-        if (self._registering or _has_functions()) and _follows(tree, self._namespace):
-            self._touch(None)
 
     def open(self) -> object:
-        """A window; it knows how many hooks there were before."""
-        return _Window(_registered(), frozenset(self._namespace))
+        """A window; it knows what there was before."""
+        modules = _values_of_modules() if self._registering or _has_own_classes() else {}
+        return _Window(_registered(), frozenset(self._namespace), modules)
 
     def discard(self, window: object) -> None:
         """Nothing: a window is not told of anything."""
 
     def close(self, window: object, ran: Ran) -> Json:
-        """Whether the step registered hooks; if it may have called any, all that they may read."""
+        """Whether the step registered hooks; if it may have called any, what they may have read."""
         assert isinstance(window, _Window)
         record: dict[str, Json] = {}
-        if window.registered != _registered() and _registers(ran.tree, ran.namespace):
+        if _registers(ran.tree, ran.namespace, window.registered):
             record["registers"] = True
-        if not (self._registering or _has_functions()) or not _follows(ran.tree, ran.namespace):
-            return record or None
-        self._touch(None)
-        return {**record, "called": self._told(), "all": all_values(ran, window.there)}
+        if self._may_call(ran.tree):
+            self._touch(None)
+            record["hooks"] = self._digest()
+            record["all"] = all_values(ran, window.there)
+            record["modules"] = dict(window.modules)
+            record["set"] = window.modules != _values_of_modules()
+        return record or None
 
     def restored(self, observed: Json) -> Sequence[str]:  # noqa: ARG002
-        """Nothing."""
+        """Nothing is set: a step that registers hooks, or sets what is in modules, runs."""
         return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
@@ -105,16 +136,19 @@ class GraphHooks:
         then: Any = observed or {}
         if "registers" in then:
             return "it registers hooks of tensors, which are no part of their values"
-        if "torch" not in sys.modules or ("called" not in then and not self._registering):
+        if "torch" not in sys.modules or ("hooks" not in then and not self._registering):
             return None
-        if "called" not in then:
-            return _ANOTHER if _follows(ran.tree, ran.namespace) else None
-        if then["called"] != self._told():
-            return _ANOTHER
-        now = all_values(ran, frozenset(ran.namespace))
-        for name in sorted({*then["all"], *now}):
-            if then["all"].get(name) != now.get(name):
-                return f"variable {name!r} changed, and what it calls on its graph may read any"
+        if "hooks" not in then:
+            return _OTHER_HOOKS if self._may_call(ran.tree) else None
+        if then["hooks"] != self._digest():
+            return _OTHER_HOOKS
+        if then["set"]:
+            return "what it calls on its graph changed modules beside the notebook"
+        now = {**all_values(ran, frozenset(ran.namespace)), **_values_of_modules()}
+        before = {**then["all"], **then["modules"]}
+        for name in sorted({*before, *now}):
+            if before.get(name) != now.get(name):
+                return f"{name!r} changed, and what it calls on its graph may read it"
         return None
 
     def standing(self) -> Json:
@@ -130,7 +164,15 @@ class GraphHooks:
         )
         return ()
 
-    def _told(self) -> str:
+    def _may_call(self, tree: ast.Module) -> bool:
+        """Whether code follows graphs, or steps, while there is something that is called then."""
+        if not self._registering and not _has_own_classes():
+            return False
+        words = words_reached(tree, self._namespace)
+        names = words & self._namespace.keys()
+        return _STEP in words or follows_graphs(words, names, self._namespace)
+
+    def _digest(self) -> str:
         return digest_of("\0".join(self._registering))[:32]
 
 
@@ -141,17 +183,32 @@ def _registered() -> int:
     return number if type(number) is int else 0
 
 
-def _has_functions() -> bool:
-    """Whether the notebook, or a module beside it, defines functions that have own gradients."""
-    functions = sys.modules.get("torch.autograd.function")
-    base: Any = getattr(functions, "Function", None)
-    return base is not None and any(is_users(cls, {}) for cls in type.__subclasses__(base))
+def _has_own_classes() -> bool:
+    """Whether the notebook, or a module beside it, derives from what torch calls on a graph."""
+    functions, graphs = map(sys.modules.get, ("torch.autograd.function", "torch.autograd.graph"))
+    bases = [getattr(functions, "Function", None), getattr(graphs, _SAVING, None)]
+    return any(is_users(cls, {}) for base in bases if base for cls in _derived(base))
 
 
-def _registers(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    return not _REGISTERING.isdisjoint(words_reached(tree, namespace))
+def _derived(cls: type) -> Iterator[type]:
+    below: list[type] = type.__subclasses__(cls)
+    for derived in below:
+        yield derived
+        yield from _derived(derived)
 
 
-def _follows(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+def _registers(tree: ast.Module, namespace: Mapping[str, object], before: int) -> bool:
+    """Whether code has registered hooks since there were `before`, or has graphs call functions."""
+    if "torch" not in sys.modules:
+        return False
     words = words_reached(tree, namespace)
-    return follows_graphs(words, words & namespace.keys(), namespace)
+    if _registered() != before and not _REGISTERING.isdisjoint(words):
+        return True
+    if _SAVING in words or {"utils", "checkpoint"} <= words:
+        return True
+    named = (namespace.get(word) for word in words)
+    return any(type(v) is FunctionType and v.__module__ == _RECOMPUTING for v in named)
+
+
+def _values_of_modules() -> dict[str, Digest]:
+    return {place: it for name in modules_beside() for place, it in loaded(name).values.items()}

@@ -66,7 +66,8 @@ def modules_beside() -> list[str]:
     thousands. What is inside a package is whose that is, so packages are asked about first.
     """
     global _last_loaded  # noqa: PLW0603  # replaced as a whole
-    names, modules = list(sys.modules), list(sys.modules.values())
+    loaded = sys.modules.copy()  # threads import meanwhile
+    names, modules = list(loaded), list(loaded.values())
     known_names, known_modules, found = _last_loaded
     if names != known_names or not all(map(operator.is_, modules, known_modules)):
         packages = {name.partition(".")[0] for name in names} - {"__main__"}

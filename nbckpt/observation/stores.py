@@ -213,8 +213,14 @@ def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
 
 
 def words_reached(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
-    """All names in a cell and in code that it reaches, and the words of their strings."""
-    return words_of_tree(tree).union(*map(words_of_code, codes_reached(tree, namespace)))
+    """All names in a cell and in code that it reaches, and the words of their strings.
+
+    Of an instance whose class is of a module beside the notebook it is all code of that module.
+    """
+    words = words_of_tree(tree).union(*map(words_of_code, codes_reached(tree, namespace)))
+    kinds = {type(namespace[word]) for word in words if word in namespace}
+    homes = {str(_MODULE_OF_CLASS(kind)) for kind in kinds - ATOMS} - {"__main__"}
+    return words.union(*map(words_of_code, _codes_of(filter(is_users_module, homes))))
 
 
 def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[CodeType]:
