@@ -38,7 +38,13 @@ def _reduce_proxy(_: object, proxy: Any) -> Any:
 
 def _reduce_method(_: object, reference: Any) -> Any:
     method = reference()
-    return (dead_reference, ()) if method is None else (weakref.WeakMethod, (method,))
+    if method is None:
+        return dead_reference, ()
+    # Its own callback calls the one that it was given.
+    own = reference.__callback__
+    cells = dict(zip(own.__code__.co_freevars, own.__closure__ or (), strict=True))
+    given = cells["callback"].cell_contents if "callback" in cells else None
+    return weakref.WeakMethod, ((method,) if given is None else (method, given))
 
 
 def _callback(reference: Any) -> tuple[Any, ...]:

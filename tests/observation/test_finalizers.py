@@ -8,13 +8,14 @@ import pytest
 
 from tests.observation.kernels import run_passes
 
-FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A: pass"
+FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A:\n    def go(self): pass"
 MAKING = {
     "a finalizer": "a = [A()]\n_ = weakref.finalize(a[0], lambda: log.append(word))",
     "a finalizer in a variable": "a = [A()]\nf = weakref.finalize(a[0], lambda: log.append(word))",
     "a method of a variable": "a = [A()]\n_ = weakref.finalize(a[0], log.append, word)",
     "a finalizer by a function":
         "def watched(o):\n    weakref.finalize(o, log.append, word)\n    return o\na = [watched(A())]",
+    "a weak method": "a = [A()]\nr = weakref.WeakMethod(a[0].go, lambda _: log.append(word))",
     "a weak reference": "a = [A()]\nr = weakref.ref(a[0], lambda _: log.append(word))",
 }  # fmt: skip
 DROPPING = {"bound again": "a = None", "deleted": "del a", "taken out": "a.pop()\nn = 2"}
@@ -32,6 +33,28 @@ def test_what_is_called_when_an_object_goes_counts(kind: str, how: str, tmp_path
 
     assert again.value == edited.value == "['gone']", again.said + edited.said
     assert {0, 1, 3} <= set(again.restored), again.said
+
+
+def test_of_a_container_that_is_brought_back_nothing_is_dropped(tmp_path: Path) -> None:
+    making = (
+        "d = {'p': [A(), A()]}\nfor p in d['p']: _ = weakref.finalize(p, log.append, word)\ndel p"
+    )
+    cells = [FIRST, making, "n = 1", "d['p'].pop()\nn = 2", "y = [*log]"]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+
+    assert again.value == "['gone']", again.said
+
+
+def test_a_proxy_is_not_asked(tmp_path: Path) -> None:
+    cells = [FIRST, "a = A()\np = weakref.proxy(a)", "a.x = 2", "y = p.x"]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+
+    assert again.value == "2"
+    assert "defect" not in again.said
 
 
 def test_a_librarys_own_finalizers_do_not_count(tmp_path: Path) -> None:

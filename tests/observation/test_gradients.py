@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.kernels import run_passes
+from tests.observation.kernels import restored_beside, run_passes
 
 pytest.importorskip("torch")
 
@@ -115,6 +115,14 @@ CALLED = {
     "a hook by a function":
         "def watch(t): return t.register_hook(lambda g: log.append(1))\n_ = watch(w)\n"
         "lost = (w * 2).sum()",
+    "hooks of saved tensors":
+        "def unpack(t):\n    log.append(1)\n    return t * scale\n"
+        "with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack): lost = (w**2).sum()",
+    "a checkpoint":
+        "from torch.utils.checkpoint import checkpoint\ndef f(t):\n    log.append(1)\n"
+        "    return (t * scale).sum()\nlost = checkpoint(f, w, use_reentrant=True)",
+    "a function that derives from one that does":
+        DOUBLE.replace("autograd.Function", "autograd.function.InplaceFunction"),
 }  # fmt: skip
 ASKED = ["lost.backward()", "n = 1", "y = w.grad.tolist(), len(log)"]
 
@@ -129,6 +137,37 @@ def test_what_a_graph_calls_of_the_notebook_changes_variables(kind: str, tmp_pat
 
     assert again.value == plain, again.said
     assert {0, 1, 3, 4} <= set(again.restored), again.said
+
+
+BESIDE = """K = 1
+seen = []
+class Trainer:
+    def __init__(self, w): self.w = w
+    def fit(self): (self.w * 2).sum().backward()
+"""
+WITH_MODULE = {
+    "a method beside the notebook": ("t = um.Trainer(w)\n_ = w.register_hook(lambda g: log.append(1))",
+        "t.fit()", "log"),
+    "what a hook sets in a module": ("_ = w.register_hook(lambda g: um.seen.append(1))",
+        "(w * 2).sum().backward()", "um.seen"),
+    "what a hook reads in a module": ("_ = w.register_hook(lambda g: g * um.K)",
+        "(w * 2).sum().backward()", "w.grad.tolist()"),
+    "another name": ("_ = w.register_hook(lambda g: log.append(1))\ngo = torch.Tensor.backward",
+        "go((w * 2).sum())", "log"),
+    "a step of an optimizer":
+        ("o = torch.optim.SGD([w])\n_ = o.register_step_post_hook(lambda *_: log.append(1))",
+        "o.step()", "log"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WITH_MODULE)
+def test_what_is_called_by_other_means_counts(kind: str, tmp_path: Path) -> None:
+    making, using, shown = WITH_MODULE[kind]
+    cells = [START + "\nimport um", making, "um.K = 5", using, f"y = {shown}"]
+
+    got = restored_beside({"um": BESIDE}, cells, tmp_path)
+
+    assert 0 in got.restored, got.said
 
 
 EDITED = {
