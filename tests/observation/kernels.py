@@ -67,16 +67,22 @@ def run(
 
 
 def run_passes(
-    folder: Path, *passes: Sequence[str], probe: str = "y", plain: bool = False
+    folder: Path,
+    *passes: Sequence[str],
+    probe: str = "y",
+    plain: bool = False,
+    loaded: tuple[str, ...] = (),
 ) -> Answer:
     """Run notebooks after each other in one new kernel, with `%nbckpt auto skip`.
+
+    Large libraries may be `loaded` there before the notebook imports them.
 
     The answer's value is the text of `probe`, or of the error that it ends with, which is
     evaluated in a cell of its own.
     """
     probing = f"__probe = 'not found'\n__probe = repr({probe})"
     rounds = [*passes[:-1], [*passes[-1], probing]]
-    answer = _answer(folder, rounds, "__probe", "plain" if plain else "skip")
+    answer = _answer(folder, rounds, "__probe", "plain" if plain else "skip", loaded)
     place = len(passes[-1])
     failed = [error for error in answer.errors if error.startswith(f"{place}: ")]
     return answer._replace(
@@ -90,7 +96,12 @@ def edited(cells: Sequence[str], old: str, new: str) -> list[str]:
     return [cell.replace(old, new) for cell in cells]
 
 
-def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path) -> Answer:
+def restored_beside(
+    files: Mapping[str, str],
+    cells: Sequence[str],
+    folder: Path,
+    loaded: tuple[str, ...] = (),
+) -> Answer:
     """A second run beside some modules, which gives what a plain one does; edited, it does, too.
 
     Each 5 becomes a 6 by the edit.
@@ -99,20 +110,27 @@ def restored_beside(files: Mapping[str, str], cells: Sequence[str], folder: Path
         place.mkdir()
         for name, text in files.items():
             (place / f"{name}.py").write_text(text)
-    run_passes(folder / "a", cells)
+    run = functools.partial(run_passes, loaded=loaded)
+    run(folder / "a", cells)
 
-    got = run_passes(folder / "a", cells)
-    other = run_passes(folder / "a", edited(cells, "5", "6"))
+    got = run(folder / "a", cells)
+    other = run(folder / "a", edited(cells, "5", "6"))
 
-    assert got.value == run_passes(folder / "b", cells, plain=True).value
-    assert other.value == run_passes(folder / "b", edited(cells, "5", "6"), plain=True).value
+    assert got.value == run(folder / "b", cells, plain=True).value
+    assert other.value == run(folder / "b", edited(cells, "5", "6"), plain=True).value
     assert "Traceback" not in got.said + other.said
     return got
 
 
-def _answer(folder: Path, rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
+def _answer(
+    folder: Path,
+    rounds: Sequence[Sequence[str]],
+    ask: str,
+    mode: str,
+    loaded: tuple[str, ...] = (),
+) -> Answer:
     folder.mkdir(exist_ok=True)
-    server = _server()
+    server = _server(loaded)
     server.ask.write(json.dumps([str(folder), rounds, ask, mode]) + "\n")
     server.ask.flush()
     answer = Answer(*json.loads(server.answer.readline()))
@@ -146,10 +164,10 @@ class _Server(NamedTuple):
 
 
 @functools.cache
-def _server() -> _Server:
+def _server(loaded: tuple[str, ...]) -> _Server:
     """The process that forks, which ends when this one does."""
     reader, writer = os.pipe()
-    command = [sys.executable, "-m", __name__, str(writer)]
+    command = [sys.executable, "-m", __name__, str(writer), *loaded]
     root = str(Path(nbckpt.__file__).parent.parent)
     started = subprocess.Popen(
         command, cwd=root, stdin=subprocess.PIPE, pass_fds=[writer], text=True
@@ -159,10 +177,10 @@ def _server() -> _Server:
     return _Server(started, started.stdin, os.fdopen(reader))
 
 
-def _serve(answers: int) -> None:
+def _serve(answers: int, *loaded: str) -> None:
     """Fork a process for each line that asks for one, and write what it answers."""
     sys.path[0] = ""  # a notebook's folder is on its path
-    for module in _SHARED:
+    for module in (*_SHARED, *loaded):
         __import__(module)
     from nbckpt.observation.libraries import Libraries
 
@@ -229,4 +247,4 @@ def _is_restored(place: int) -> bool:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(int(sys.argv[1]), *sys.argv[2:])

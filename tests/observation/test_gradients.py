@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.observation.kernels import restored_beside, run_passes
+from tests.observation import kernels
 
 pytest.importorskip("torch")
+
+TORCH = ("torch",)
+run_passes = partial(kernels.run_passes, loaded=TORCH)
 
 FIRST = """import torch; torch.manual_seed(0)
 x = torch.arange(6.).reshape(2, 3)
@@ -165,7 +169,7 @@ def test_what_is_called_by_other_means_counts(kind: str, tmp_path: Path) -> None
     making, using, shown = WITH_MODULE[kind]
     cells = [START + "\nimport um", making, "um.K = 5", using, f"y = {shown}"]
 
-    got = restored_beside({"um": BESIDE}, cells, tmp_path)
+    got = kernels.restored_beside({"um": BESIDE}, cells, tmp_path, TORCH)
 
     assert 0 in got.restored, got.said
 
