@@ -349,13 +349,9 @@ def _ending(session: Session, bound: set[str], in_place: set[str]) -> list[str]:
     changes in place gets other objects, too; those with a `__del__` it would mostly hold on to.
     """
     namespace = session.namespace
-    going = bound - in_place
-    acting = {
-        n for n in bound | in_place if n in namespace and called_at_end(namespace[n], namespace)
-    }
-    acting |= {
-        n for n in going & namespace.keys() if any(map(_acts_at_its_end, directly_in(namespace[n])))
-    }
+    going = (bound - in_place) & namespace.keys()
+    acting = {n for n in going if any(map(_acts_at_its_end, directly_in(namespace[n])))}
+    acting.update(called_at_end(bound | in_place, namespace))
     return [
         f"it may drop what {name!r} holds, which does something when it is dropped"
         for name in sorted(acting)

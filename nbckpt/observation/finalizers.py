@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
+from types import BuiltinFunctionType, MethodType
 from typing import Any
 
 from nbckpt.analysis import names_of_tree
@@ -50,9 +51,9 @@ class Finalizers(Bystander):
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Take note of what is called if the cell drops what its names hold."""
-        now, names = self._namespace, names_of_tree(tree)
-        found = (names.binds | names.loads) & now.keys() if tree.body else ()
-        self._called = [c for n in found for c in called_at_end(now[n], now)]
+        names = names_of_tree(tree)
+        found = called_at_end(names.binds | names.loads, self._namespace) if tree.body else {}
+        self._called = [called for parts in found.values() for called in parts]
 
     def cell_ends(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Have those variables looked at that it may have changed."""
@@ -71,9 +72,7 @@ class Finalizers(Bystander):
         if not made:
             return None
         is_own = "finalize" in words_reached(ran.tree, ran.namespace)
-        if is_own or any(_called_by(one, ran.namespace) for one in made):
-            return True
-        return None
+        return True if is_own or _of_notebook(made, ran.namespace) else None
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """That the step has to run, if it made finalizers."""
@@ -87,33 +86,67 @@ def _finalizers() -> list[weakref.finalize[Any, Any]]:
     return [*getattr(weakref.finalize, "_registry", ())]
 
 
-def _called_by(one: weakref.finalize[Any, Any], namespace: Mapping[str, object]) -> list[object]:
-    """What a finalizer calls, and with what, if code or a variable of the notebook is among it."""
-    waiting = one.peek()
-    parts = [waiting[1], *waiting[2], *waiting[3].values()] if waiting is not None else []
-    is_own = any(is_users(part, namespace) for part in parts)
-    return parts if is_own or touched_by(parts, namespace) != frozenset() else []
+def _of_notebook(
+    finalizers: Iterable[weakref.finalize[Any, Any]], namespace: Mapping[str, object]
+) -> list[tuple[object, list[object]]]:
+    """Those that call code or variables of the notebook: what each waits for, and what it calls.
 
-
-def called_at_end(value: object, namespace: Mapping[str, object]) -> list[object]:
-    """What is called of the notebook's, and with what, when a value goes, or what it holds.
-
-    Of weak references with a callback, those to the value and to what it directly holds are found.
+    Libraries make hundreds: whether code is the notebook's is found out once for each.
     """
-    found: list[object] = []
-    if type(value) in ATOMS:
-        return found
-    parts = [*directly_in(value)]
-    for held in parts if any(map(weakref.getweakrefcount, parts)) else ():
-        for reference in weakref.getweakrefs(held):
-            if issubclass(type(reference), weakref.ref):  # a proxy asks its object
-                found += _callback_of(reference, namespace)
-    waiting = [(one.peek(), _called_by(one, namespace)) for one in _finalizers()]
-    if any(called for _, called in waiting):
-        own = held_by([value], namespace)
-        for there, called in waiting:
-            if called and there and (own is None or id(there[0]) in own):
-                found += called
+    ids: set[int] | None = None
+    found = []
+    for one in finalizers:
+        if (waiting := one.peek()) is None:
+            continue
+        waits_for, function, given, named = waiting
+        called = [function, *given, *named.values()]
+        if one not in _is_own_code:
+            _is_own_code[one] = any(is_users(part, namespace) for part in called)
+        ids = set(map(id, list(namespace.values()))) if ids is None else ids
+        if _is_own_code[one] or not ids.isdisjoint(map(_owner_id, called)):
+            found.append((waits_for, called))
+    for one in _is_own_code.keys() - {*_finalizers()}:
+        del _is_own_code[one]
+    return found
+
+
+_is_own_code: dict[weakref.finalize[Any, Any], bool] = {}
+
+
+def _owner_id(called: object) -> int:
+    """The id of what is called; of a bound method, of its object."""
+    is_method = type(called) in (MethodType, BuiltinFunctionType)
+    return id(called.__self__ if is_method else called)  # type: ignore[attr-defined]
+
+
+def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict[str, list[object]]:
+    """What is called of the notebook's, and with what, when values of variables go.
+
+    Of weak references with a callback, those to a value and to what it directly holds are found.
+
+    Returns
+    -------
+    dict[str, list[object]]
+        Variable → functions and their arguments; without those for which nothing is called.
+    """
+    found: dict[str, list[object]] = {}
+    waiting = _of_notebook(_finalizers(), namespace)
+    for name in names:
+        value = namespace.get(name)
+        if type(value) in ATOMS:
+            continue
+        parts = [*directly_in(value)]
+        called: list[object] = []
+        for held in parts if any(map(weakref.getweakrefcount, parts)) else ():
+            for reference in weakref.getweakrefs(held):
+                if issubclass(type(reference), weakref.ref):  # a proxy asks its object
+                    called += _callback_of(reference, namespace)
+        if waiting:
+            own = held_by([value], namespace)
+            for waits_for, given in waiting:
+                called += given if own is None or id(waits_for) in own else ()
+        if called:
+            found[name] = called
     return found
 
 
