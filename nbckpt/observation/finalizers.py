@@ -91,26 +91,28 @@ def _of_notebook(
 ) -> list[tuple[object, list[object]]]:
     """Those that call code or variables of the notebook: what each waits for, and what it calls.
 
-    Libraries make hundreds: whether code is the notebook's is found out once for each.
+    Libraries make hundreds: whether it is the notebook's is found out once for each.
     """
-    ids: set[int] | None = None
     found = []
+    ids: set[int] = set()
     for one in finalizers:
-        if (waiting := one.peek()) is None:
+        if _is_own.get(one) is False or (waiting := one.peek()) is None:
             continue
         waits_for, function, given, named = waiting
         called = [function, *given, *named.values()]
-        if one not in _is_own_code:
-            _is_own_code[one] = any(is_users(part, namespace) for part in called)
-        ids = set(map(id, list(namespace.values()))) if ids is None else ids
-        if _is_own_code[one] or not ids.isdisjoint(map(_owner_id, called)):
+        if one not in _is_own:
+            ids = ids or set(map(id, list(namespace.values())))
+            is_of_variable = not ids.isdisjoint(map(_owner_id, called))
+            _is_own[one] = is_of_variable or any(is_users(part, namespace) for part in called)
+        if _is_own[one]:
             found.append((waits_for, called))
-    for one in _is_own_code.keys() - {*_finalizers()}:
-        del _is_own_code[one]
+    if len(_is_own) > MANY:
+        for one in _is_own.keys() - {*_finalizers()}:
+            del _is_own[one]
     return found
 
 
-_is_own_code: dict[weakref.finalize[Any, Any], bool] = {}
+_is_own: dict[weakref.finalize[Any, Any], bool] = {}
 
 
 def _owner_id(called: object) -> int:
