@@ -99,9 +99,10 @@ class GraphHooks:
         """Take note of code that registered hooks, and of what code that calls some may change."""
         if not tree.body or "torch" not in sys.modules:
             return
-        if self._may_call(tree):
+        words = words_reached(tree, self._namespace)
+        if self._may_call(words):
             self._touch(None)
-        if _registers(tree, self._namespace, self._registered):
+        if _registers(words, self._namespace, self._registered):
             self._registering.append(ast.unparse(tree))
         self._registered = _registered()
 
@@ -116,10 +117,13 @@ class GraphHooks:
     def close(self, window: object, ran: Ran) -> Json:
         """Whether the step registered hooks; if it may have called any, what they may have read."""
         assert isinstance(window, _Window)
+        if "torch" not in sys.modules:
+            return None
         record: dict[str, Json] = {}
-        if _registers(ran.tree, ran.namespace, window.registered):
+        words = words_reached(ran.tree, ran.namespace)
+        if _registers(words, ran.namespace, window.registered):
             record["registers"] = True
-        if self._may_call(ran.tree):
+        if self._may_call(words):
             self._touch(None)
             record["hooks"] = self._digest()
             record["all"] = all_values(ran, window.there)
@@ -139,7 +143,8 @@ class GraphHooks:
         if "torch" not in sys.modules or ("hooks" not in then and not self._registering):
             return None
         if "hooks" not in then:
-            return _OTHER_HOOKS if self._may_call(ran.tree) else None
+            words = words_reached(ran.tree, ran.namespace)
+            return _OTHER_HOOKS if self._may_call(words) else None
         if then["hooks"] != self._digest():
             return _OTHER_HOOKS
         if then["set"]:
@@ -164,11 +169,10 @@ class GraphHooks:
         )
         return ()
 
-    def _may_call(self, tree: ast.Module) -> bool:
-        """Whether code follows graphs, or steps, while there is something that is called then."""
+    def _may_call(self, words: frozenset[str]) -> bool:
+        """True if code with these words follows graphs, or steps, and something is called then."""
         if not self._registering and not _has_own_classes():
             return False
-        words = words_reached(tree, self._namespace)
         names = words & self._namespace.keys()
         return _STEP in words or follows_graphs(words, names, self._namespace)
 
@@ -197,11 +201,8 @@ def _derived(cls: type) -> Iterator[type]:
         yield from _derived(derived)
 
 
-def _registers(tree: ast.Module, namespace: Mapping[str, object], before: int) -> bool:
-    """Whether code has registered hooks since there were `before`, or has graphs call functions."""
-    if "torch" not in sys.modules:
-        return False
-    words = words_reached(tree, namespace)
+def _registers(words: frozenset[str], namespace: Mapping[str, object], before: int) -> bool:
+    """True if code registered hooks since there were `before`, or has graphs call functions."""
     if _registered() != before and not _REGISTERING.isdisjoint(words):
         return True
     if _SAVING in words or {"utils", "checkpoint"} <= words:
