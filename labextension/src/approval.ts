@@ -1,6 +1,7 @@
 /** The anywidget entry of a question below its cell: traits → card, clicks → messages. */
 
 import { Card } from './approvals/card';
+import { Delivery } from './approvals/delivery';
 import style from './approvals/style.css';
 
 /** The part of anywidget's model that is used here. */
@@ -12,6 +13,9 @@ interface IModel {
 }
 
 const WORDS = { __: (text: string): string => text };
+const SILENCE =
+  'The kernel does not hear these buttons while its cell runs: answer in the line below, ' +
+  'or with `nbckpt answer`.';
 
 /** Draws into `el`; returns what ends it. */
 function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
@@ -21,7 +25,8 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     const value = model.get(name);
     return typeof value === 'string' ? value : '';
   };
-  const card = new Card(
+  const delivery = new Delivery(model);
+  const card: Card = new Card(
     {
       id: told('question_id'),
       question: told('question'),
@@ -30,10 +35,15 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     },
     WORDS,
     ({ verdict, text }) => {
-      model.send({ op: 'answer', verdict, text });
+      delivery.send({ op: 'answer', verdict, text }, () => {
+        card.refuse(SILENCE);
+      });
     }
   );
   const receive = (message: unknown): void => {
+    if (delivery.receive(message)) {
+      return;
+    }
     if (typeof message === 'object' && message !== null && 'error' in message) {
       card.refuse(String(message.error));
     }
@@ -41,8 +51,9 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
   model.on('msg:custom', receive);
   el.append(shared, card.node);
   // The cell that asks learns by this that answers reach it while it waits.
-  model.send({ op: 'shown' });
+  delivery.send({ op: 'shown' });
   return () => {
+    delivery.dispose();
     model.off('msg:custom', receive);
     card.node.remove();
     shared.remove();

@@ -32,6 +32,7 @@ class ApprovalWidget(QuietWidget):
     def __init__(self, desk: Desk, question: Question, code: str) -> None:
         self._desk = desk
         self.is_shown = threading.Event()
+        self._came: set[object] = set()
         super().__init__(
             _esm=code,
             question_id=question.id,
@@ -48,6 +49,11 @@ class ApprovalWidget(QuietWidget):
         """Take an answer; on the thread where it came."""
         if not isinstance(content, Mapping):
             return
+        if (number := content.get("number")) is not None:  # it is sent until it is said to be here
+            self.send({"came": number})
+            if number in self._came:
+                return
+            self._came.add(number)
         if content.get("op") == "shown":
             self.is_shown.set()
         if content.get("op") != "answer":

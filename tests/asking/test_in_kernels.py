@@ -106,6 +106,31 @@ def test_a_cell_that_waits_is_answered_by_its_buttons(tmp_path: Path) -> None:
     assert "(notebook), “no”" in last["data"]["text/plain"]
 
 
+def test_a_message_that_is_sent_again_counts_once(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        front = Front(kernel)
+        front.run(LOAD)
+        front.run(STEP)
+        front.use_subshell()
+        subshell, front.subshell = front.subshell, None  # the page does not know it yet
+        request = kernel.send(CELL, "c1")
+        front.wait(lambda: is_drawn(front))
+        answers = {"op": "answer", "verdict": "refuse", "text": "no", "number": 2}
+        for content in ({"op": "shown", "number": 1}, answers):  # they wait for the cell's end
+            front.send({"method": "custom", "content": content})
+        front.subshell = subshell
+        perhaps = {"op": "answer", "verdict": "perhaps", "number": 3}
+        for content in ({"op": "shown", "number": 1}, perhaps, perhaps, answers):
+            front.send({"method": "custom", "content": content})
+        front.finish(request)
+        front.run("print('goes on')")
+
+    assert front.errors == ["'perhaps' is no answer: approve, refuse or withdraw"]
+    assert "False no" in front.text()
+    assert front.text().endswith("goes on\n")
+    assert front.came[:4] == [1, 3, 3, 2]
+
+
 @pytest.mark.parametrize("has_subshell", [True, False])
 def test_an_async_cell_is_answered_by_its_buttons_and_its_loop_goes_on(
     tmp_path: Path, has_subshell: bool

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, Locator, WebSocketRoute, expect
 
 from tests.browser.applications import Application
 from tests.browser.notebooks import READY, Notebook
@@ -126,6 +126,53 @@ def test_a_killed_kernels_question_is_answered_in_the_panel_and_its_cell_goes_on
     another.execute(ASK)
 
     expect(output(another)).to_contain_text("said True sidebar")
+
+
+class Held:
+    """Keeps back a page's requests for subshells until they are let go."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[WebSocketRoute, bytes | str]] = []
+        self._is_open = False
+
+    def connect(self, page: WebSocketRoute) -> None:
+        server = page.connect_to_server()
+
+        def forward(message: bytes | str) -> None:
+            text = message if isinstance(message, str) else message.decode(errors="replace")
+            if "create_subshell_request" in text and not self._is_open:
+                self._held.append((server, message))
+            else:
+                server.send(message)
+
+        page.on_message(forward)
+
+    def let_go(self) -> None:
+        assert self._held
+        self._is_open = True
+        for server, message in self._held:
+            server.send(message)
+
+
+@lab_only
+def test_an_answer_that_is_quicker_than_its_subshell_is_heard(
+    application: Application, context: BrowserContext
+) -> None:
+    held = Held()
+    page = context.new_page()
+    page.route_web_socket(re.compile("/channels"), held.connect)
+    notebook = Notebook(application, page, "quick")
+    waits(notebook)
+    card = card_in(output(notebook))
+
+    press(card, "Approve")
+    page.wait_for_timeout(500)
+    expect(card.get_by_role("button", name="Approve")).to_be_disabled()
+    held.let_go()
+
+    expect(output(notebook)).to_contain_text("said True notebook")
+    assert notebook.own_errors == []
+    page.close()
 
 
 @lab_only

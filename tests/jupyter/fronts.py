@@ -27,6 +27,8 @@ class Front:
         The parts of it that came in each message, after the first.
     errors
         What it was told that answers no request.
+    came
+        The numbers of the messages that were said to have come.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -36,6 +38,7 @@ class Front:
         self.updates: list[dict[str, Any]] = []
         self.answers: list[Message] = []
         self.errors: list[str] = []
+        self.came: list[int] = []
         self.comm_id = ""
         self.subshell: str | None = None
         self._number = 0
@@ -169,6 +172,8 @@ class Front:
         if data["method"] == "update":
             self.updates.append(data["state"])
             self.state |= data["state"]
+        elif data["method"] == "custom" and "came" in data["content"]:
+            self.came.append(data["content"]["came"])
         elif data["method"] == "custom" and "id" not in data["content"]:
             self.errors.append(data["content"]["error"])
         elif data["method"] == "custom":

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { beforeEach, mock, test } from 'node:test';
+import { Delivery, SOON_MS, TIMES } from '../approvals/delivery';
+
+Object.assign(globalThis, { window: globalThis });
+
+/** A wire that keeps what was sent. */
+class Wire {
+  readonly sent: object[] = [];
+
+  send(message: object): void {
+    this.sent.push(message);
+  }
+}
+
+beforeEach(() => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ['setTimeout'] });
+});
+
+test('a message is sent until the kernel says that it came', () => {
+  const wire = new Wire();
+  const delivery = new Delivery(wire);
+  delivery.send({ op: 'shown' });
+  mock.timers.tick(SOON_MS);
+  mock.timers.tick(2 * SOON_MS);
+  assert.deepEqual(wire.sent, Array(3).fill({ op: 'shown', number: 1 }));
+  assert.equal(delivery.receive({ came: 1 }), true);
+  mock.timers.tick(1e6);
+  assert.equal(wire.sent.length, 3);
+});
+
+test('a message of which nothing is heard is given up, and another is sent anew', () => {
+  const wire = new Wire();
+  const delivery = new Delivery(wire);
+  let silences = 0;
+  delivery.send({ op: 'answer' }, () => silences++);
+  for (let time = 0; time < TIMES; time++) {
+    assert.equal(silences, 0);
+    mock.timers.tick(SOON_MS * 2 ** time);
+  }
+  assert.deepEqual([silences, wire.sent.length], [1, TIMES]);
+  delivery.send({ op: 'answer' });
+  assert.deepEqual(wire.sent.at(-1), { op: 'answer', number: 2 });
+  delivery.dispose();
+});
+
+test('a word about one message ends no other, and other messages are no such word', () => {
+  const wire = new Wire();
+  const delivery = new Delivery(wire);
+  delivery.send({ op: 'shown' });
+  delivery.send({ op: 'answer' });
+  delivery.receive({ came: 1 });
+  assert.equal(delivery.receive({ error: 'no' }), false);
+  assert.equal(delivery.receive(null), false);
+  mock.timers.tick(SOON_MS);
+  assert.deepEqual(wire.sent.at(-1), { op: 'answer', number: 2 });
+  delivery.dispose();
+  mock.timers.tick(1e6);
+  assert.equal(wire.sent.length, 3);
+});
