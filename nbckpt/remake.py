@@ -256,7 +256,7 @@ def _astray(
     left -= fitting | made
     found = set()
     for name in made:
-        leaves = gradients.leaves_of([name], after)
+        leaves = gradients.leaves_of([name], after, gradients.ALL)
         if leaves is None or names_reached(leaves, filter(is_user_name, left), after):
             found.add(name)
     return found

@@ -14,7 +14,10 @@ from nbckpt.values.homes import home_of_named, is_named, is_user_file
 from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
-"""Nodes of a graph, and parts of variables, that are looked at."""
+"""Nodes of a graph, and parts of variables, that are looked at for a cell's key."""
+
+ALL = sys.maxsize
+"""For that to have no bound."""
 
 NOT_KEPT = "GraphNotKeptBackward"
 """The node that stands for the graph of a restored tensor (`codecs.tensors`)."""
@@ -31,25 +34,27 @@ def _torch() -> Any:
     return torch if hasattr(torch, "Tensor") else None
 
 
-def leaves_of(names: Iterable[str], namespace: Mapping[str, object]) -> list[object] | None:
+def leaves_of(
+    names: Iterable[str], namespace: Mapping[str, object], most: int = MANY
+) -> list[object] | None:
     """Tensors that variables, or what containers of them hold, were computed from.
 
     Those on the way count that keep their gradients, where variables have them. None if there are
-    too many to find them all.
+    more than `most` nodes or parts to look at.
     """
     torch = _torch()
     if torch is None:
         return []
-    tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor)
+    tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor, most)
     if tensors and not is_all:
         return None
     if all(tensor.grad_fn is None for tensor in tensors):
         return []
-    nodes = _graph_of(tensors)
+    nodes = _graph_of(tensors, most)
     if nodes is None:
         return None
     leaves = [leaf for n in nodes.values() if (leaf := getattr(n, "variable", None)) is not None]
-    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor)
+    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor, most)
     if not is_all:
         return None
     leaves += [t for t in others if not t.is_leaf and t.retains_grad and id(t.grad_fn) in nodes]
@@ -126,8 +131,8 @@ def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[
         return set()
     found = set()
     for name in names:
-        tensors, _ = _tensors_in([namespace.get(name)], torch.Tensor)
-        if any(node.name() == NOT_KEPT for node in (_graph_of(tensors) or {}).values()):
+        tensors, _ = _tensors_in([namespace.get(name)], torch.Tensor, ALL)
+        if any(node.name() == NOT_KEPT for node in (_graph_of(tensors, ALL) or {}).values()):
             found.add(name)
     return found
 
@@ -157,7 +162,7 @@ def is_of_autograd(home: str) -> bool:
     return home.startswith("torch.autograd")
 
 
-def _graph_of(tensors: Iterable[Any]) -> dict[int, Any] | None:
+def _graph_of(tensors: Iterable[Any], most: int = MANY) -> dict[int, Any] | None:
     """The nodes that some tensors were computed by: id → node; None if there are too many."""
     nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     seen: dict[int, Any] = {}
@@ -166,13 +171,13 @@ def _graph_of(tensors: Iterable[Any]) -> dict[int, Any] | None:
         if id(node) in seen:
             continue
         seen[id(node)] = node
-        if len(seen) > MANY:
+        if len(seen) > most:
             return None
         nodes.extend(before for before, _ in node.next_functions if before is not None)
     return seen
 
 
-def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:
+def _tensors_in(values: list[Any], kind: type, most: int = MANY) -> tuple[list[Any], bool]:
     """The tensors among some values and inside of containers; whether these are all.
 
     Containers are lists, tuples and dicts, what derives from them, data classes, and instances of
@@ -189,9 +194,10 @@ def _tensors_in(values: list[Any], kind: type) -> tuple[list[Any], bool]:
         elif kind_of_value not in ATOMS and id(value) not in seen:
             for parts in _parts(value):
                 seen.add(id(value))  # a variable holds it
-                inside = [part for part in islice(parts, MANY) if type(part) not in ATOMS]
+                looked_at = islice(parts, most)
+                inside = [part for part in looked_at if type(part) not in ATOMS]
                 waiting += inside
-                is_all = len(waiting) + len(seen) <= MANY and (not inside or len(parts) <= MANY)
+                is_all = len(waiting) + len(seen) <= most and (not inside or len(parts) <= most)
     return tensors, is_all
 
 

@@ -91,6 +91,7 @@ def _of_notebook(
 ) -> list[tuple[object, list[object]]]:
     """Those that call code or variables of the notebook: what each waits for, and what it calls.
 
+    Those that wait for an instance of its classes, or of a module's beside it, call what that says.
     Libraries make hundreds: whether it is the notebook's is found out once for each.
     """
     found = []
@@ -103,7 +104,8 @@ def _of_notebook(
         if one not in _is_own:
             ids = ids or set(map(id, list(namespace.values())))
             is_of_variable = not ids.isdisjoint(map(_owner_id, called))
-            _is_own[one] = is_of_variable or any(is_users(part, namespace) for part in called)
+            parts = [waits_for, *called]
+            _is_own[one] = is_of_variable or any(is_users(part, namespace) for part in parts)
         if _is_own[one]:
             found.append((waits_for, called))
     if len(_is_own) > MANY:

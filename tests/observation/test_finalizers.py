@@ -64,3 +64,19 @@ def test_a_librarys_own_finalizers_do_not_count(tmp_path: Path) -> None:
     again = run_passes(tmp_path / "a", cells)
 
     assert "when an object goes" not in again.said
+
+
+def test_a_finalizer_that_an_object_of_a_module_calls_itself_is_called_once(tmp_path: Path) -> None:
+    (tmp_path / "files.py").write_text(
+        "import weakref\nclosed = []\nclass File:\n    def __init__(self, name):\n"
+        "        self._end = weakref.finalize(self, closed.append, name)\n"
+        "    def close(self): self._end()"
+    )
+    setup = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport files"
+    cells = [setup, "f = files.File('a')", "n = 1", "f.close()", "y = [*files.closed]"]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+    edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]])
+
+    assert again.value == edited.value == "['a']", again.said + edited.said

@@ -67,6 +67,23 @@ def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Pat
         assert "'hidden', 'lost_a', whose graph could not be kept, made again by" in got.said
 
 
+LARGE = {
+    "a table beside it": "rows = [[i] for i in range(12_000)]\nlost = (w * 3).sum()",
+    "a deep graph": "lost = w * 3\nfor _ in range(12_000): lost = lost + 1e-6\nlost = lost.sum()",
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_a_large_notebook_gets_its_graphs_back(what: str, tmp_path: Path) -> None:
+    first = "import torch\nw = torch.ones(2, requires_grad=True)"
+    cells = [first, LARGE[what], "n = 0", "lost.backward()", "y = w.grad.tolist()"]
+    run_passes(tmp_path / "a", cells)
+
+    edited = run_passes(tmp_path / "a", [*cells[:3], "lost.backward()\nn = 1", cells[4]])
+
+    assert (edited.value, edited.errors) == ("[3.0, 3.0]", []), edited.said
+
+
 HOLDING = {
     "a data class": "@dataclass\nclass Out:\n    loss: object\nout = Out((w * 3).sum())",
     "a named tuple": "Out = namedtuple('Out', 'loss')\nout = Out((w * 3).sum())",
