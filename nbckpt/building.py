@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import FormatError, RestoreError
 from nbckpt.model import Manifest, Variable
 from nbckpt.storage.store import Store
+from nbckpt.values.destructors import let_go
 
 
 def mates_of(variable: Variable, manifest: Manifest) -> tuple[str, ...]:
@@ -46,6 +48,8 @@ def own_values(
 class Values:
     """Builds variables of a manifest, with the definitions that they need.
 
+    With it goes what it built: whatever is to stay is taken out of `namespace`.
+
     Attributes
     ----------
     namespace
@@ -56,6 +60,10 @@ class Values:
         self.namespace: dict[str, object] = {"__builtins__": __builtins__, "__name__": "__main__"}
         self._store = store
         self._manifest = manifest
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # as the process ends, all of it may be gone
+            let_go(self.namespace)
 
     def build(self, name: str) -> object:
         """The value that a variable had, which is nobody else's.

@@ -21,12 +21,13 @@ from nbckpt.fixed import is_fixed
 from nbckpt.interrupts import allowed, breathe, whole
 from nbckpt.keys import also_on
 from nbckpt.model import Checkpoint, Manifest, Variable
-from nbckpt.observation.finalizers import called_at_end, directly_in
+from nbckpt.observation.finalizers import called_at_end
 from nbckpt.observation.observer import UnrepeatableError
 from nbckpt.observation.shown_widgets import made_by
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.definitions import holds_state
+from nbckpt.values.destructors import acts_at_its_end
 from nbckpt.values.likeness import whole_digest
 from nbckpt.values.plain import ATOMS
 
@@ -74,7 +75,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     replaced = present & set(loaded.values) - _only_aliased(aliases, manifest)
     changed = (in_place & set(loaded.values)) | replaced
     reasons = [
-        *_ending(session, set(checkpoint.bound), in_place),
+        *_ending(session, set(checkpoint.bound) | in_place | replaced),
         *_held_unkept(session, loaded, bound - in_place),
         *_held_anew(session, checkpoint, loaded, bound - in_place),
         *([] if begins_again else _otherwise(session, checkpoint, manifest, loaded, present)),
@@ -342,26 +343,18 @@ def _parted(
     return reasons
 
 
-def _ending(session: Session, bound: set[str], in_place: set[str]) -> list[str]:
+def _ending(session: Session, going: set[str]) -> list[str]:
     """Reasons: objects that go when the values are bound, and that do something at their end.
 
-    What that prints or changes is in what was kept of the step already. A variable that the step
-    changes in place gets other objects, too; those with a `__del__` it would mostly hold on to.
+    What that prints or changes is in what was kept of the step already.
     """
     namespace = session.namespace
-    going = (bound - in_place) & namespace.keys()
-    acting = {n for n in going if any(map(_acts_at_its_end, directly_in(namespace[n])))}
-    acting.update(called_at_end(bound | in_place, namespace))
+    acting = set(called_at_end(going, namespace))
+    acting.update(n for n in going & namespace.keys() if acts_at_its_end(namespace[n]))
     return [
         f"it may drop what {name!r} holds, which does something when it is dropped"
         for name in sorted(acting)
     ]
-
-
-def _acts_at_its_end(value: object) -> bool:
-    """Whether the class of a value is the notebook's own and defines `__del__`."""
-    own = (vars(base).get("__del__") for base in type(value).__mro__[:-1])
-    return any(isinstance(end, FunctionType) and end.__module__ == "__main__" for end in own)
 
 
 def _is_tied(live: Manifest, name: str, active: set[str]) -> bool:
@@ -566,7 +559,9 @@ def _bind(
     changed = _changed_where_they_stand(session, checkpoint, values, values)
     session.observer.replaced(changed)
     leaving = values.keys() | aliases.keys()
-    stay = [session.namespace[n] for n in session.capturer.user_names() if n not in leaving]
+    staying = [n for n in session.capturer.user_names() if n not in leaving]
+    session.torn_graphs.replaces(leaving, staying)
+    stay = [session.namespace[n] for n in staying]
     made = made_by(checkpoint.observed.get("widgets"))
     take_places(
         [(new, old) for old, new in changed], [binding for _, binding in bound.bindings], stay, made

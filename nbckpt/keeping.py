@@ -28,6 +28,7 @@ from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
 from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
+from nbckpt.torn_graphs import TornGraphs
 from nbckpt.unkept import Unkept
 from nbckpt.values import Examined, ValueDigester
 
@@ -85,6 +86,7 @@ class Keeping(Standing):
         self.seeded: set[str] = set()
         self._never_seeded: dict[str, Digest] = {}  # generator → its state while that was so
         self.live_objects = LiveObjects(self.capturer)
+        self.torn_graphs = TornGraphs(namespace)
         touch, folder = self.capturer.touched, str(store.path)
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))

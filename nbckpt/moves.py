@@ -17,6 +17,7 @@ from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
 from nbckpt.unkept import Unkept
+from nbckpt.values.destructors import acts_at_its_end
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -289,6 +290,8 @@ def take(
     manifest = session.timeline.manifest(checkpoint.id)
     for name in removed:
         session.namespace.pop(name, None)
+    stay = [n for n in session.capturer.user_names() if n not in loaded.values]
+    session.torn_graphs.replaces(loaded.values.keys(), stay)
     session.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
     session.observer.bound({*loaded.values, *loaded.unchanged})
@@ -369,7 +372,16 @@ def restore_all(
         gone |= (refused & present) - stays
         loaded = _without_orphans(loaded, manifest, refused & gone)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
+    going = [n for n in {*loaded.values, *gone} if n in session.namespace]
+    is_acting = any(acts_at_its_end(session.namespace[n]) for n in going)
     take(session, target, loaded, sorted(gone))
+    if is_acting:  # what it did at its end may be in what was the same
+        session.capturer.touched(None)
+        again = bring_back(session, target, manifest.keys() & session.namespace.keys())
+        take(session, target, again, ())
+        loaded = loaded._replace(
+            values={**loaded.values, **again.values}, unchanged=loaded.unchanged - set(again.values)
+        )
     session.capturer.touched(lasting)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES

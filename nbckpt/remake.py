@@ -22,7 +22,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +33,8 @@ from nbckpt.llm import scope
 from nbckpt.makers import lacking, lost_results, makers_of_bound, sharing_results
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.names import RESULT, is_user_name
+from nbckpt.observation.graph_hooks import follows_graphs
+from nbckpt.observation.reached import reached
 from nbckpt.recorded import Recorded, parsed, recorded
 from nbckpt.referents import names_reached
 from nbckpt.unkept import Maker, refused_by
@@ -50,7 +51,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 def needed(session: Session, tree: ast.Module) -> set[str]:
     """What is lacking and would be read by code that is about to run."""
-    absent, is_any_torn = lacking(session), _has_left_graphs()
+    absent, is_any_torn = lacking(session), bool(session.torn_graphs)
     if not absent and not is_any_torn:
         return set()
     names = analysis.names_of_tree(tree, session.namespace)
@@ -59,20 +60,17 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     )
     found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
     words = frozenset(_WORD.findall(ast.unparse(tree)))
+    reads_any = found is None
     if found is None:  # a function that it calls may read anything
         wanted, found = set(absent), frozenset(session.capturer.user_names())
     else:
         found |= words if names.everything else frozenset()
         wanted = set((found | _results_named(tree, absent)) & absent.keys())
-    if is_any_torn and gradients.follows_graphs(words, found, session.namespace):
-        wanted |= gradients.without_graph(found, session.namespace)
+    if is_any_torn:
+        code_reached = reached(tree, session.namespace, everything=reads_any)
+        if follows_graphs(code_reached, session.namespace):
+            wanted |= session.torn_graphs.among(found)
     return wanted
-
-
-def _has_left_graphs() -> bool:
-    """True where restored tensors of torch may have no graph that goes back to others."""
-    tensors = sys.modules.get("nbckpt.codecs.tensors")
-    return tensors is not None and tensors.has_left_graphs()
 
 
 def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:
@@ -139,8 +137,8 @@ def make(session: Session, names: Iterable[str]) -> bool:
     if not wanted:
         return False
     torn = set[str]()
-    if _has_left_graphs():
-        torn = gradients.without_graph(session.capturer.user_names(), session.namespace)
+    if session.torn_graphs:
+        torn = session.torn_graphs.among(session.capturer.user_names())
     makers, wanted = _closed(session, wanted, torn)
     if not makers:
         return False

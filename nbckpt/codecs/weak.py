@@ -9,6 +9,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from nbckpt.codecs.loading import LOADING
+
 Reducer = Callable[[object, Any], Any]
 
 
@@ -21,11 +23,12 @@ class _Gone:
     """What a dead reference refers to."""
 
 
-def _reduce_reference(_: object, reference: weakref.ref[Any]) -> Any:
+def _reduce_reference(_: object, reference: Any) -> Any:
     target = reference()
     if target is None:
         return dead_reference, ()
-    return weakref.ref, (target, *_callback(reference))
+    callback = reference.__callback__
+    return (weakref.ref, (target,)) if callback is None else (watching, (target, callback))
 
 
 def _reduce_proxy(_: object, proxy: Any) -> Any:
@@ -44,12 +47,41 @@ def _reduce_method(_: object, reference: Any) -> Any:
     own = reference.__callback__
     cells = dict(zip(own.__code__.co_freevars, own.__closure__ or (), strict=True))
     given = cells["callback"].cell_contents if "callback" in cells else None
-    return weakref.WeakMethod, ((method,) if given is None else (method, given))
+    if given is None:
+        return weakref.WeakMethod, (method,)
+    return watching, (method, given, weakref.WeakMethod)
 
 
-def _callback(reference: Any) -> tuple[Any, ...]:
-    callback = reference.__callback__
-    return () if callback is None else (callback,)
+def watching(target: Any, callback: Callable[[Any], object], kind: Any = weakref.ref) -> Any:
+    """A weak reference that calls `callback` when what it refers to goes; not where that is a copy.
+
+    A copy that is only looked at has nothing to call, and one that no variable gets is kept until
+    its references are gone, which call nothing then.
+    """
+    loading = LOADING.get(None)
+    if loading is None or loading.bindings is None:
+        return kind(target)
+    loading.bindings.append(_Parting(getattr(target, "__self__", target)))
+    return kind(target, callback)
+
+
+class _Parting:
+    """What a reference with a callback refers to, until it is known whether a variable has it."""
+
+    def __init__(self, target: object) -> None:
+        self._targets = [target]
+
+    def bind(self) -> None:
+        """It is a variable's."""
+        self._targets.clear()
+
+    def drop(self) -> None:
+        """Nobody gets it."""
+        _parted[:] = [t for t in _parted if weakref.getweakrefcount(t)] + self._targets
+        self._targets.clear()
+
+
+_parted: list[object] = []
 
 
 def dead_reference() -> weakref.ref[Any]:

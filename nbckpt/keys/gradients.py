@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from nbckpt.keys.reach import definitions_in, definitions_of_all, names_of_definition
-from nbckpt.values.homes import home_of_named, is_named, is_user_file
+from nbckpt.values.holding import parts_of
+from nbckpt.values.homes import home_of_named, is_named
 from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
@@ -137,24 +136,11 @@ def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[
     return found
 
 
-def follows_graphs(
-    words: Iterable[str], names: Iterable[str], namespace: Mapping[str, object]
-) -> bool:
-    """True if code may ask for gradients: by its own words, or by what its names stand for."""
-    if not FOLLOWING.isdisjoint(words):
+def is_following(value: Any, namespace: Mapping[str, object]) -> bool:
+    """True for what follows graphs under whatever name it is called."""
+    if type(value) in _CALLED and value.__name__ in FOLLOWING:
         return True
-    for name in names:
-        value: Any = namespace.get(name)
-        if type(value) in _CALLED and value.__name__ in FOLLOWING:  # by another name
-            return True
-        if is_named(value, namespace) and is_of_autograd(home_of_named(value, namespace)):
-            return True
-        inside = definitions_in(value, namespace)
-        for definition in definitions_of_all(namespace) if inside is None else inside:
-            own = names_of_definition(definition, namespace)
-            if not FOLLOWING.isdisjoint(own.attributes | own.loads | own.imports):
-                return True
-    return False
+    return is_named(value, namespace) and is_of_autograd(home_of_named(value, namespace))
 
 
 def is_of_autograd(home: str) -> bool:
@@ -192,32 +178,10 @@ def _tensors_in(values: list[Any], kind: type, most: int = MANY) -> tuple[list[A
         if issubclass(kind_of_value, kind):
             tensors.append(value)
         elif kind_of_value not in ATOMS and id(value) not in seen:
-            for parts in _parts(value):
+            for parts in parts_of(value):
                 seen.add(id(value))  # a variable holds it
                 looked_at = islice(parts, most)
                 inside = [part for part in looked_at if type(part) not in ATOMS]
                 waiting += inside
                 is_all = len(waiting) + len(seen) <= most and (not inside or len(parts) <= most)
     return tensors, is_all
-
-
-def _parts(value: Any) -> Iterator[Collection[Any]]:
-    """What a container holds, without that code of its class runs."""
-    kind = type(value)
-    if issubclass(kind, dict):
-        yield dict.values(value)
-    elif issubclass(kind, list):
-        yield value if kind is list else [*list.__iter__(value)]
-    elif issubclass(kind, tuple):
-        yield value if kind is tuple else [*tuple.__iter__(value)]
-    if kind is SimpleNamespace or is_dataclass(kind) or _is_users(kind.__module__):
-        members = getattr(value, "__dict__", None)
-        if type(members) is dict:
-            yield members.values()
-
-
-def _is_users(module: object) -> bool:
-    """Whether a class's module is the notebook, or lies beside it."""
-    if module == "__main__":
-        return True
-    return is_user_file(getattr(sys.modules.get(str(module)), "__file__", None))

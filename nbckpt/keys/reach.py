@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import (
     AsyncGeneratorType,
     CoroutineType,
@@ -37,12 +37,16 @@ _BULK = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch"})
 
 
 def definitions_in(
-    value: object, namespace: Mapping[str, object], limit: int = LIMIT
+    value: object,
+    namespace: Mapping[str, object],
+    limit: int = LIMIT,
+    counts: Callable[[object, Mapping[str, object]], bool] | None = None,
 ) -> list[object] | None:
     """The user's functions and classes inside `value`; None if it is too large to be searched.
 
-    What reaches any variable, as `eval` does, is among them.
+    What reaches any variable, as `eval` does, is among them. With `counts`, it is what that says.
     """
+    counts = counts or is_definition
     found: list[object] = []
     seen: dict[int, object] = {}
     waiting: list[object] = [value]
@@ -53,7 +57,7 @@ def definitions_in(
         seen[id(item)] = item
         if reaches_all(item, namespace):
             found.append(item)
-        elif is_definition(item, namespace):
+        elif counts(item, namespace):
             found.append(item)
             waiting.extend(_inside_definition(item))
         elif not _is_a(item, FunctionType | type | ModuleType):

@@ -13,7 +13,7 @@ from nbckpt.analysis.bytecode import words_of
 from nbckpt.observation.attached import is_named_module
 from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.libraries import Libraries
-from nbckpt.observation.ownership import is_of_another_library, is_users, is_users_module
+from nbckpt.observation.ownership import is_of_another_library, is_users
 from nbckpt.observation.registries import TABLES, is_bookkeeping
 from nbckpt.observation.stores import (
     Codes,
@@ -26,6 +26,7 @@ from nbckpt.observation.stores import (
     words_of_all,
     words_of_tree,
 )
+from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
 
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)

@@ -22,7 +22,6 @@ from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.observation.libraries import Libraries, members_of
-from nbckpt.observation.ownership import is_users_module
 from nbckpt.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN, is_bookkeeping
 from nbckpt.observation.stores import (
     Given,
@@ -36,7 +35,7 @@ from nbckpt.observation.stores import (
     words_of_code,
     words_of_tree,
 )
-from nbckpt.values.homes import is_named
+from nbckpt.values.homes import is_named, is_users_module
 from nbckpt.values.plain import ATOMS
 
 _KINDS = (list, dict, set, deque, bytearray)

@@ -7,24 +7,35 @@ cell that makes one runs again in each kernel.
 from __future__ import annotations
 
 import ast
+import dis
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from itertools import islice
-from types import BuiltinFunctionType, MethodType
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CoroutineType,
+    GeneratorType,
+    MethodType,
+)
 from typing import Any
 
-from nbckpt.analysis import names_of_tree
+from nbckpt.analysis import names_of_tree, nodes_of
 from nbckpt.digests import Json
 from nbckpt.observation.called_back import touched_by
 from nbckpt.observation.observer import Bystander, Ran
 from nbckpt.observation.ownership import is_users
-from nbckpt.observation.stores import words_reached
+from nbckpt.observation.reached import reached
+from nbckpt.observation.stores import codes_reached, words_of_code
 from nbckpt.referents import held_by
+from nbckpt.values.holding import inside_of
+from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
 
 MANY = 1_000
-"""Elements of a container that are looked at."""
+"""Objects inside of a variable that are looked at."""
+
+_SUSPENDED = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
 
 
 class Finalizers(Bystander):
@@ -51,9 +62,17 @@ class Finalizers(Bystander):
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Take note of what is called if the cell drops what its names hold."""
-        names = names_of_tree(tree)
-        found = called_at_end(names.binds | names.loads, self._namespace) if tree.body else {}
+        names = self._named(tree) if tree.body else ()
+        found = called_at_end(names, self._namespace)
         self._called = [called for parts in found.values() for called in parts]
+
+    def _named(self, tree: ast.Module) -> Collection[str]:
+        """The variables that a cell, or a function that it may call, can let go of."""
+        names = names_of_tree(tree)
+        may_call = any(type(node) is ast.Call for node in nodes_of(tree))
+        codes = codes_reached(tree, self._namespace) if may_call else []
+        words = frozenset[str]().union(*map(words_of_code, codes))
+        return names.binds | names.loads | words & self._namespace.keys()
 
     def cell_ends(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Have those variables looked at that it may have changed."""
@@ -71,7 +90,7 @@ class Finalizers(Bystander):
         made = [one for one in _finalizers() if one not in window]
         if not made:
             return None
-        is_own = "finalize" in words_reached(ran.tree, ran.namespace)
+        is_own = "finalize" in reached(ran.tree, ran.namespace).words
         return True if is_own or _of_notebook(made, ran.namespace) else None
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
@@ -126,12 +145,11 @@ def _owner_id(called: object) -> int:
 def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict[str, list[object]]:
     """What is called of the notebook's, and with what, when values of variables go.
 
-    Of weak references with a callback, those to a value and to what it directly holds are found.
-
     Returns
     -------
     dict[str, list[object]]
-        Variable → functions and their arguments; without those for which nothing is called.
+        Variable → functions and their arguments, and generators with code for their end; without
+        those for which nothing is called.
     """
     found: dict[str, list[object]] = {}
     waiting = _of_notebook(_finalizers(), namespace)
@@ -139,19 +157,48 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
         value = namespace.get(name)
         if type(value) in ATOMS:
             continue
-        parts = [*directly_in(value)]
-        called: list[object] = []
-        for held in parts if any(map(weakref.getweakrefcount, parts)) else ():
-            for reference in weakref.getweakrefs(held):
-                if issubclass(type(reference), weakref.ref):  # a proxy asks its object
-                    called += _callback_of(reference, namespace)
+        called: dict[int, object] = {}
+        for held in inside_of(value, MANY):
+            if weakref.getweakrefcount(held):
+                for reference in weakref.getweakrefs(held):
+                    if issubclass(type(reference), weakref.ref):  # a proxy asks its object
+                        called |= _by_owner(_callback_of(reference, namespace))
+            if _goes_on_at_its_end(held, namespace):
+                called[id(held)] = held
         if waiting:
             own = held_by([value], namespace)
             for waits_for, given in waiting:
-                called += given if own is None or id(waits_for) in own else ()
+                called |= _by_owner(given) if own is None or id(waits_for) in own else {}
         if called:
-            found[name] = called
+            found[name] = list(called.values())
     return found
+
+
+def _by_owner(called: Iterable[object]) -> dict[int, object]:
+    """Each once: a thousand finalizers may call the same method, which is another object each."""
+    return {_owner_id(one): one for one in called}
+
+
+def _goes_on_at_its_end(value: Any, namespace: Mapping[str, object]) -> bool:
+    """Whether a value is a generator or coroutine of the user's, inside of a `try` or `with`."""
+    prefix = _SUSPENDED.get(type(value))
+    frame = getattr(value, f"{prefix}_frame", None) if prefix else None
+    if frame is None or frame.f_lasti < 0:
+        return False
+    own = frame.f_globals
+    if own is not namespace and not is_users_module(own.get("__name__")):
+        return False
+    code: Any = dis.Bytecode(frame.f_code)
+    steps = {step.offset: step for step in code}
+    return any(
+        entry.start <= frame.f_lasti < entry.end and not _turns_stops(steps[entry.target])
+        for entry in code.exception_entries
+    )
+
+
+def _turns_stops(step: dis.Instruction) -> bool:
+    """Whether a handler is the one that all generators have since Python 3.12 (PEP 479)."""
+    return step.opname == "CALL_INTRINSIC_1" and "STOPITERATION" in str(step.argrepr)
 
 
 def _callback_of(reference: Any, namespace: Mapping[str, object]) -> list[object]:
@@ -164,13 +211,3 @@ def _callback_of(reference: Any, namespace: Mapping[str, object]) -> list[object
         with suppress(ValueError):  # it is empty
             parts.append(cell.cell_contents)
     return parts
-
-
-def directly_in(value: object) -> Iterator[object]:
-    """A value, and the first elements of a container."""
-    kind = type(value)
-    yield value
-    parts: Any = value.values() if kind is dict else value  # type: ignore[attr-defined]
-    if kind in (list, tuple, set, frozenset, dict):
-        with suppress(RuntimeError):  # a thread has put something in meanwhile
-            yield from islice(parts, MANY)

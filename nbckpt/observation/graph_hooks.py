@@ -10,28 +10,29 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from nbckpt.digests import Digest, Json, digest_of
-from nbckpt.keys.gradients import follows_graphs
+from nbckpt.keys.gradients import FOLLOWING, is_following
 from nbckpt.observation.names import all_values
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.ownership import is_users, modules_beside
-from nbckpt.observation.stores import words_reached
+from nbckpt.observation.reached import Reached, reached
 from nbckpt.values.modules import loaded
 
-_REGISTERING = frozenset(
-    {"register_hook", "register_multi_grad_hook", "register_post_accumulate_grad_hook",
-     "register_prehook", "register_step_post_hook", "register_step_pre_hook"}
-)  # fmt: skip
-"""Names by which code registers hooks of tensors, graphs and optimizers.
+_CALLED_BY = {
+    "register_hook": "", "register_multi_grad_hook": "",
+    "register_post_accumulate_grad_hook": "", "register_prehook": "",
+    "register_step_pre_hook": "step", "register_step_post_hook": "step",
+    "register_state_dict_pre_hook": "state_dict", "register_state_dict_post_hook": "state_dict",
+    "register_load_state_dict_pre_hook": "load_state_dict",
+    "register_load_state_dict_post_hook": "load_state_dict",
+}  # fmt: skip
+"""Names by which code registers hooks of tensors, graphs and optimizers → what calls these.
 
-Those of modules are parts of them, and kept.
+Where that is empty it is code that follows a graph. Hooks of modules are parts of them, and kept.
 """
-
-_STEP = "step"
-"""The method of optimizers that calls their hooks."""
 
 _SAVING = "saved_tensors_hooks"
 _RECOMPUTING = "torch.utils.checkpoint"
@@ -89,21 +90,25 @@ class GraphHooks:
         self._namespace = namespace
         self._touch = touch
         self._registering: list[str] = []  # the code of cells that did
+        self._calling: set[str] = set()  # methods that call what they registered
         self._registered = _registered()
+        self._ended: tuple[ast.Module, Reached] | None = None
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Count the hooks."""
         self._registered = _registered()
+        self._ended = None
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Take note of code that registered hooks, and of what code that calls some may change."""
         if not tree.body or "torch" not in sys.modules:
             return
-        words = words_reached(tree, self._namespace)
-        if self._may_call(words):
+        code = self._reached_by(tree)
+        if self._may_call(code):
             self._touch(None)
-        if _registers(words, self._namespace, self._registered):
+        if _registers(code, self._registered):
             self._registering.append(ast.unparse(tree))
+            self._calling |= {_CALLED_BY[w] for w in code.words & _CALLED_BY.keys()} - {""}
         self._registered = _registered()
 
     def open(self) -> object:
@@ -120,10 +125,10 @@ class GraphHooks:
         if "torch" not in sys.modules:
             return None
         record: dict[str, Json] = {}
-        words = words_reached(ran.tree, ran.namespace)
-        if _registers(words, ran.namespace, window.registered):
+        code = self._reached_by(ran.tree)
+        if _registers(code, window.registered):
             record["registers"] = True
-        if self._may_call(words):
+        if self._may_call(code):
             self._touch(None)
             record["hooks"] = self._digest()
             record["all"] = all_values(ran, window.there)
@@ -143,8 +148,8 @@ class GraphHooks:
         if "torch" not in sys.modules or ("hooks" not in then and not self._registering):
             return None
         if "hooks" not in then:
-            words = words_reached(ran.tree, ran.namespace)
-            return _OTHER_HOOKS if self._may_call(words) else None
+            code = reached(ran.tree, ran.namespace)
+            return _OTHER_HOOKS if self._may_call(code) else None
         if then["hooks"] != self._digest():
             return _OTHER_HOOKS
         if then["set"]:
@@ -169,15 +174,27 @@ class GraphHooks:
         )
         return ()
 
-    def _may_call(self, words: frozenset[str]) -> bool:
-        """True if code with these words follows graphs, or steps, and something is called then."""
+    def _reached_by(self, tree: ast.Module) -> Reached:
+        """What the cell that has just ended reaches."""
+        if self._ended is None or self._ended[0] is not tree:
+            self._ended = tree, reached(tree, self._namespace)
+        return self._ended[1]
+
+    def _may_call(self, code: Reached) -> bool:
+        """True if code follows graphs, or has its hooks called otherwise, and there are any."""
         if not self._registering and not _has_own_classes():
             return False
-        names = words & self._namespace.keys()
-        return _STEP in words or follows_graphs(words, names, self._namespace)
+        return not self._calling.isdisjoint(code.words) or follows_graphs(code, self._namespace)
 
     def _digest(self) -> str:
         return digest_of("\0".join(self._registering))[:32]
+
+
+def follows_graphs(code: Reached, namespace: Mapping[str, object]) -> bool:
+    """True if code may ask for gradients: by its own words, or by what its names stand for."""
+    return not FOLLOWING.isdisjoint(code.words) or any(
+        is_following(value, namespace) for value in code.named()
+    )
 
 
 def _registered() -> int:
@@ -201,14 +218,22 @@ def _derived(cls: type) -> Iterator[type]:
         yield from _derived(derived)
 
 
-def _registers(words: frozenset[str], namespace: Mapping[str, object], before: int) -> bool:
+def _registers(code: Reached, before: int) -> bool:
     """True if code registered hooks since there were `before`, or has graphs call functions."""
-    if _registered() != before and not _REGISTERING.isdisjoint(words):
+    if _registered() != before and not code.words.isdisjoint(_CALLED_BY):
         return True
-    if _SAVING in words or {"utils", "checkpoint"} <= words:
-        return True
-    named = (namespace.get(word) for word in words)
-    return any(type(v) is FunctionType and v.__module__ == _RECOMPUTING for v in named)
+    return (
+        _SAVING in code.words
+        or "utils.checkpoint" in code.dotted
+        or any(map(_redoes, code.named()))
+    )
+
+
+def _redoes(value: object) -> bool:
+    """True for what calls a function again as a graph is followed, and for its module."""
+    if type(value) is ModuleType:
+        return value.__name__ == _RECOMPUTING
+    return type(value) is FunctionType and value.__module__ == _RECOMPUTING
 
 
 def _values_of_modules() -> dict[str, Digest]:

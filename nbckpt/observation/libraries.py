@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from nbckpt.garbage import uncollected
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change, Kind
 from nbckpt.observation.dict_versions import DictVersions
-from nbckpt.observation.ownership import is_users, is_users_module
+from nbckpt.observation.ownership import is_users
 from nbckpt.observation.registries import (
     LISTS,
     TABLES,
@@ -32,6 +32,7 @@ from nbckpt.observation.registries import (
     shell_tables,
 )
 from nbckpt.observation.stores import Named
+from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
 
 _NEVER = frozenset(

@@ -11,7 +11,7 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.observation.registries import shell_of
-from nbckpt.values.homes import home_of, is_user_file
+from nbckpt.values.homes import home_of, is_users_module
 from nbckpt.values.plain import ATOMS
 
 DEPTH = 3
@@ -40,23 +40,6 @@ def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH)
     if value is shell_of(namespace):  # it holds the notebook: that makes no holder of it the user's
         return False
     return any(is_users(part, namespace, depth - 1) for part in _parts(value))
-
-
-def is_users_module(name: object) -> bool:
-    """Whether a name is that of the notebook's module, or of one beside the notebook."""
-    if name == "__main__":
-        return True
-    if not isinstance(name, str):
-        return False
-    top = name.partition(".")[0]  # what is inside a package is whose that is
-    if top in sys.stdlib_module_names or name not in sys.modules:
-        return False
-    package = sys.modules.get(top, sys.modules[name])
-    places = getattr(package, "__path__", None)
-    file = getattr(package, "__file__", None)
-    if file is None and places:  # a namespace package
-        file = f"{next(iter(places), '')}/__init__.py"
-    return is_user_file(file)
 
 
 def modules_beside() -> list[str]:

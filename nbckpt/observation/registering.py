@@ -14,9 +14,10 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from nbckpt import keys
 from nbckpt.analysis import nodes_of
 from nbckpt.observation.attached import Attached
-from nbckpt.observation.ownership import is_users, is_users_module
+from nbckpt.observation.ownership import is_users
 from nbckpt.observation.registries import STATE_IS_KNOWN
 from nbckpt.observation.stores import resolved, run_nodes
+from nbckpt.values.homes import is_users_module
 
 _NAMES = re.compile(
     r"(un)?register(_\w+)?|add_((\w+_)?hooks?|type)|addaudithook|settrace|setprofile"

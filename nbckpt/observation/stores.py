@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.analysis.nodes import once
-from nbckpt.observation.ownership import DEPTH, is_users, is_users_module
+from nbckpt.observation.ownership import DEPTH, is_users
 from nbckpt.values.definitions import functions_of_class
-from nbckpt.values.homes import is_named
+from nbckpt.values.homes import is_named, is_users_module
 from nbckpt.values.plain import ATOMS
 
 _SETTERS = frozenset(
@@ -107,7 +107,7 @@ class Codes:
     @cached_property
     def beside(self) -> list[CodeType]:
         """Of functions and classes that the modules define."""
-        return [*_codes_of(self._modules)]
+        return [*codes_of_modules(self._modules)]
 
     @cached_property
     def reached(self) -> list[CodeType]:
@@ -212,17 +212,6 @@ def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
     return frozenset().union(*map(words_of_code, codes_of_all(namespace)))
 
 
-def words_reached(tree: ast.Module, namespace: Mapping[str, object]) -> frozenset[str]:
-    """All names in a cell and in code that it reaches, and the words of their strings.
-
-    Of an instance whose class is of a module beside the notebook it is all code of that module.
-    """
-    words = words_of_tree(tree).union(*map(words_of_code, codes_reached(tree, namespace)))
-    kinds = {type(namespace[word]) for word in words if word in namespace}
-    homes = {str(_MODULE_OF_CLASS(kind)) for kind in kinds - ATOMS} - {"__main__"}
-    return words.union(*map(words_of_code, _codes_of(filter(is_users_module, homes))))
-
-
 def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[CodeType]:
     """The code of the functions and classes that a cell names, and that these name themselves.
 
@@ -236,7 +225,9 @@ def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[Cod
         if type(value) in ATOMS:
             continue
         if type(value) is ModuleType:
-            inside = _codes_of([value.__name__]) if is_users_module(value.__name__) else iter(())
+            inside = (
+                codes_of_modules([value.__name__]) if is_users_module(value.__name__) else iter(())
+            )
         else:
             inside = _codes_in(value, "__main__", is_own, seen)
         for code in inside:
@@ -259,7 +250,19 @@ def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
         yield from _codes_in(value, "__main__", is_own, seen)
 
 
-def _codes_of(modules: Iterable[str]) -> Iterator[CodeType]:
+def codes_of_definition(
+    definitions: Iterable[object], namespace: Mapping[str, object]
+) -> Iterator[CodeType]:
+    """The code of some functions and classes of the notebook's."""
+    for definition in definitions:
+        if isinstance(definition, FunctionType):
+            if definition.__globals__ is namespace or _is_own(namespace, definition):
+                yield definition.__code__
+        elif isinstance(definition, type) and _MODULE_OF_CLASS(definition) == "__main__":
+            yield from (function.__code__ for function in functions_of_class(definition))
+
+
+def codes_of_modules(modules: Iterable[str]) -> Iterator[CodeType]:
     """The code of functions and classes that some modules define."""
     for name in modules:
         module = sys.modules.get(name)

@@ -84,6 +84,23 @@ def is_user_file(path: str | None) -> bool:
     return not any(file.is_relative_to(folder) for folder in _library_folders())
 
 
+def is_users_module(name: object) -> bool:
+    """Whether a name is that of the notebook's module, or of one beside the notebook."""
+    if name == "__main__":
+        return True
+    if not isinstance(name, str):
+        return False
+    top = name.partition(".")[0]  # what is inside a package is whose that is
+    if top in sys.stdlib_module_names or name not in sys.modules:
+        return False
+    package = sys.modules.get(top, sys.modules[name])
+    places = getattr(package, "__path__", None)
+    file = getattr(package, "__file__", None)
+    if file is None and places:  # a namespace package
+        file = f"{next(iter(places), '')}/__init__.py"
+    return is_user_file(file)
+
+
 def _found(holder: object, qualified_name: str) -> object:
     for part in qualified_name.split("."):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from tests.observation.kernels import run_passes
 
@@ -17,6 +18,9 @@ MAKING = {
         "def watched(o):\n    weakref.finalize(o, log.append, word)\n    return o\na = [watched(A())]",
     "a weak method": "a = [A()]\nr = weakref.WeakMethod(a[0].go, lambda _: log.append(word))",
     "a weak reference": "a = [A()]\nr = weakref.ref(a[0], lambda _: log.append(word))",
+    "a weak reference further inside":
+        "class Holder: pass\nh = Holder()\nh.parts = {'p': A()}\na = [h]\n"
+        "r = weakref.ref(h.parts['p'], lambda _: log.append(word))\ndel h",
 }  # fmt: skip
 DROPPING = {"bound again": "a = None", "deleted": "del a", "taken out": "a.pop()\nn = 2"}
 
@@ -80,3 +84,98 @@ def test_a_finalizer_that_an_object_of_a_module_calls_itself_is_called_once(tmp_
     edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]])
 
     assert again.value == edited.value == "['a']", again.said + edited.said
+
+
+ENDS = """\
+log = []
+class File:
+    def __init__(self, name): self.name = name
+    def __del__(self): log.append(self.name)
+def lines():
+    try:
+        yield 1
+        yield 2
+    finally: log.append('closed')"""
+GOING = {
+    "all elements": ("a = [File('x'), File('y')]", "a.clear()"),
+    "some elements": ("a = [File('x'), File('y')]", "del a[1:]"),
+    "items by a loop": (
+        "a = {1: File('x'), 2: File('y')}",
+        "for k in [*a]:\n    if k > 1: del a[k]",
+    ),
+    "an attribute": ("class B: pass\na = B()\na.f = File('x')", "a.f = None"),
+    "by a function": ("a = File('x')\ndef drop():\n    global a\n    a = None", "drop()"),
+    "a generator that is bound anew": ("a = lines(); next(a)", "a = None"),
+    "a generator that is deleted": ("a = lines(); next(a)", "del a"),
+    "a generator in a list": ("a = [lines()]; next(a[0])", "a.pop()\nm = 1"),
+}
+
+
+@pytest.mark.parametrize("what", GOING)
+def test_what_a_class_or_generator_does_at_its_end_is_done_once(what: str, tmp_path: Path) -> None:
+    making, dropping = GOING[what]
+    cells = [ENDS, making, "n = 1", dropping, "y = [*log]"]
+    plain = run_passes(tmp_path / "b", cells, plain=True)
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells, probe="(y, log)")
+    edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]], probe="(y, log)")
+
+    assert again.value == edited.value == f"({plain.value}, {plain.value})", again.said
+    assert "Exception ignored" not in again.said + edited.said
+
+
+def test_the_end_of_a_helpers_object_is_done_once(tmp_path: Path) -> None:
+    (tmp_path / "files.py").write_text(
+        "closed = []\nclass File:\n    def __init__(self, name): self.name = name\n"
+        "    def __del__(self): closed.append(self.name)"
+    )
+    setup = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport files"
+    for folder, dropping in (("a", "del f"), ("b", "f = files.File('b')")):
+        cells = [setup, "f = files.File('a')", "n = 1", dropping, "y = [*files.closed]"]
+        run_passes(tmp_path / folder, cells)
+
+        again = run_passes(tmp_path / folder, cells)
+
+        assert again.value == "['a']", again.said
+
+
+def test_what_goes_by_a_rewind_ends_in_what_was_there(shell: InteractiveShell) -> None:
+    """What its `__del__` changes was not changed there."""
+    for source in ("%%checkpoint one\nlog = []\nclass F:\n    def __del__(self): log.append(1)",
+                   "%%checkpoint two\nf = F()\nlog.append(0)", "%%checkpoint three\nf = [f]"):  # fmt: skip
+        assert shell.run_cell(source).success
+
+    assert shell.run_cell("%rewind two").success
+    assert shell.user_ns["log"] == [0]
+
+    assert shell.run_cell("%rewind one").success
+    assert shell.user_ns["log"] == []
+
+
+CALLING = {
+    "looked at": "n = 2\ndrop()",
+    "restored": "n = 1\ndrop()",
+}
+
+
+@pytest.mark.parametrize("how", CALLING)
+def test_nbckpts_own_copies_call_nothing_when_they_go(how: str, tmp_path: Path) -> None:
+    making = "cache = [A()]\nr = weakref.ref(cache[0], lambda _: print('gone'))"
+    drop = "def drop():\n    global cache\n    cache = None"
+    cells = [FIRST, making, drop, "n = 1\ndrop()", "y = len(log)"]
+    first = run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", [*cells[:3], CALLING[how], cells[4]])
+
+    assert first.said.count("gone") == again.said.count("gone") == 1
+    assert "Traceback" not in first.said + again.said
+
+
+def test_references_with_callbacks_come_back_with_these(shell: InteractiveShell) -> None:
+    for source in ("%%checkpoint one\nimport weakref\nlog = []\nclass A: pass\na = A()\n"
+                   "r = weakref.ref(a, lambda _: log.append(1))", "a.x = r = None", "%rewind one",
+                   "del a"):  # fmt: skip
+        assert shell.run_cell(source).success
+
+    assert shell.user_ns["log"] == [1]

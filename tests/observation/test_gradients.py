@@ -248,3 +248,82 @@ def test_a_graph_that_something_else_holds_a_part_of_is_not_made_again(tmp_path:
     assert "run the cells again that make it, and what it was computed from" in got.said
     assert len(got.errors) == 1
     assert "restored without the graph" in got.errors[0]
+
+
+HELPERS = {
+    "steps": "def fit(w): (w * 2).sum().backward()\nclass Trainer:\n"
+    "    def __init__(self, w): self.w = w\n    def run(self): fit(self.w)",
+    "more": "from steps import fit\ndef fit_more(w): fit(w)",
+    "most": "import more\ndef fit_most(w): more.fit_more(w)",
+    "back": "import backer\ndef go(lost): backer.go(lost)",
+    "backer": "def go(lost): lost.backward()",
+    "again": "import against\ndef made(f, w): return against.made(f, w)",
+    "against": "from torch.utils import checkpoint as c\n"
+    "def made(f, w): return c.checkpoint(f, w, use_reentrant=True)",
+}
+HOOKED = "import torch\nlog = []\nw = torch.ones(2, requires_grad=True)\nscale = 5\n"
+REACHING = {
+    "an instance in a dict": ("from steps import Trainer\nall = {1: Trainer(w)}", "all[1].run()"),
+    "an instance in an instance":
+        ("from steps import Trainer\nclass C: pass\nc = C(); c.t = Trainer(w)", "c.t.run()"),
+    "a bound method": ("from steps import Trainer\ngo = Trainer(w).run", "go()"),
+    "a helper's helper": ("from more import fit_more", "fit_more(w)"),
+    "a module's module": ("import most", "most.fit_most(w)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REACHING)
+def test_code_that_follows_graphs_is_reached_by_other_means(what: str, tmp_path: Path) -> None:
+    making, calling = REACHING[what]
+    hook = "\n_ = w.register_hook(lambda g: log.append(scale) or g * scale)"
+    cells = [HOOKED, making + hook, "scale = 5", calling, "y = log, w.grad.tolist()"]
+
+    again = kernels.restored_beside(HELPERS, cells, tmp_path, loaded=TORCH)
+
+    assert 1 not in again.restored
+
+
+def test_a_graph_that_a_helpers_helper_follows_is_made_again(tmp_path: Path) -> None:
+    cells = [HOOKED, "lost = (w * scale).sum()", "import back", "back.go(lost); n = 5",
+             "y = w.grad.tolist()"]  # fmt: skip
+
+    kernels.restored_beside(HELPERS, cells, tmp_path, loaded=TORCH)
+
+
+def test_functions_that_a_helpers_helper_has_called_again_count(tmp_path: Path) -> None:
+    cells = [HOOKED, "import again\ndef f(t):\n    log.append(1)\n    return (t**2).sum() * scale",
+             "lost = again.made(f, w)", "n = 5", "lost.backward()",
+             "y = len(log), w.grad.tolist()"]  # fmt: skip
+
+    kernels.restored_beside(HELPERS, cells, tmp_path, loaded=TORCH)
+
+
+def test_names_of_every_day_register_no_hooks(tmp_path: Path) -> None:
+    training = "checkpoint = {'w': w}\ntorch.nn.utils.clip_grad_norm_([w], 1)\ny = 1"
+    run_passes(tmp_path / "a", [HOOKED, training])
+
+    assert run_passes(tmp_path / "a", [HOOKED, training]).restored == [0, 1]
+
+
+def test_hooks_of_an_optimizers_state_are_called(tmp_path: Path) -> None:
+    making = (
+        "o = torch.optim.SGD([w])\n_ = o.register_state_dict_post_hook(lambda *_: log.append(n))"
+    )
+    cells = [f"{HOOKED}n = 0", making, "n = 1", "state = o.state_dict()", "y = [*log]"]
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+    edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]])
+
+    assert (again.value, edited.value) == ("[1]", "[2]")
+
+
+def test_gradients_get_to_the_tensors_that_variables_hold(tmp_path: Path) -> None:
+    cells = [HOOKED, "h = w * 2\nh.retain_grad()\nlost = h.sum()", "n = 1",
+             "lost.backward(retain_graph=True)", "lost.backward()",
+             "y = h.grad.tolist(), w.grad.tolist()"]  # fmt: skip
+    run_passes(tmp_path / "a", cells)
+
+    edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]])
+
+    assert edited.value == "([2.0, 2.0], [4.0, 4.0])", edited.said

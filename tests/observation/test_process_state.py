@@ -582,3 +582,20 @@ def test_a_shell_without_figures_has_no_formats_of_them(tmp_path: Path) -> None:
     run(tmp_path, cells, "x", mode="skip")
 
     assert run(tmp_path, cells, "x", mode="skip").restored == [0, 1, 2, 3]
+
+
+def test_a_librarys_enumerated_value_is_set_again(tmp_path: Path) -> None:
+    rc = "from matplotlib import pyplot as plt\nplt.rcParams['lines.solid_capstyle'] = 'round'"
+    cells = [
+        "import matplotlib; matplotlib.use('agg')",
+        rc,
+        "y = plt.rcParams['lines.solid_capstyle']",
+    ]
+    run(tmp_path, cells, "y", mode="skip")
+
+    again = run(
+        tmp_path, [*cells[:2], "y = repr(plt.rcParams['lines.solid_capstyle'])"], "y", mode="skip"
+    )
+
+    assert again.restored == [0, 1]
+    assert again.value == "<CapStyle.round: 'round'>"

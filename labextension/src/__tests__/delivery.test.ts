@@ -6,7 +6,19 @@ Object.assign(globalThis, { window: globalThis });
 
 /** A wire that keeps what was sent. */
 class Wire {
-  readonly sent: object[] = [];
+  readonly sent: { op?: string; number?: string }[] = [];
+
+  /** What was sent, by the order in which it was made. */
+  get numbers(): string[] {
+    const all = this.sent.map(({ number }) => String(number));
+    const known = [...new Set(all)];
+    return all.map(number => `${known.indexOf(number) + 1}`);
+  }
+
+  /** The number of the message that was made so many-th. */
+  numberOf(which: number): string {
+    return [...new Set(this.sent.map(({ number }) => String(number)))][which - 1] ?? '';
+  }
 
   send(message: object): void {
     this.sent.push(message);
@@ -24,8 +36,8 @@ test('a message is sent until the kernel says that it came', () => {
   delivery.send({ op: 'shown' });
   mock.timers.tick(SOON_MS);
   mock.timers.tick(2 * SOON_MS);
-  assert.deepEqual(wire.sent, Array(3).fill({ op: 'shown', number: 1 }));
-  assert.equal(delivery.receive({ came: 1 }), true);
+  assert.deepEqual(wire.numbers, ['1', '1', '1']);
+  assert.equal(delivery.receive({ came: wire.numberOf(1) }), true);
   mock.timers.tick(1e6);
   assert.equal(wire.sent.length, 3);
 });
@@ -41,7 +53,7 @@ test('a message of which nothing is heard is given up, and another is sent anew'
   }
   assert.deepEqual([silences, wire.sent.length], [1, TIMES]);
   delivery.send({ op: 'answer' });
-  assert.deepEqual(wire.sent.at(-1), { op: 'answer', number: 2 });
+  assert.deepEqual([wire.sent.at(-1)?.op, wire.numbers.at(-1)], ['answer', '2']);
   delivery.dispose();
 });
 
@@ -50,12 +62,24 @@ test('a word about one message ends no other, and other messages are no such wor
   const delivery = new Delivery(wire);
   delivery.send({ op: 'shown' });
   delivery.send({ op: 'answer' });
-  delivery.receive({ came: 1 });
+  delivery.receive({ came: wire.numberOf(1) });
   assert.equal(delivery.receive({ error: 'no' }), false);
   assert.equal(delivery.receive(null), false);
   mock.timers.tick(SOON_MS);
-  assert.deepEqual(wire.sent.at(-1), { op: 'answer', number: 2 });
+  assert.deepEqual(wire.numbers, ['1', '2', '2']);
   delivery.dispose();
   mock.timers.tick(1e6);
   assert.equal(wire.sent.length, 3);
+});
+
+test('two views of one widget give their messages other numbers', () => {
+  const wire = new Wire();
+  const views = [new Delivery(wire), new Delivery(wire)];
+  views.forEach(view => {
+    view.send({ op: 'shown' });
+  });
+  assert.deepEqual(wire.numbers, ['1', '2']);
+  views.forEach(view => {
+    view.dispose();
+  });
 });

@@ -18,14 +18,16 @@ export interface IWire {
 
 /** Sends messages until they are said to have come. */
 export class Delivery {
-  private readonly _waiting = new Map<number, number>();
+  private readonly _waiting = new Map<string, number>();
+  /** Of this view alone: a widget may be shown twice, and each view counts from one. */
+  private readonly _own = Math.random().toString(36).slice(2);
   private _last = 0;
 
   constructor(private readonly _wire: IWire) {}
 
   /** Send a message; `onSilence` is called if the kernel has said nothing to all of its copies. */
   send(message: object, onSilence: () => void = () => undefined): void {
-    const number = ++this._last;
+    const number = `${this._own}-${++this._last}`;
     this._try({ ...message, number }, number, 0, onSilence);
   }
 
@@ -34,7 +36,7 @@ export class Delivery {
     if (typeof message !== 'object' || message === null || !('came' in message)) {
       return false;
     }
-    const number = Number(message.came);
+    const number = String(message.came);
     window.clearTimeout(this._waiting.get(number));
     this._waiting.delete(number);
     return true;
@@ -48,7 +50,7 @@ export class Delivery {
     this._waiting.clear();
   }
 
-  private _try(message: object, number: number, sent: number, onSilence: () => void): void {
+  private _try(message: object, number: string, sent: number, onSilence: () => void): void {
     if (sent === TIMES) {
       this._waiting.delete(number);
       onSilence();

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from nbckpt.digests import Json, digest_of_json
+from nbckpt.values.homes import home_of
 
 ANYTHING = ""
 """The reach of state that any code may depend on."""
@@ -300,6 +303,8 @@ def as_json(value: Any) -> Json:
         return {MARK: "other", "v": described(value)}
     if type(value) is OfVariable:
         return {MARK: "variable", "v": value.name}
+    if isinstance(value, Enum) and home_of(type(value), {}) is not None:  # a library's
+        return {MARK: "enum", "v": [type(value).__module__, type(value).__qualname__, value.name]}
     return {MARK: "other", "v": described(value)}
 
 
@@ -320,6 +325,10 @@ def from_json(value: Json) -> Any:
             return str(value["v"]).format
         case "variable":
             return OfVariable(str(value["v"]))
+        case "enum":
+            module, name, member = map(str, cast("list[Json]", value["v"]))
+            if found := getattr(getattr(sys.modules.get(module), name, None), member, None):
+                return found
     message = f"{value.get('v')} cannot be set from a record"
     raise ValueError(message)
 

@@ -17,6 +17,9 @@ PLAIN = {
 }  # fmt: skip
 UNWRITTEN = ("_tmp_like_exog",)
 """Attributes that hold memory as it was found: statsmodels makes room by `numpy.empty_like`."""
+
+SAME = {"longlong": "int64", "ulonglong": "uint64"}
+"""Types of NumPy that are written as another of the same size (`docs/limits`)."""
 BUDGET = 400_000
 
 
@@ -87,7 +90,7 @@ class Walk:
             return
         self.seen[id(value)] = len(self.seen)
         self.kept.append(value)
-        self.text(kind.__module__, kind.__qualname__)
+        self.text(kind.__module__, SAME.get(kind.__qualname__, kind.__qualname__))
         self.contents(value, kind)
 
     def contents(self, value: Any, kind: type) -> None:
@@ -139,6 +142,9 @@ class Walk:
             if value.dtype.hasobject:
                 for item in value.ravel().tolist():
                     self.value(item)
+            elif value.dtype.names:  # between the fields may lie memory that nobody wrote
+                for field in value.dtype.names:
+                    self.value(value[field].copy())
             else:
                 self.text(value.tobytes())
         elif name == "generic":

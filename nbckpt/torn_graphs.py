@@ -1,0 +1,56 @@
+"""Tensors of torch whose graphs lead nowhere, or to what variables hold no more.
+
+Their cells compute them again before code follows them back.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+
+from nbckpt.keys import gradients
+from nbckpt.referents import names_reached
+
+
+class TornGraphs:
+    """Which variables have such graphs.
+
+    Parameters
+    ----------
+    namespace
+        The live variables.
+    """
+
+    def __init__(self, namespace: Mapping[str, object]) -> None:
+        self._namespace = namespace
+        self._parted: dict[str, object] = {}  # what leads to values that are gone
+
+    def replaces(self, names: Collection[str], stay: Iterable[str]) -> None:
+        """Take note that some variables are about to get other values, while others `stay`."""
+        if "torch" not in sys.modules:
+            return
+        going = [name for name in names if name in self._namespace]
+        for name in stay if going else ():
+            leaves = gradients.leaves_of([name], self._namespace)
+            if leaves is None:  # there are some
+                leaves = gradients.leaves_of([name], self._namespace, gradients.ALL)
+            if leaves and names_reached(leaves, going, self._namespace):
+                self._parted[name] = self._namespace[name]
+
+    def among(self, names: Collection[str]) -> set[str]:
+        """Those of some variables with such graphs."""
+        parted = [n for n, value in self._parted.items() if self._namespace.get(n) is value]
+        self._parted = {n: self._parted[n] for n in parted}
+        found = {name for name in names if name in self._parted}
+        if _has_left_graphs():
+            found |= gradients.without_graph(names, self._namespace)
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._parted) or _has_left_graphs()
+
+
+def _has_left_graphs() -> bool:
+    """True where restored tensors of torch may have no graph that goes back to others."""
+    tensors = sys.modules.get("nbckpt.codecs.tensors")
+    return tensors is not None and tensors.has_left_graphs()

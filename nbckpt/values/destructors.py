@@ -1,0 +1,61 @@
+"""Objects whose classes have code of the user's for their end: ``__del__``."""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, MutableMapping
+from types import FunctionType
+from typing import Any
+
+from nbckpt.values.holding import inside_of
+from nbckpt.values.homes import is_users_module
+
+MANY = 1_000
+"""Objects inside of a live variable that are looked at."""
+
+_MANY_COPIES = 100_000
+
+
+def acts_at_its_end(value: object) -> bool:
+    """Whether a value has, or holds, a class of the notebook or of a module beside it that does."""
+    return any(True for part in inside_of(value, MANY) for _ in _acting_classes(part))
+
+
+def let_go(copies: MutableMapping[str, object]) -> None:
+    """Let go of copies that were built to be looked at: the objects themselves did not end.
+
+    Where classes would hear of it `copies` is emptied, and they do not.
+    """
+    ids: dict[type, set[int]] = defaultdict(set)
+    for name in list(copies):
+        for part in inside_of(copies[name], _MANY_COPIES):
+            for cls in _acting_classes(part):
+                ids[cls].add(id(part))
+            del part
+    if not ids:
+        return
+    own = {cls: vars(cls)["__del__"] for cls in ids}
+    try:
+        for cls, end in own.items():
+            type.__setattr__(cls, "__del__", _but_for(ids[cls], end))
+        copies.clear()
+        gc.collect(1)  # they are young; some refer to themselves
+    finally:
+        for cls, end in own.items():
+            type.__setattr__(cls, "__del__", end)
+
+
+def _but_for(ids: Collection[int], end: Callable[[Any], object]) -> Callable[[Any], object]:
+    def __del__(self: Any) -> None:  # noqa: N807  # it takes the place of one
+        if id(self) not in ids:
+            end(self)
+
+    return __del__
+
+
+def _acting_classes(value: object) -> Iterator[type]:
+    for base in type(value).__mro__[:-1]:
+        end = vars(base).get("__del__")
+        if isinstance(end, FunctionType) and is_users_module(end.__module__):
+            yield base
