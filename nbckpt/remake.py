@@ -175,10 +175,16 @@ def make(session: Session, names: Iterable[str]) -> bool:
             astray = _astray(made & torn, companions, before, after)
             made -= astray
             companions -= astray
+            copied = _holding_copies(made - torn, companions, before, after)
             _put_back(session, before, after, made, companions)
             _note_made(session, made)
             if not error:
                 _bind_results(session, values)
+    for name, other in sorted(copied.items()):
+        session.unkept.told.append(
+            f"{name!r} could not be kept, and was made again with a copy of what {other!r} holds: "
+            "run the cells again that make both to have them share it"
+        )
     for name in sorted(astray):
         session.unkept.told.append(
             f"the graph of {name!r} could not be kept: run the cells again that make it, and what "
@@ -250,14 +256,37 @@ def _astray(
     if not made:
         return set()
     fitting = _fitting(companions, before, after, made)
-    left = {n for n, value in after.items() if before.bindings.get(n) is not value}
-    left -= fitting | made
+    left = _left(fitting | made, before, after)
     found = set()
     for name in made:
         leaves = gradients.leaves_of([name], after, gradients.ALL)
         if leaves is None or names_reached(leaves, filter(is_user_name, left), after):
             found.add(name)
     return found
+
+
+def _holding_copies(
+    made: set[str], companions: set[str], before: _Before, after: Mapping[str, object]
+) -> dict[str, str]:
+    """Of what cells made, what holds something that they made for a variable which keeps its own.
+
+    Each with that variable, which shared it when the cells ran.
+    """
+    if not made:
+        return {}
+    left = _left(_fitting(companions, before, after, made) | made, before, after)
+    left &= before.bindings.keys()
+    found = {}
+    for name in made:
+        others = names_reached([after[name]], filter(is_user_name, left), after) if left else ()
+        if others:
+            found[name] = min(others)
+    return found
+
+
+def _left(taken: set[str], before: _Before, after: Mapping[str, object]) -> set[str]:
+    """The names that cells bound, or were lent, and that get back what they held before."""
+    return {n for n, value in after.items() if before.bindings.get(n) is not value} - taken
 
 
 def _touched_by(session: Session, maker: Maker, absent: Iterable[str] = ()) -> set[str]:

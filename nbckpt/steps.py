@@ -665,6 +665,7 @@ class Step(ThroughItems):
                 *self._changes_outside(),
                 *descriptors_used(self.tree, session.namespace),
                 *self._callbacks_of(bound & refused),
+                *self._changed_before(in_place, bound & refused),
                 *self.outside,
             ),
             random_in=drawn,
@@ -673,6 +674,22 @@ class Step(ThroughItems):
             failures=self.at.failures,
             tags=request.tags,
             note=request.note,
+        )
+
+    def _changed_before(self, in_place: set[str], refused: set[str]) -> tuple[str, ...]:
+        """Why a step cannot be restored that makes what cannot be kept, and changes what was not.
+
+        A cell that failed had made that. To run the step again, for what could not be kept, would
+        change once more what it has changed.
+        """
+        session = self.session
+        if not refused or not in_place:
+            return ()
+        then = session.timeline.manifest(session.position) if session.position else {}
+        changed = (n for n in in_place if n not in then or then[n].value != self._before.get(n))
+        return tuple(
+            f"it makes what cannot be kept, and changes {n!r}, which was not kept before it"
+            for n in sorted(changed)
         )
 
     def _results_bound(self, bound: set[str]) -> tuple[str, ...]:

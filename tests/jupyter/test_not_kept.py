@@ -521,3 +521,32 @@ def test_an_odd_value_stops_no_keeping(
     restart(shell)
     run(shell, "%%checkpoint after\nn = 1", cell_id="cell-1").raise_error()
     assert was_restored("after")
+
+
+def test_what_a_failed_cell_made_is_changed_once(shell: Any) -> None:
+    cells = [
+        "%%checkpoint one\nn = 8\nb = [2]",
+        "%%checkpoint two\nb = [n]; 1 / 0",
+        "%%checkpoint three\nb.append(3)\nodd = (i for i in iter(b))",
+        "%%checkpoint four\nw = next(odd)",
+    ]
+    for _ in range(2):
+        for number, cell in enumerate(cells):
+            run(shell, cell, cell_id=f"cell-{number}")
+
+    assert shell.user_ns["b"] == [8, 3]
+    assert shell.user_ns["w"] == 8
+
+
+def test_a_copy_that_is_made_again_with_what_cannot_be_kept_is_told(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = ["%%checkpoint one\nc = [1, 2]\nodd = (i for i in c)", "%%checkpoint two\nd = zip(c)"]
+    run_all(shell, *cells)
+    restart(shell)
+    run(shell, "%resume")
+    capsys.readouterr()
+
+    run(shell, "w = next(odd)")
+
+    assert "made again with a copy of what 'c' holds" in capsys.readouterr().out
