@@ -152,11 +152,9 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
         those for which nothing is called.
     """
     found: dict[str, list[object]] = {}
-    waiting = _of_notebook(_finalizers(), namespace)
-    for name in names:
-        value = namespace.get(name)
-        if type(value) in ATOMS:
-            continue
+    values = {n: v for n in names if type(v := namespace.get(n)) not in ATOMS}
+    waiting = _of_notebook(_finalizers(), namespace) if values else []
+    for name, value in values.items():
         called: dict[int, object] = {}
         for held in inside_of(value, MANY):
             if weakref.getweakrefcount(held):
