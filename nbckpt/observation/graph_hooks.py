@@ -18,7 +18,8 @@ from nbckpt.keys.gradients import FOLLOWING, is_following
 from nbckpt.observation.names import all_values
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.ownership import is_users, modules_beside
-from nbckpt.observation.reached import Reached, reached
+from nbckpt.observation.reached import Reached, reached, words_beside
+from nbckpt.observation.stores import words_of_all, words_of_tree
 from nbckpt.values.modules import loaded
 
 _CALLED_BY = {
@@ -101,7 +102,7 @@ class GraphHooks:
 
     def cell_ends(self, tree: ast.Module) -> None:
         """Take note of code that registered hooks, and of what code that calls some may change."""
-        if not tree.body or "torch" not in sys.modules:
+        if not tree.body or not self._matters(tree, self._registered):
             return
         code = self._reached_by(tree)
         if self._may_call(code):
@@ -122,7 +123,7 @@ class GraphHooks:
     def close(self, window: object, ran: Ran) -> Json:
         """Whether the step registered hooks; if it may have called any, what they may have read."""
         assert isinstance(window, _Window)
-        if "torch" not in sys.modules:
+        if not self._matters(ran.tree, window.registered):
             return None
         record: dict[str, Json] = {}
         code = self._reached_by(ran.tree)
@@ -173,6 +174,15 @@ class GraphHooks:
             f"hooks of tensors: run the cell that registers them, `{line}`" for line in lines
         )
         return ()
+
+    def _matters(self, tree: ast.Module, before: int) -> bool:
+        """Whether what a cell reaches is to be looked for: that takes time where it is much."""
+        if "torch" not in sys.modules:
+            return False
+        if self._registering or _registered() != before or _has_own_classes():
+            return True
+        words = words_of_tree(tree) | words_of_all(self._namespace) | words_beside()
+        return not words.isdisjoint((_SAVING, "checkpoint"))
 
     def _reached_by(self, tree: ast.Module) -> Reached:
         """What the cell that has just ended reaches."""

@@ -75,9 +75,14 @@ def reached(
     if not is_beside:
         return Reached(frozenset(words), frozenset(dotted), (namespace,))
     names = modules_beside()
-    beside = _words_beside(names)
+    beside = _named_beside(names)
     spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
     return Reached(beside.words | words, beside.dotted | dotted, (namespace, *spaces))
+
+
+def words_beside() -> frozenset[str]:
+    """All that the code of modules beside the notebook names."""
+    return _named_beside(modules_beside()).words
 
 
 def _is_users(value: object, namespace: Mapping[str, object]) -> bool:
@@ -108,7 +113,7 @@ class _Beside(NamedTuple):
     found_in: list[object]
 
 
-def _words_beside(names: list[str]) -> _Beside:
+def _named_beside(names: list[str]) -> _Beside:
     """All that the code of some modules names; it is found out again when they define others."""
     global _last_beside  # noqa: PLW0603  # replaced as a whole
     spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
