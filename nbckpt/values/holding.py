@@ -45,4 +45,5 @@ def inside_of(value: object, most: int) -> Iterator[object]:
         yield item
         for parts in parts_of(item):
             with suppress(RuntimeError):  # a thread has put something in meanwhile
-                waiting.extend(islice(parts, most))
+                if not set(map(type, parts)) <= ATOMS:
+                    waiting.extend(p for p in islice(parts, most) if type(p) not in ATOMS)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.values import destructors
 from tests.observation.kernels import run_passes
 
 FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A:\n    def go(self): pass"
@@ -179,3 +180,24 @@ def test_references_with_callbacks_come_back_with_these(shell: InteractiveShell)
         assert shell.run_cell(source).success
 
     assert shell.user_ns["log"] == [1]
+
+
+def test_of_many_copies_none_is_heard_of() -> None:
+    heard: list[int] = []
+
+    class Loud:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def __del__(self) -> None:
+            heard.append(self.number)
+
+    Loud.__module__ = Loud.__del__.__module__ = "__main__"
+    for many in (3, 20_000):
+        copies: dict[str, object] = {"all": [Loud(n) for n in range(many)], "rows": [{"n": 1}]}
+        destructors.let_go(copies)
+        assert copies == {}
+    assert heard == []
+
+    Loud(5)
+    assert heard == [5]
