@@ -84,6 +84,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_other_holders(session, checkpoint, manifest, changed, bound | mates),
         *_parted_definitions(session, checkpoint, manifest, changed, bound | replaced),
         *_referring(session, loaded, manifest, bound | replaced),
+        *_of_other_definitions(session, checkpoint, manifest, bound | replaced),
         *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
         *_held_by_libraries(session, checkpoint, loaded, bound | replaced),
     ]
@@ -479,6 +480,27 @@ def _parted_definitions(
         ]
         if holders:
             reasons.append(f"it changes {name!r} in place, and {holders[0]!r} holds that too now")
+    return reasons
+
+
+def _of_other_definitions(
+    session: Session, checkpoint: Checkpoint, manifest: Manifest, names: set[str]
+) -> list[str]:
+    """Reasons: what the step reads was of a class that had a name, and is of an equal one now.
+
+    What it gives on of that would be of the one that has the name; what it changed by way of its
+    class it would not change.
+    """
+    live = session.capturer.settled()
+    before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
+    needed = {need for n in names & manifest.keys() for need in manifest[n].needs}
+    inputs = checkpoint.key.inputs.keys() if checkpoint.key else set()
+    reasons = []
+    for name in sorted((inputs | set(checkpoint.in_place)) & before.keys() & live.keys()):
+        others = set(before[name].needs) - set(live[name].needs)
+        if name not in checkpoint.in_place:
+            others &= needed
+        reasons += [f"{name!r} is of another {other!r} now" for other in sorted(others)]
     return reasons
 
 

@@ -550,3 +550,28 @@ def test_a_copy_that_is_made_again_with_what_cannot_be_kept_is_told(
     run(shell, "w = next(odd)")
 
     assert "made again with a copy of what 'c' holds" in capsys.readouterr().out
+
+
+CLASS = "class A:\n    items = []\n    def __init__(self, v=0):\n        self.v = v\n"
+GIVEN_ON = {
+    "bound to itself": ("o = o", "A.extra = 3", "hasattr(o, 'extra')"),
+    "changed by its class": (
+        "r = A(9)\nclass A: pass\nr.items.append(1)", "n = 1", "o.items"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", GIVEN_ON)
+def test_an_instance_of_a_class_that_was_made_anew_stays_one_of_the_old(
+    shell: Any, how: str
+) -> None:
+    using, changing, asked = GIVEN_ON[how]
+    cells = [f"%%checkpoint one\n{CLASS}o = A(7)", f"%%checkpoint two\n{using}",
+             f"%%checkpoint three\n{changing}"]  # fmt: skip
+    run_all(shell, *cells)
+    run(shell, "%rewind one")
+
+    run_all(shell, f"%%checkpoint one\n{CLASS}", *cells[1:])
+
+    assert not eval(asked, shell.user_ns)
+    assert type(shell.user_ns["o"]) is not shell.user_ns["A"]
