@@ -83,3 +83,15 @@ test('two views of one widget give their messages other numbers', () => {
     view.dispose();
   });
 });
+
+test('what cannot be sent any more is given up without an error', () => {
+  let silences = 0;
+  const delivery = new Delivery({
+    send: () => {
+      throw new Error('Cannot send');
+    }
+  });
+  delivery.send({ op: 'answer' }, () => silences++);
+  mock.timers.tick(1e6);
+  assert.equal(silences, 1);
+});

@@ -61,6 +61,13 @@ export class Delivery {
     };
     // Before it is sent: a host without a kernel between may answer at once.
     this._waiting.set(number, window.setTimeout(next, SOON_MS * 2 ** sent));
-    this._wire.send(message);
+    try {
+      this._wire.send(message);
+    } catch {
+      // The kernel died meanwhile, and the widget's comm with it: nobody will say that it came.
+      window.clearTimeout(this._waiting.get(number));
+      this._waiting.delete(number);
+      onSilence();
+    }
   }
 }
