@@ -60,10 +60,12 @@ class Values:
         self.namespace: dict[str, object] = {"__builtins__": __builtins__, "__name__": "__main__"}
         self._store = store
         self._manifest = manifest
+        self._has_built = False
 
     def __del__(self) -> None:
-        with suppress(Exception):  # as the process ends, all of it may be gone
-            let_go(self.namespace)
+        if self._has_built:
+            with suppress(Exception):  # as the process ends, all of it may be gone
+                let_go(self.namespace)
 
     def build(self, name: str) -> object:
         """The value that a variable had, which is nobody else's.
@@ -86,6 +88,7 @@ class Values:
                 raise RestoreError(message)
             parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
             loading = Loading(self.namespace, self.build, is_silent=True)
+            self._has_built = True
             values = decode(parts, loading, trusted=variable.trusted)
             self.namespace |= own_values(values, variable, self._manifest)
         return self.namespace[name]

@@ -175,8 +175,9 @@ def make(session: Session, names: Iterable[str]) -> bool:
             astray = _astray(made & torn, companions, before, after)
             made -= astray
             companions -= astray
-            copied = _holding_copies(made - torn, companions, before, after)
-            _put_back(session, before, after, made, companions)
+            fitting = _fitting(companions, before, after, made)
+            copied = _holding_copies(made - torn, fitting | made, before, after)
+            _put_back(session, before, after, made, fitting)
             _note_made(session, made)
             if not error:
                 _bind_results(session, values)
@@ -266,16 +267,13 @@ def _astray(
 
 
 def _holding_copies(
-    made: set[str], companions: set[str], before: _Before, after: Mapping[str, object]
+    made: set[str], taken: set[str], before: _Before, after: Mapping[str, object]
 ) -> dict[str, str]:
-    """Of what cells made, what holds something that they made for a variable which keeps its own.
+    """Results that hold something which their cells made for a variable that keeps its own.
 
     Each with that variable, which shared it when the cells ran.
     """
-    if not made:
-        return {}
-    left = _left(_fitting(companions, before, after, made) | made, before, after)
-    left &= before.bindings.keys()
+    left = _left(taken, before, after) & before.bindings.keys()
     found = {}
     for name in made:
         others = names_reached([after[name]], filter(is_user_name, left), after) if left else ()
@@ -410,11 +408,10 @@ def _put_back(
     before: _Before,
     after: dict[str, object],
     made: set[str],
-    companions: set[str],
+    fitting: set[str],
 ) -> None:
     """Leave the namespace as it was, but for what was made, and what fits together with it."""
     namespace = session.namespace
-    fitting = _fitting(companions, before, after, made)
     taken = {n: after[n] for n in made | fitting if n in after}
     differing = {
         n for n in {*before.bindings, *after} if before.bindings.get(n) is not after.get(n)

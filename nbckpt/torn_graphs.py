@@ -13,7 +13,7 @@ from nbckpt.referents import names_reached
 
 
 class TornGraphs:
-    """Which variables have such graphs.
+    """The variables that have such graphs.
 
     Parameters
     ----------

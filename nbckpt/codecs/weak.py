@@ -66,7 +66,7 @@ def watching(target: Any, callback: Callable[[Any], object], kind: Any = weakref
 
 
 class _Parting:
-    """What a reference with a callback refers to, until it is known whether a variable has it."""
+    """The target of a reference with a callback, until it is known whether a variable has it."""
 
     def __init__(self, target: object) -> None:
         self._targets = [target]

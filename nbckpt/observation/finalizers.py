@@ -143,7 +143,7 @@ def _owner_id(called: object) -> int:
 
 
 def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict[str, list[object]]:
-    """What is called of the notebook's, and with what, when values of variables go.
+    """The notebook's functions that are called, and with what, when values of variables go.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def _by_owner(called: Iterable[object]) -> dict[int, object]:
 
 
 def _goes_on_at_its_end(value: Any, namespace: Mapping[str, object]) -> bool:
-    """Whether a value is a generator or coroutine of the user's, inside of a `try` or `with`."""
+    """True for a generator or coroutine of the user's that waits inside of a `try` or `with`."""
     prefix = _SUSPENDED.get(type(value))
     frame = getattr(value, f"{prefix}_frame", None) if prefix else None
     if frame is None or frame.f_lasti < 0:
@@ -195,7 +195,7 @@ def _goes_on_at_its_end(value: Any, namespace: Mapping[str, object]) -> bool:
 
 
 def _turns_stops(step: dis.Instruction) -> bool:
-    """Whether a handler is the one that all generators have since Python 3.12 (PEP 479)."""
+    """True for the handler that all generators have since Python 3.12 (PEP 479)."""
     return step.opname == "CALL_INTRINSIC_1" and "STOPITERATION" in str(step.argrepr)
 
 

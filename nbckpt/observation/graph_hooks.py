@@ -176,7 +176,7 @@ class GraphHooks:
         return ()
 
     def _matters(self, tree: ast.Module, before: int) -> bool:
-        """Whether what a cell reaches is to be looked for: that takes time where it is much."""
+        """True if it is worth the time to look for what a cell reaches."""
         if "torch" not in sys.modules:
             return False
         if self._registering or _registered() != before or _has_own_classes():
@@ -185,7 +185,7 @@ class GraphHooks:
         return not words.isdisjoint((_SAVING, "checkpoint"))
 
     def _reached_by(self, tree: ast.Module) -> Reached:
-        """What the cell that has just ended reaches."""
+        """The reach of the cell that has just ended."""
         if self._ended is None or self._ended[0] is not tree:
             self._ended = tree, reached(tree, self._namespace)
         return self._ended[1]

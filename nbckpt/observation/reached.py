@@ -26,7 +26,7 @@ from nbckpt.values.plain import ATOMS
 
 
 class Reached(NamedTuple):
-    """What a cell and the code that it may call name.
+    """The names in a cell and in the code that it may call.
 
     Modules beside a notebook import each other: a cell that reaches one of them reaches all.
 
@@ -45,7 +45,7 @@ class Reached(NamedTuple):
     spaces: tuple[Mapping[str, object], ...]
 
     def named(self) -> Iterator[object]:
-        """What the words stand for."""
+        """The objects that the words stand for."""
         for space in self.spaces:
             yield from (space[word] for word in self.words & space.keys())
 
@@ -53,7 +53,7 @@ class Reached(NamedTuple):
 def reached(
     tree: ast.Module, namespace: Mapping[str, object], *, everything: bool = False
 ) -> Reached:
-    """What a cell reaches through functions, instances, containers and modules of the user's.
+    """The names reached through functions, instances, containers and modules of the user's.
 
     With `everything` it is what it could reach by any variable.
     """
@@ -86,7 +86,7 @@ def words_beside() -> frozenset[str]:
 
 
 def _is_users(value: object, namespace: Mapping[str, object]) -> bool:
-    """Whether it is a function or class of the notebook's, or anything of a module beside it."""
+    """True for a function or class of the notebook's, and for anything of a module beside it."""
     kind = type(value)
     if issubclass(kind, ModuleType):
         return is_users_module(getattr(value, "__name__", None))
@@ -106,7 +106,7 @@ def _is_beside(value: object, namespace: Mapping[str, object]) -> bool:
 
 
 class _Beside(NamedTuple):
-    """What is named in modules, and the functions and classes in which it was found."""
+    """Names in the code of modules, and the functions and classes in which they were found."""
 
     words: frozenset[str]
     dotted: frozenset[str]

@@ -20,7 +20,7 @@ _MANY_COPIES = 10_000
 
 
 def acts_at_its_end(value: object) -> bool:
-    """Whether a value has, or holds, a class of the notebook or of a module beside it that does."""
+    """True for an instance of a class of the user's with a `__del__`, and for what holds one."""
     return any(True for part in inside_of(value, MANY) for _ in _acting_classes(part))
 
 

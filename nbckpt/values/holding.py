@@ -1,4 +1,4 @@
-"""What containers and the notebook's own instances hold, without that code of theirs runs."""
+"""The contents of containers and of the notebook's own instances; no code of theirs runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbckpt.values.plain import ATOMS
 
 
 def parts_of(value: Any) -> Iterator[Collection[Any]]:
-    """What a container, data class or instance of the notebook's classes directly holds."""
+    """The direct contents of a container, data class or instance of the notebook's classes."""
     kind = type(value)
     if issubclass(kind, dict):
         yield dict.values(value)

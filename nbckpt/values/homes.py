@@ -23,7 +23,7 @@ def home_of(value: object, namespace: Mapping[str, object]) -> str | None:
     holder = sys.modules.get(module)
     if holder is None or getattr(holder, "__dict__", None) is namespace:
         return None
-    return f"{module}:{name}" if _found(holder, name) is value else None
+    return f"{module}:{name}" if found_in(holder, name) is value else None
 
 
 def home_of_method(method: object) -> str | None:
@@ -39,7 +39,7 @@ def home_of_method(method: object) -> str | None:
     if owner is None:
         return f"{getattr(method, '__module__', None)}:{getattr(method, '__qualname__', name)}"
     holder = None if module in ("__main__", "builtins") else sys.modules.get(module)
-    found = _found(holder, name) if holder else None
+    found = found_in(holder, name) if holder else None
     return f"{module}:{name}" if type(found) is type(method) and found == method else None
 
 
@@ -85,7 +85,7 @@ def is_user_file(path: str | None) -> bool:
 
 
 def is_users_module(name: object) -> bool:
-    """Whether a name is that of the notebook's module, or of one beside the notebook."""
+    """True for the name of the notebook's module, and of one beside the notebook."""
     if name == "__main__":
         return True
     if not isinstance(name, str):
@@ -101,7 +101,8 @@ def is_users_module(name: object) -> bool:
     return is_user_file(file)
 
 
-def _found(holder: object, qualified_name: str) -> object:
+def found_in(holder: object, qualified_name: str) -> object:
+    """The object that a module holds under a dotted name; None if there is none."""
     for part in qualified_name.split("."):
         try:
             holder = getattr(holder, part)

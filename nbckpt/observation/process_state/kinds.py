@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, ClassVar, cast
 
 from nbckpt.digests import Json, digest_of_json
-from nbckpt.values.homes import home_of
+from nbckpt.values.homes import found_in, home_of
 
 ANYTHING = ""
 """The reach of state that any code may depend on."""
@@ -327,7 +327,7 @@ def from_json(value: Json) -> Any:
             return OfVariable(str(value["v"]))
         case "enum":
             module, name, member = map(str, cast("list[Json]", value["v"]))
-            if found := getattr(getattr(sys.modules.get(module), name, None), member, None):
+            if (found := found_in(sys.modules.get(module), f"{name}.{member}")) is not None:
                 return found
     message = f"{value.get('v')} cannot be set from a record"
     raise ValueError(message)
