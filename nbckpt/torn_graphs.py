@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Mapping
 
-from nbckpt.keys import gradients
 from nbckpt.referents import names_reached
 
 
@@ -29,6 +28,8 @@ class TornGraphs:
         """Take note that some variables are about to get other values, while others `stay`."""
         if "torch" not in sys.modules:
             return
+        from nbckpt.keys import gradients
+
         going = [name for name in names if name in self._namespace]
         for name in stay if going else ():
             leaves = gradients.leaves_of([name], self._namespace)
@@ -43,6 +44,8 @@ class TornGraphs:
         self._parted = {n: self._parted[n] for n in parted}
         found = {name for name in names if name in self._parted}
         if _has_left_graphs():
+            from nbckpt.keys import gradients
+
             found |= gradients.without_graph(names, self._namespace)
         return found
 

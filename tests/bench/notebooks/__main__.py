@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the report goes")
     parser.add_argument("--only", metavar="GLOB", help="of file names")
     parser.add_argument("--phases", nargs="+", choices=PHASES, default=PHASES)
+    parser.add_argument("--rounds", type=int, default=1, help="of what is timed; medians count")
     parser.add_argument("--limit-s", type=float, default=300, help="of one cell")
     arguments = parser.parse_args()
     written = Path(tempfile.mkdtemp(prefix="nbckpt-styles-"))
@@ -39,7 +40,7 @@ def main() -> int:
     done: list[Trial] = []
 
     def one(path: Path) -> Trial:
-        trial = _in_a_process(path, arguments.phases, arguments.limit_s)
+        trial = _in_a_process(path, arguments.phases, arguments.limit_s, arguments.rounds)
         wrong = trial.unusable or ", ".join(
             f"{len(trial.of_kind(kind))} {kind}"
             for kind in (*WRONG, "absent", "needless")
@@ -62,14 +63,14 @@ def main() -> int:
     return int(any(trial.of_kind(*WRONG) for trial in trials))
 
 
-def _in_a_process(path: Path, phases: list[str], limit_s: float) -> Trial:
+def _in_a_process(path: Path, phases: list[str], limit_s: float, rounds: int) -> Trial:
     """`tried`, in a process of its own: each notebook has an environment that it sets."""
     import multiprocessing
 
     from tests.bench.notebooks.trials import tried
 
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(tried, (path.absolute(), tuple(phases), limit_s))
+        return pool.apply(tried, (path.absolute(), tuple(phases), limit_s, rounds))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,7 @@ class Trial:
     not_compared
         Variables that the digests cannot compare.
     plain_s, first_s, second_s
-        Seconds of all cells: plainly, with nbckpt, with nbckpt again.
+        Seconds of all cells: plainly, with nbckpt, with nbckpt again. Of several rounds the medians.
     plain_cpu_s, second_cpu_s
         Seconds of the processor, which tell more where a machine does other work, too.
     """
@@ -72,12 +73,12 @@ class Trial:
         return [finding for finding in self.findings if finding.kind in kinds]
 
 
-def tried(path: Path, phases: Collection[str], limit_s: float = 600) -> Trial:
+def tried(path: Path, phases: Collection[str], limit_s: float = 600, rounds: int = 1) -> Trial:
     """What comes of the notebook in a file."""
     trial = Trial(path.name)
     scratch = Path(tempfile.mkdtemp(prefix="nbckpt-real-"))
     try:
-        Trying(path, scratch, trial, limit_s).run(phases)
+        Trying(path, scratch, trial, limit_s).run(phases, rounds)
     except ValueError as error:
         trial.unusable = str(error)[:200]
     finally:
@@ -101,8 +102,11 @@ class Trying:
         self.middle = 0
         os.environ["NBCKPT_HOME"] = str(scratch / "home")
 
-    def run(self, phases: Collection[str]) -> None:
-        """Go through the phases; the plain runs and the first come always."""
+    def run(self, phases: Collection[str], rounds: int) -> None:
+        """Go through the phases; the plain runs and the first come always.
+
+        A plain run and one of "again" are timed as often as `rounds`, one after the other.
+        """
         self.run_plainly()
         if self.trial.unusable:
             return
@@ -114,12 +118,25 @@ class Trying:
             self.trial.second_cpu_s = again.get("cpu_s", 0.0)
             self.note_needless("again", again, range(len(self.notebook.cells)))
             self.trial.restored = sum(c["way"] == "restored" for c in again["cells"])
+            self.time_again(rounds - 1)
         if "rewind" in phases:
             self.rewind()
         if "edit" in phases:
             self.edit()
         if "kills" in phases:
             self.kills()
+
+    def time_again(self, rounds: int) -> None:
+        """Time more plain runs and more of the restored notebook, by turns."""
+        trial = self.trial
+        times = [(trial.plain_s, trial.second_s, trial.plain_cpu_s, trial.second_cpu_s)]
+        for _ in range(rounds):
+            plain = run_plainly(self.notebook, self.work, seed=2, limit_s=self.limit_s)
+            again = self.kept_run("again")
+            busy_s = again.get("cpu_s", 0.0)
+            times.append((sum(plain.took_s), _seconds(again), plain.cpu_s, busy_s))
+        medians = map(statistics.median, zip(*times, strict=True))
+        trial.plain_s, trial.second_s, trial.plain_cpu_s, trial.second_cpu_s = medians
 
     def run_plainly(self) -> None:
         """Run twice without nbckpt; what differs is not held against anybody."""
