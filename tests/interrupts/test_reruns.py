@@ -64,7 +64,11 @@ class Watched(Plainly):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.stages: list[tuple[Picture, bool]] = []
-        session.listeners.append(lambda _: self.note(runs=False))
+        session.listeners.append(self._hear)
+
+    def _hear(self, event: str) -> None:
+        if event != "written":  # at any time, and it changes nothing that a picture shows
+            self.note(runs=False)
 
     def note(self, *, runs: bool) -> None:
         """Take down what there is."""
