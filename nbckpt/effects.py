@@ -27,7 +27,6 @@ from nbckpt.observation.shown_widgets import made_by
 from nbckpt.randomness import NAMES
 from nbckpt.values import ValueDigester
 from nbckpt.values.definitions import holds_state
-from nbckpt.values.destructors import acts_at_its_end
 from nbckpt.values.likeness import whole_digest
 from nbckpt.values.plain import ATOMS
 
@@ -349,12 +348,9 @@ def _ending(session: Session, going: set[str]) -> list[str]:
 
     What that prints or changes is in what was kept of the step already.
     """
-    namespace = session.namespace
-    acting = set(called_at_end(going, namespace))
-    acting.update(n for n in going & namespace.keys() if acts_at_its_end(namespace[n]))
     return [
         f"it may drop what {name!r} holds, which does something when it is dropped"
-        for name in sorted(acting)
+        for name in sorted(called_at_end(going, session.namespace))
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +17,6 @@ from nbckpt.names import is_nbckpts_own
 from nbckpt.selection import Selection
 from nbckpt.typed import require_text
 from nbckpt.unkept import Unkept
-from nbckpt.values.destructors import acts_at_its_end
 from nbckpt.wholeness import Inspection, refusal_to_resume
 
 if TYPE_CHECKING:
@@ -283,6 +282,15 @@ def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
     return found
 
 
+def _ending(session: Session, going: Collection[str]) -> set[str]:
+    """Names whose values do something of the user's when they go."""
+    if not going:  # as in a new kernel, which needs to load nothing for that
+        return set()
+    from nbckpt.observation.finalizers import called_at_end
+
+    return set(called_at_end(going, session.namespace))
+
+
 def take(
     session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]
 ) -> None:
@@ -372,16 +380,17 @@ def restore_all(
         gone |= (refused & present) - stays
         loaded = _without_orphans(loaded, manifest, refused & gone)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
-    going = [n for n in {*loaded.values, *gone} if n in session.namespace]
-    is_acting = any(acts_at_its_end(session.namespace[n]) for n in going)
-    take(session, target, loaded, sorted(gone))
-    if is_acting:  # what it did at its end may be in what was the same
+    ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
+    if ending:  # what that does comes first: it is done to what goes, not to what comes
+        for name in ending:
+            session.namespace.pop(name, None)
+        session.capturer.adopt({}, ending)
+        loaded.drop()
         session.capturer.touched(None)
-        again = bring_back(session, target, manifest.keys() & session.namespace.keys())
-        take(session, target, again, ())
-        loaded = loaded._replace(
-            values={**loaded.values, **again.values}, unchanged=loaded.unchanged - set(again.values)
-        )
+        loaded = bring_back(session, target, manifest, gone=gone)
+        gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
+    take(session, target, loaded, sorted(gone))
+    session.torn_graphs.goes_back()
     session.capturer.touched(lasting)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES

@@ -23,7 +23,7 @@ from nbckpt.interrupts import allowed
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.progress import Bar
 from nbckpt.storage.store import Store
-from nbckpt.values.destructors import acts_at_its_end, let_go
+from nbckpt.values.destructors import let_go
 
 
 class Loaded(NamedTuple):
@@ -58,9 +58,6 @@ class Loaded(NamedTuple):
     def bind(self, namespace: dict[str, object], order: Iterable[str]) -> None:
         """Bind the values in `namespace`; `order` is that of the manifest."""
         names = [n for n in order if n in self.values]
-        for name in names:  # what they do at their end is done to what goes, not to what comes
-            if name in namespace and acts_at_its_end(namespace[name]):
-                namespace[name] = None
         randomness.put_states({n: self.values[n] for n in names if n in randomness.NAMES})
         namespace.update({n: self.values[n] for n in names if n not in randomness.NAMES})
         for names_of_these, binding in self.bindings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Mapping
 
-from nbckpt.referents import names_reached
+from nbckpt.referents import held_by
 
 
 class TornGraphs:
@@ -31,12 +31,24 @@ class TornGraphs:
         from nbckpt.keys import gradients
 
         going = [name for name in names if name in self._namespace]
-        for name in stay if going else ():
-            leaves = gradients.leaves_of([name], self._namespace)
-            if leaves is None:  # there are some
-                leaves = gradients.leaves_of([name], self._namespace, gradients.ALL)
-            if leaves and names_reached(leaves, going, self._namespace):
+        leaves_of = gradients.leaves_of_each(stay, self._namespace) if going else {}
+        lost = held_by([self._namespace[n] for n in going], self._namespace) if leaves_of else {}
+        for name, leaves in leaves_of.items():
+            held = held_by(leaves, self._namespace)
+            if lost is None or held is None or not lost.keys().isdisjoint(held):
                 self._parted[name] = self._namespace[name]
+
+    def goes_back(self) -> None:
+        """Take note that variables are those of an earlier moment again.
+
+        What has followed a graph back since has freed what that held.
+        """
+        if "torch" not in sys.modules:
+            return
+        from nbckpt.keys import gradients
+
+        for name in gradients.with_freed_graph(self._namespace):
+            self._parted[name] = self._namespace[name]
 
     def among(self, names: Collection[str]) -> set[str]:
         """Those of some variables with such graphs."""

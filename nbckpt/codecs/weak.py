@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nbckpt.codecs.loading import LOADING
+from nbckpt.values.opaque import Silenced, told_of_reference
 
 Reducer = Callable[[object, Any], Any]
 
 
 def reducer_for(kind: type) -> Reducer | None:
     """How weak references of type `kind` are written; None for anything else."""
-    return _REDUCERS.get(kind)
+    return _REDUCERS.get(kind) or (_reduce_derived if _is_derived(kind) else None)
+
+
+def _is_derived(kind: type) -> bool:
+    return issubclass(kind, weakref.ref) and not issubclass(kind, weakref.WeakMethod)
 
 
 class _Gone:
@@ -29,6 +35,18 @@ def _reduce_reference(_: object, reference: Any) -> Any:
         return dead_reference, ()
     callback = reference.__callback__
     return (weakref.ref, (target,)) if callback is None else (watching, (target, callback))
+
+
+def _reduce_derived(_: object, reference: Any) -> Any:
+    """One of a class that derives from `weakref.ref`, with its own attributes."""
+    kind, target, callback, state = told_of_reference(reference)
+    made = (dead_reference, (kind,)) if target is None else (watching, (target, callback, kind))
+    return *made, state, None, None, _set_state
+
+
+def _set_state(reference: object, state: dict[str, object]) -> None:
+    for name, value in state.items():
+        object.__setattr__(reference, name, value)
 
 
 def _reduce_proxy(_: object, proxy: Any) -> Any:
@@ -52,17 +70,20 @@ def _reduce_method(_: object, reference: Any) -> Any:
     return watching, (method, given, weakref.WeakMethod)
 
 
-def watching(target: Any, callback: Callable[[Any], object], kind: Any = weakref.ref) -> Any:
+def watching(target: Any, callback: Callable[[Any], object] | None, kind: Any = weakref.ref) -> Any:
     """A weak reference that calls `callback` when what it refers to goes; not where that is a copy.
 
     A copy that is only looked at has nothing to call, and one that no variable gets is kept until
     its references are gone, which call nothing then.
     """
+    make = kind if kind is weakref.WeakMethod else partial(weakref.ref.__new__, kind)
+    if callback is None:
+        return make(target)
     loading = LOADING.get(None)
     if loading is None or loading.bindings is None:
-        return kind(target)
+        return make(target, Silenced(callback))
     loading.bindings.append(_Parting(getattr(target, "__self__", target)))
-    return kind(target, callback)
+    return make(target, callback)
 
 
 class _Parting:
@@ -84,9 +105,9 @@ class _Parting:
 _parted: list[object] = []
 
 
-def dead_reference() -> weakref.ref[Any]:
+def dead_reference(kind: Any = weakref.ref) -> weakref.ref[Any]:
     """A reference to what is gone."""
-    return weakref.ref(_Gone())
+    return weakref.ref.__new__(kind, _Gone())
 
 
 def dead_proxy() -> Any:

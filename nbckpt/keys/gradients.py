@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
-from types import BuiltinFunctionType, FunctionType, MethodType
+from operator import methodcaller
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.values.holding import parts_of
+from nbckpt.values.holding import TooManyError, inside_of
 from nbckpt.values.homes import home_of_named, is_named
-from nbckpt.values.plain import ATOMS
 
 MANY = 10_000
 """Nodes of a graph, and parts of variables, that are looked at for a cell's key."""
@@ -41,23 +40,36 @@ def leaves_of(
     Those on the way count that keep their gradients, where variables have them. None if there are
     more than `most` nodes or parts to look at.
     """
-    torch = _torch()
-    if torch is None:
+    if _torch() is None:
         return []
-    tensors, is_all = _tensors_in([namespace.get(n) for n in names], torch.Tensor, most)
-    if tensors and not is_all:
+    try:
+        nodes = _graph_of(_tensors_in([namespace.get(n) for n in names], most), most)
+        return _leaves_among(nodes, _keeping_gradients(namespace, most)) if nodes else []
+    except TooManyError:
         return None
-    if all(tensor.grad_fn is None for tensor in tensors):
-        return []
-    nodes = _graph_of(tensors, most)
-    if nodes is None:
-        return None
+
+
+def leaves_of_each(
+    names: Iterable[str], namespace: Mapping[str, object]
+) -> dict[str, list[object]]:
+    """As `leaves_of`, for each variable that has a graph, however much there is to look at."""
+    if _torch() is None:
+        return {}
+    graphs = {n: _graph_of(_tensors_in([namespace.get(n)])) for n in names}
+    graphs = {name: nodes for name, nodes in graphs.items() if nodes}
+    others = _keeping_gradients(namespace) if graphs else []
+    return {name: _leaves_among(nodes, others) for name, nodes in graphs.items()}
+
+
+def _leaves_among(nodes: Mapping[int, Any], others: Iterable[Any]) -> list[object]:
     leaves = [leaf for n in nodes.values() if (leaf := getattr(n, "variable", None)) is not None]
-    others, is_all = _tensors_in(list(namespace.values()), torch.Tensor, most)
-    if not is_all:
-        return None
-    leaves += [t for t in others if not t.is_leaf and t.retains_grad and id(t.grad_fn) in nodes]
-    return leaves
+    return leaves + [t for t in others if id(t.grad_fn) in nodes]
+
+
+def _keeping_gradients(namespace: Mapping[str, object], most: int = ALL) -> list[Any]:
+    """The tensors of variables that were computed, and keep their gradients all the same."""
+    tensors = _tensors_in(list(namespace.values()), most)
+    return [t for t in tensors if not t.is_leaf and t.retains_grad]
 
 
 def holding_gradients(names: Iterable[str], namespace: Mapping[str, object]) -> set[str]:
@@ -73,7 +85,7 @@ def holding_gradients(names: Iterable[str], namespace: Mapping[str, object]) -> 
     found = set()
     for name in names:
         value = namespace.get(name)
-        tensors, _ = _tensors_in([value], torch.Tensor)
+        tensors = _tensors_in([value])
         has_own = any(t.requires_grad and (t.is_leaf or t.retains_grad) for t in tensors)
         if has_own or issubclass(type(value), modules):
             found.add(name)
@@ -125,22 +137,56 @@ def _is_same(value: Any, other: Any, torch: Any) -> bool:
 
 def without_graph(names: Iterable[str], namespace: Mapping[str, object]) -> set[str]:
     """Those of some variables whose graph, or a part of it, was not kept."""
-    torch = _torch()
-    if torch is None:
+    if _torch() is None:
         return set()
     found = set()
     for name in names:
-        tensors, _ = _tensors_in([namespace.get(name)], torch.Tensor, ALL)
-        if any(node.name() == NOT_KEPT for node in (_graph_of(tensors, ALL) or {}).values()):
+        graph = _graph_of(_tensors_in([namespace.get(name)]))
+        if any(node.name() == NOT_KEPT for node in graph.values()):
             found.add(name)
     return found
 
 
-def is_following(value: Any, namespace: Mapping[str, object]) -> bool:
-    """True for what follows graphs under whatever name it is called."""
+def with_freed_graph(namespace: Mapping[str, object]) -> set[str]:
+    """The variables whose graph was followed back already, and holds no tensors any more."""
+    if _torch() is None:
+        return set()
+    graphs = {n: _graph_of(_tensors_in([value])) for n, value in list(namespace.items())}
+    is_freed: dict[int, bool] = {}
+    for nodes in graphs.values():
+        for key, node in nodes.items():
+            if key not in is_freed:
+                is_freed[key] = _is_freed(node)
+    return {name for name, nodes in graphs.items() if any(is_freed[key] for key in nodes)}
+
+
+def _is_freed(node: Any) -> bool:
+    for name in dir(node):
+        if name.startswith("_saved_") or name == "saved_tensors":
+            try:
+                getattr(node, name)
+            except RuntimeError:  # "after they have already been freed"
+                return True
+            except Exception:  # it saves what cannot be told
+                continue
+    return False
+
+
+def is_following(values: Iterable[object], namespace: Mapping[str, object]) -> bool:
+    """True if one of some values, or what they hold, follows graphs, whatever it is called."""
+    return any(_follows(value, namespace) for value in inside_of(values, _is_called))
+
+
+def _follows(value: Any, namespace: Mapping[str, object]) -> bool:
+    if type(value) is methodcaller:
+        return value.__reduce__()[1][0] in FOLLOWING
     if type(value) in _CALLED and value.__name__ in FOLLOWING:
         return True
     return is_named(value, namespace) and is_of_autograd(home_of_named(value, namespace))
+
+
+def _is_called(kind: type) -> bool:
+    return kind in _CALLED or kind is methodcaller or issubclass(kind, type | ModuleType)
 
 
 def is_of_autograd(home: str) -> bool:
@@ -148,8 +194,8 @@ def is_of_autograd(home: str) -> bool:
     return home.startswith("torch.autograd")
 
 
-def _graph_of(tensors: Iterable[Any], most: int = MANY) -> dict[int, Any] | None:
-    """The nodes that some tensors were computed by: id → node; None if there are too many."""
+def _graph_of(tensors: Iterable[Any], most: int = ALL) -> dict[int, Any]:
+    """The nodes that some tensors were computed by: id → node."""
     nodes: list[Any] = [tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None]
     seen: dict[int, Any] = {}
     while nodes:
@@ -158,30 +204,12 @@ def _graph_of(tensors: Iterable[Any], most: int = MANY) -> dict[int, Any] | None
             continue
         seen[id(node)] = node
         if len(seen) > most:
-            return None
+            raise TooManyError
         nodes.extend(before for before, _ in node.next_functions if before is not None)
     return seen
 
 
-def _tensors_in(values: list[Any], kind: type, most: int = MANY) -> tuple[list[Any], bool]:
-    """The tensors among some values and inside of containers; whether these are all.
-
-    Containers are lists, tuples and dicts, what derives from them, data classes, and instances of
-    the notebook's classes. A list that begins with many numbers is taken to be one of numbers.
-    """
-    tensors: list[Any] = []
-    seen: set[int] = set()
-    waiting, is_all = list(values), True
-    while waiting and is_all:
-        value = waiting.pop()
-        kind_of_value = type(value)
-        if issubclass(kind_of_value, kind):
-            tensors.append(value)
-        elif kind_of_value not in ATOMS and id(value) not in seen:
-            for parts in parts_of(value):
-                seen.add(id(value))  # a variable holds it
-                looked_at = islice(parts, most)
-                inside = [part for part in looked_at if type(part) not in ATOMS]
-                waiting += inside
-                is_all = len(waiting) + len(seen) <= most and (not inside or len(parts) <= most)
-    return tensors, is_all
+def _tensors_in(values: Iterable[object], most: int = ALL) -> list[Any]:
+    """The tensors among some values, and inside of what holds them."""
+    tensor = _torch().Tensor
+    return list(inside_of(values, lambda kind: issubclass(kind, tensor), most))

@@ -28,12 +28,13 @@ from nbckpt.observation.ownership import is_users
 from nbckpt.observation.reached import reached
 from nbckpt.observation.stores import codes_reached, words_of_code
 from nbckpt.referents import held_by
+from nbckpt.values.destructors import has_end
 from nbckpt.values.holding import inside_of
 from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
 
 MANY = 1_000
-"""Objects inside of a variable that are looked at."""
+"""Finalizers that are remembered to be of libraries or the notebook's."""
 
 _SUSPENDED = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
 
@@ -58,13 +59,17 @@ class Finalizers(Bystander):
     ) -> None:
         self._namespace = namespace
         self._touch = touch
-        self._called: list[object] = []
+        self._reached: frozenset[str] | None = frozenset()
 
     def cell_begins(self, tree: ast.Module) -> None:
-        """Take note of what is called if the cell drops what its names hold."""
+        """Take note of what can change if the cell drops what its names hold.
+
+        What is called is not held until the cell ends: it would end with it.
+        """
         names = self._named(tree) if tree.body else ()
         found = called_at_end(names, self._namespace)
-        self._called = [called for parts in found.values() for called in parts]
+        called = [called for parts in found.values() for called in parts]
+        self._reached = touched_by(called, self._namespace) if called else frozenset()
 
     def _named(self, tree: ast.Module) -> Collection[str]:
         """The variables that a cell, or a function that it may call, can let go of."""
@@ -76,9 +81,9 @@ class Finalizers(Bystander):
 
     def cell_ends(self, tree: ast.Module) -> None:  # noqa: ARG002
         """Have those variables looked at that it may have changed."""
-        called, self._called = self._called, []
-        if called:
-            self._touch(touched_by(called, self._namespace))
+        if self._reached != frozenset():
+            self._touch(self._reached)
+        self._reached = frozenset()
 
     def open(self) -> object:
         """A window; it knows which finalizers there were."""
@@ -148,7 +153,7 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
     Returns
     -------
     dict[str, list[object]]
-        Variable → functions and their arguments, and generators with code for their end; without
+        Variable → functions and their arguments, and objects with code for their end; without
         those for which nothing is called.
     """
     found: dict[str, list[object]] = {}
@@ -156,12 +161,12 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
     waiting = _of_notebook(_finalizers(), namespace) if values else []
     for name, value in values.items():
         called: dict[int, object] = {}
-        for held in inside_of(value, MANY):
+        for held in inside_of([value], _may_be_waited_for):
             if weakref.getweakrefcount(held):
                 for reference in weakref.getweakrefs(held):
                     if issubclass(type(reference), weakref.ref):  # a proxy asks its object
                         called |= _by_owner(_callback_of(reference, namespace))
-            if _goes_on_at_its_end(held, namespace):
+            if has_end(type(held)) or _goes_on_at_its_end(held, namespace):
                 called[id(held)] = held
         if waiting:
             own = held_by([value], namespace)
@@ -170,6 +175,11 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
         if called:
             found[name] = list(called.values())
     return found
+
+
+def _may_be_waited_for(kind: type) -> bool:
+    """True for what acts at its end itself, and for what weak references can be made to."""
+    return kind.__weakrefoffset__ != 0 or kind in _SUSPENDED or has_end(kind)
 
 
 def _by_owner(called: Iterable[object]) -> dict[int, object]:

@@ -202,9 +202,7 @@ class GraphHooks:
 
 def follows_graphs(code: Reached, namespace: Mapping[str, object]) -> bool:
     """True if code may ask for gradients: by its own words, or by what its names stand for."""
-    return not FOLLOWING.isdisjoint(code.words) or any(
-        is_following(value, namespace) for value in code.named()
-    )
+    return not FOLLOWING.isdisjoint(code.words) or is_following(code.named(), namespace)
 
 
 def _registered() -> int:

@@ -10,6 +10,7 @@ a file count, not its times, which a copy of the folder would change.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import io
 import os
 import random
@@ -237,7 +238,37 @@ def _of_pool(pool: Any) -> Told:
 
 
 def _of_reference(reference: Any) -> Told:
-    return ["reference", reference()]
+    if isinstance(reference, weakref.WeakMethod):  # its callback is a function of its own
+        return ["reference", reference()]
+    return ["reference", *told_of_reference(reference)[1:]]
+
+
+def told_of_reference(reference: Any) -> tuple[type, object, object, dict[str, object]]:
+    """The class of a weak reference, what it refers to, its callback, and what its class added."""
+    kind = type(reference)
+    state = dict(getattr(reference, "__dict__", {}))
+    for cls in kind.__mro__[: kind.__mro__.index(weakref.ref)]:
+        for name, member in vars(cls).items():
+            if type(member) is types.MemberDescriptorType:
+                with contextlib.suppress(AttributeError):  # it was never set
+                    state[name] = member.__get__(reference)
+    callback = _CALLBACK.__get__(reference)
+    if type(callback) is Silenced:
+        callback = callback.original
+    return kind, weakref.ref.__call__(reference), callback, state
+
+
+class Silenced:
+    """The callback of a reference in a copy that is only looked at: it calls nothing."""
+
+    def __init__(self, original: object) -> None:
+        self.original = original
+
+    def __call__(self, _: object) -> None:
+        """The copy is gone."""
+
+
+_CALLBACK: Any = vars(weakref.ref)["__callback__"]
 
 
 def _of_finalizer(finalizer: weakref.finalize[Any, Any]) -> Told:

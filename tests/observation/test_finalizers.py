@@ -109,7 +109,51 @@ GOING = {
     "a generator that is bound anew": ("a = lines(); next(a)", "a = None"),
     "a generator that is deleted": ("a = lines(); next(a)", "del a"),
     "a generator in a list": ("a = [lines()]; next(a[0])", "a.pop()\nm = 1"),
-}
+    "what a closure has": ("def made(f): return lambda: f\na = made(File('x'))", "a = 1"),
+    "what a partial has": ("from functools import partial\na = partial(print, File('x'))", "a = 1"),
+    "a key": ("a = {File('x'): 1}", "a = {}"),
+    "what a slot has": ("class S:\n    __slots__ = ('f',)\na = S(); a.f = File('x')", "a = S()"),
+    "what an array has": (
+        "import numpy as np\na = np.array([File('x'), File('y')], dtype=object)", "a[0] = None",
+    ),
+    "a default": ("def a(f=File('x')): pass", "def a(f=1): pass"),
+    "what a cache has": (
+        "from functools import lru_cache\na = lru_cache(maxsize=1)(File)\nm = a('x').name",
+        "m = a('y').name",
+    ),
+    "a generator in an iterator": ("a = enumerate(lines()); m = next(a)", "a = None"),
+    "a generator in a generator":
+        ("def outer(): yield from lines()\na = outer(); next(a)", "a = None"),
+    "a generator in a closure":
+        ("def made():\n    g = lines(); next(g)\n    return lambda: g\na = made()", "a = None"),
+    "what a generator has":
+        ("def rows():\n    f = File('x')\n    yield 1\na = rows(); next(a)", "a = None"),
+    "a generator behind many": (
+        "a = [[n] for n in range(1500)]\na.append(lines()); m = next(a[-1])", "a = None",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["some elements", "what an array has", "a default",
+                                  "a generator in a list", "a generator in a closure"])  # fmt: skip
+def test_after_a_rewind_what_ends_ends_in_what_is_then(what: str, tmp_path: Path) -> None:
+    making, dropping = GOING[what]
+    cells = [ENDS, making, "n = 1", dropping, "m = n", "y = [*log]"]
+    plain = run_passes(tmp_path / "b", cells, plain=True)
+
+    back = run_passes(tmp_path / "a", [*cells, "%rewind cell-1", "n = 2", *cells[3:]])
+
+    assert back.value == plain.value, back.said
+
+
+@pytest.mark.parametrize("what", GOING)
+def test_in_its_cell_an_end_comes_when_it_does_in_a_plain_run(what: str, tmp_path: Path) -> None:
+    making, dropping = GOING[what]
+    cells = [ENDS, making, f"{dropping}\ny = [*log]"]
+
+    kept = run_passes(tmp_path / "a", cells)
+
+    assert kept.value == run_passes(tmp_path / "b", cells, plain=True).value
 
 
 @pytest.mark.parametrize("what", GOING)
@@ -180,6 +224,23 @@ def test_references_with_callbacks_come_back_with_these(shell: InteractiveShell)
         assert shell.run_cell(source).success
 
     assert shell.user_ns["log"] == [1]
+
+
+DERIVED = "import weakref\nlog = []\nclass A: pass\nclass Ref(weakref.ref):\n    __slots__ = ('n',)"
+
+
+@pytest.mark.parametrize("dropping", ["a = None", "r = Ref(a, lambda _: log.append(2)); a = None"])
+def test_references_of_a_derived_class_come_back(dropping: str, tmp_path: Path) -> None:
+    making = "a = A(); r = Ref(a, lambda _: log.append(1)); r.n = [5]"
+    cells = [DERIVED, making, "n = 1", dropping, "y = log, r() is None, getattr(r, 'n', 0)"]
+    plain = run_passes(tmp_path / "b", cells, plain=True)
+    run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", cells)
+    edited = run_passes(tmp_path / "a", [*cells[:2], "n = 2", *cells[3:]])
+
+    assert again.value == edited.value == plain.value, again.said
+    assert 1 in edited.restored
 
 
 def test_of_many_copies_none_is_heard_of() -> None:
