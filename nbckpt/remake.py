@@ -36,8 +36,9 @@ from nbckpt.names import RESULT, is_user_name
 from nbckpt.observation.graph_hooks import follows_graphs
 from nbckpt.observation.reached import reached
 from nbckpt.recorded import Recorded, parsed, recorded
-from nbckpt.referents import names_reached
+from nbckpt.referents import held_by, names_reached
 from nbckpt.unkept import Maker, refused_by
+from nbckpt.values.destructors import let_go
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest, Json
@@ -171,7 +172,11 @@ def make(session: Session, names: Iterable[str]) -> bool:
             randomness.put_states(before.states)
             after = dict(session.namespace)
             made = set() if error else {n for n in wanted - lost.keys() if n in after}
-            companions = _companions(session, before, ran) if not error else set()
+            companions = set[str]()
+            if not error:
+                companions = _companions(session, before, ran) | _same_copies(
+                    session, before, after, lent
+                )
             astray = _astray(made & torn, companions, before, after)
             made -= astray
             companions -= astray
@@ -181,6 +186,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             _note_made(session, made)
             if not error:
                 _bind_results(session, values)
+            _let_go_of_rest(before, after, made | fitting)
     for name, other in sorted(copied.items()):
         session.unkept.told.append(
             f"{name!r} could not be kept, and was made again with a copy of what {other!r} holds: "
@@ -273,12 +279,16 @@ def _holding_copies(
 
     Each with that variable, which shared it when the cells ran.
     """
-    left = _left(taken, before, after) & before.bindings.keys()
-    found = {}
-    for name in made:
-        others = names_reached([after[name]], filter(is_user_name, left), after) if left else ()
-        if others:
-            found[name] = min(others)
+    left = filter(is_user_name, _left(taken, before, after) & before.bindings.keys())
+    found: dict[str, str] = {}
+    for other in sorted(left) if made else ():
+        lost = held_by([after[other]], after)
+        kept = held_by([before.bindings[other]], after)
+        for name in made - found.keys():
+            own = held_by([after[name]], after)
+            is_too_much = lost is None or kept is None or own is None
+            if is_too_much or own.keys() & lost.keys() - kept.keys():  # type: ignore[union-attr]
+                found[name] = other
     return found
 
 
@@ -396,7 +406,8 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: _Lent) -> None:
     )
     own = {n: namespace[n] for n in wanted if n in namespace}
     loaded.bind(namespace, then)
-    if alike := gradients.alike_but_gradients(own, namespace):
+    alike = set(gradients.alike_but_gradients(own, namespace))
+    if alike := {n for n in alike if alike.issuperset(then[n].group)}:
         # What is computed from it goes back to it.
         lent.undo.append(gradients.lend_gradients((own[n], namespace[n]) for n in alike))
         namespace.update({n: own[n] for n in alike})
@@ -422,6 +433,16 @@ def _put_back(
     namespace.update(taken)
     session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
     session.unkept.forget(made)
+
+
+def _let_go_of_rest(before: _Before, after: dict[str, object], taken: set[str]) -> None:
+    """Let go of what the cells made besides, and of what was replaced by what is the same.
+
+    What the one did at its end is in what was kept, and the other goes on.
+    """
+    left = {f"made {name}": after.pop(name) for name in _left(taken, before, after)}
+    replaced = {f"was {name}": before.bindings.pop(name, None) for name in taken}
+    let_go(left | replaced)
 
 
 def _note_made(session: Session, made: set[str]) -> None:
@@ -470,6 +491,33 @@ def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[
                 live[name].group
             )
     return {name for name, is_left in is_as_left.items() if is_left}
+
+
+def _same_copies(
+    session: Session, before: _Before, after: Mapping[str, object], lent: _Lent
+) -> set[str]:
+    """What the cells were lent, is the same as what is there, and is known to none but variables.
+
+    What was made may hold it, as a trainer holds its model.
+    """
+    live, bindings = before.manifest, before.bindings
+    found = {
+        name
+        for name, digest in lent.digests.items()
+        if name in live.keys() & after.keys() - randomness.NAMES
+        and live[name].value == digest
+        and after[name] is not bindings[name]
+        and lent.digests.keys() >= {*live[name].group}
+    }
+    if not found:
+        return found
+    objects = [bindings[name] for name in found]
+    unkept = {n for n in filter(is_user_name, bindings) if n not in live}
+    if names_reached(objects, unkept, bindings) or session.observer.why_not_replaced(
+        [(bindings[name], after[name]) for name in sorted(found)]
+    ):
+        return set()
+    return found
 
 
 def _fitting(

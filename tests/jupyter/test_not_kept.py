@@ -538,13 +538,26 @@ def test_what_a_failed_cell_made_is_changed_once(shell: Any) -> None:
     assert shell.user_ns["w"] == 8
 
 
+MAKING = ["%%checkpoint one\nc = [1, 2]\nodd = (i for i in c)", "%%checkpoint two\nd = zip(c)"]
+
+
+def test_what_shares_with_what_cannot_be_kept_is_made_again_with_it(shell: Any) -> None:
+    run_all(shell, *MAKING)
+    restart(shell)
+    run(shell, "%resume")
+
+    run(shell, "c.append(3)\nw = [*odd], [*d]")
+
+    assert shell.user_ns["w"] == ([1, 2, 3], [(1,), (2,), (3,)])
+
+
 def test_a_copy_that_is_made_again_with_what_cannot_be_kept_is_told(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cells = ["%%checkpoint one\nc = [1, 2]\nodd = (i for i in c)", "%%checkpoint two\nd = zip(c)"]
-    run_all(shell, *cells)
+    run_all(shell, *MAKING)
     restart(shell)
     run(shell, "%resume")
+    run(shell, "other = (i for i in c)")
     capsys.readouterr()
 
     run(shell, "w = next(odd)")

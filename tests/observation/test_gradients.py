@@ -250,6 +250,59 @@ def test_a_graph_that_something_else_holds_a_part_of_is_not_made_again(tmp_path:
     assert "restored without the graph" in got.errors[0]
 
 
+TRAINER = """\
+class Trainer:
+    def __init__(self, m, o): self.m, self.o = m, o
+    def forward(self, x): self.lost = self.m(x).pow(2).mean()
+    def back(self): self.lost.backward(); self.o.step()"""
+
+
+def test_what_holds_a_model_is_made_again_with_it(tmp_path: Path) -> None:
+    cells = [
+        "import torch\ntorch.manual_seed(0)\nx = torch.ones(2, 3)\nm = torch.nn.Linear(3, 1)\n"
+        "o = torch.optim.SGD(m.parameters(), lr=0.1)",
+        TRAINER,
+        "t = Trainer(m, o)",
+        "t.forward(x)",
+        "n = 1",
+        "t.back()",
+        "y = m.weight.tolist(), m.weight.grad.tolist(), t.m is m",
+    ]
+    run_passes(tmp_path / "a", cells)
+
+    got = run_passes(tmp_path / "a", [*cells[:5], "t.back(); n = 2", cells[6]])
+
+    assert got.value == run_passes(tmp_path / "b", cells, plain=True).value, got.said
+
+
+def test_a_graph_that_was_followed_is_made_again_after_a_rewind(tmp_path: Path) -> None:
+    cells = ["import torch\nw = torch.ones(2, requires_grad=True)\nlost = (w**2).sum()", "n = 1",
+             "g, = torch.autograd.grad(lost, w)", "y = g.tolist()"]  # fmt: skip
+
+    got = run_passes(tmp_path, [*cells, "%rewind cell-1", *cells[2:3], "y = (2 * g).tolist()"])
+
+    assert got.value == "[4.0, 4.0]", got.said
+
+
+CALLABLES = {
+    "a partial": "from functools import partial\ngo = partial(torch.autograd.grad, inputs=w)",
+    "a method's name": "from operator import methodcaller\ngo = methodcaller('backward')",
+    "in a dict": "calls = {1: torch.autograd.grad}\ndef go(lost): calls[1](lost, w)",
+}
+
+
+@pytest.mark.parametrize("what", CALLABLES)
+def test_what_follows_graphs_is_found_in_what_holds_it(what: str, tmp_path: Path) -> None:
+    cells = [f"{HOOKED}{CALLABLES[what]}", "lost = (w * scale).sum()", "n = 1", "go(lost)",
+             "y = n"]  # fmt: skip
+    run_passes(tmp_path / "a", cells)
+
+    got = run_passes(tmp_path / "a", [*cells[:3], "go(lost * 2)", cells[4]])
+
+    assert got.errors == []
+    assert "made again" in got.said
+
+
 HELPERS = {
     "steps": "def fit(w): (w * 2).sum().backward()\nclass Trainer:\n"
     "    def __init__(self, w): self.w = w\n    def run(self): fit(self.w)",
