@@ -36,7 +36,7 @@ from nbckpt.matching import (
     key_before,
     why_not_restored,
 )
-from nbckpt.meanwhile import AtWork, at_work, left_at_work, tasks_met
+from nbckpt.meanwhile import AtWork, at_work, awaits, left_at_work, tasks_met
 from nbckpt.model import (
     Cell,
     Checkpoint,
@@ -352,7 +352,8 @@ class Step(ThroughItems):
         if checkpoint.failures:
             return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
         lost = {refusal.variable for refusal in checkpoint.refused}.intersection(checkpoint.bound)
-        if lost and self.request.is_block:
+        if lost and (self.request.is_block or awaits(self.tree)):
+            # Neither runs again by itself when somebody needs it.
             return f"it makes {min(lost)!r}, which could not be kept"
         if why := makers.why_not(self.session, checkpoint) or self._draws_unreadable():
             return why

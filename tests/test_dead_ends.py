@@ -63,6 +63,12 @@ DEAD_ENDS = {
         "print(await task)",
         "print(task.result() + 1)",
     ],
+    "an asynchronous generator": [
+        "async def rows():\n    try:\n        yield 1\n        yield 2\n    finally: print('closed')\n"
+        "g = rows(); a = await g.__anext__()",
+        "print(await g.__anext__())",
+        "await g.aclose()\nprint(a)",
+    ],
     "a queue that is emptied": [
         "import queue\nq = queue.SimpleQueue(); q.put(1); q.put(2)",
         "print(q.get())",

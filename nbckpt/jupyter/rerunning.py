@@ -65,10 +65,9 @@ class InShell:
             if self._waits:
                 return await nested.run_async(self._shell, source, cell_id)
             if _is_in_loop() and nested.awaits(self._shell, source):
-                message = (
-                    "it awaits, and something else runs in the kernel's loop: "
-                    "put `%rerun` on a line of its own in a cell"
-                )
+                message = "it awaits, which no cell can that runs inside of another"
+                if not self._quiet:
+                    message += ": put `%rerun` on a line of its own in a cell"
                 return UsageError(message)
             if self._quiet:
                 stack.enter_context(nested.underscores_kept(self._shell))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import metadata
 
 _DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
@@ -41,6 +40,8 @@ def version_of(package: str) -> str:
 
 @cache
 def _version_of(package: str) -> str:
+    from importlib import metadata  # it brings along a lot, and many cells use no library
+
     try:
         return metadata.version(_DISTRIBUTIONS.get(package, package))
     except Exception:  # none has this name, or what its metadata hold cannot be read
