@@ -340,8 +340,71 @@ def test_sets_inside_sets_of_any_depth_end() -> None:
 
     found = digester.digest(deep)
 
-    assert digester.exhausted
+    assert not digester.exhausted
     assert found == digester.digest(deep)
+    assert found != digester.digest(frozenset([deep]))
+
+
+class Node:
+    """One that leads to others, which may lead back."""
+
+    all: set[Node] = set()  # noqa: RUF012
+
+    def __init__(self, name: object = None) -> None:
+        self.name, self.near = name, set[Node]()
+
+
+def linked(pairs: list[tuple[int, int]], *, named: bool = True) -> list[Node]:
+    nodes = [Node(n if named else None) for n in range(1 + max(map(max, pairs)))]
+    for one, other in pairs:
+        nodes[one].near.add(nodes[other])
+        nodes[other].near.add(nodes[one])
+    return nodes
+
+
+RING = [(n, (n + 1) % 2_000) for n in range(2_000)]
+
+
+@pytest.mark.timeout(30)
+def test_sets_that_lead_back_to_those_that_hold_them_are_walked_once() -> None:
+    ring = linked(RING)
+    Node.all = set(ring)
+    try:
+        found = digest(ring)
+    finally:
+        Node.all = set()
+
+    assert found == digest(linked(RING))
+    assert found != digest(linked([*RING, (0, 1_000)]))
+    ring[700].name = -1
+    assert found != digest(ring)
+
+
+LINKED = f"""
+import random, sys
+from nbckpt.values import ValueDigester
+class Node:
+    def __init__(self, name):
+        self.name, self.near = name, set()
+def linked(pairs, named):
+    nodes = [Node(n if named else None) for n in range(1 + max(map(max, pairs)))]
+    for one, other in pairs:
+        nodes[one].near.add(nodes[other])
+        nodes[other].near.add(nodes[one])
+    return nodes
+draw = random.Random(1)
+pairs = [(draw.randrange(200), draw.randrange(200)) for _ in range(600)]
+digester = ValueDigester(sys.modules["__main__"].__dict__)
+for value in (linked(pairs, True), set(linked(pairs, True)), linked({RING[:50]!r}, False)):
+    print(digester.digest(value))
+"""
+
+
+def test_linked_objects_have_the_same_digest_in_every_process() -> None:
+    found = [digests_in_a_process(seed, LINKED) for seed in ("1", "2")]
+
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 3
 
 
 def test_a_value_of_more_objects_than_the_budget_says_so() -> None:

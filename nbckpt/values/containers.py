@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection
+from operator import itemgetter
 from pickle import PickleBuffer
 from types import MappingProxyType
 from typing import Any
 
+from nbckpt.digests import Digest
 from nbckpt.pages.memory import digest_of_memory
 from nbckpt.values import plain
 from nbckpt.values.walking import Step, Walk
@@ -15,8 +17,8 @@ from nbckpt.values.walking import Step, Walk
 MANY = 16
 """From so many elements on it is worth asking whether a container is a tree of plain data."""
 
-DEEPEST = 40
-"""Walks inside walks: sets of sets."""
+ALLOWANCE = 64
+"""Objects inside of an element that its place in a set is decided by."""
 
 
 def walk_list(walk: Walk, value: list[Any]) -> None:
@@ -72,7 +74,7 @@ def _wrote_tree(walk: Walk, value: object) -> bool:
     if containers is None:
         return False
     # With nothing before it and nothing to come, nobody will ask which objects it holds.
-    is_alone = not (walk.stack or walk.depth) and walk.memo.keys() <= {id(value)}
+    is_alone = not (walk.stack or walk.around) and walk.memo.keys() <= {id(value)}
     inner = [] if is_alone else [id(c) for c in containers if c is not value]
     if not walk.memo.keys().isdisjoint(inner):
         return False
@@ -98,7 +100,7 @@ def walk_frozenset(walk: Walk, value: frozenset[Any]) -> None:
     _members(walk, value)
 
 
-def _members(walk: Walk, value: Iterable[Any]) -> None:
+def _members(walk: Walk, value: Collection[Any]) -> None:
     """The elements of a set, in an order that no hash decides."""
     types = set(map(type, value))
     if types in ({str}, {int}, {bytes}):
@@ -106,23 +108,61 @@ def _members(walk: Walk, value: Iterable[Any]) -> None:
     elif types <= plain.ATOMS:
         for data in sorted(map(plain.encoded_atom, value)):
             walk.out += data
-    elif walk.depth >= DEEPEST:
-        walk.found.exhausted = True
-        walk.put(b"deep")
     else:
         _members_alone(walk, value)
 
 
-def _members_alone(walk: Walk, value: Iterable[Any]) -> None:
-    """Elements sorted by their own digests; mutable ones are walked once more, as shared."""
-    alone = []
-    for element in value:
-        inner = walk.inner()
-        alone.append((inner.digest(element), bool(inner.memo), element))
-    alone.sort(key=lambda entry: entry[0])
-    for digest, _, _ in alone:
+def _members_alone(walk: Walk, value: Collection[Any]) -> None:
+    """Elements sorted by what lies near in them; all but small fixed ones are then walked in turn.
+
+    Elements may lead to each other and to sets that hold them. Near is what an allowance reaches
+    that they share alike, so that the order of the set decides nothing, and the time is linear.
+    Of those that are alike that far the ones that were met before come first.
+    """
+    if walk.allowance is not None:
+        _members_near(walk, value, walk.allowance)
+        return
+    met = walk.memo
+    near = [
+        (*_near(walk, element), met.get(id(element), sys.maxsize), element) for element in value
+    ]
+    near.sort(key=itemgetter(0, 2))
+    for digest, _, _, _ in near:
         walk.put(b"member", digest)
-    walk.push([element for _, is_mutable, element in alone if is_mutable])
+    walk.push([element for _, goes_on, _, element in near if goes_on])
+
+
+def _members_near(walk: Walk, value: Collection[Any], allowance: int) -> None:
+    """Elements that share what is left of an allowance, of which they get half at most."""
+    each = allowance // (2 * len(value))
+    if not each:
+        walk.put(b"many", len(value))
+        walk.note_cut()
+        return
+    walk.allowance = allowance - each * len(value)
+    found = [_walked(walk, element, each) for element in value]
+    for digest, _ in sorted(found):
+        walk.put(b"member", digest)
+    if any(goes_on for _, goes_on in found):
+        walk.note_cut()
+
+
+def _near(walk: Walk, element: Any) -> tuple[Digest, bool]:
+    """The digest of what lies near in an element, and whether there is more to walk of it."""
+    found = walk.found
+    if (known := found.near.get(id(element))) is not None:
+        return known
+    budget = found.budget
+    known = found.near[id(element)] = _walked(walk, element, ALLOWANCE)
+    found.keep.append(element)
+    found.budget = budget
+    return known
+
+
+def _walked(walk: Walk, element: Any, allowance: int) -> tuple[Digest, bool]:
+    inner = walk.inner(allowance=allowance)
+    digest = inner.digest(element)
+    return digest, inner.was_cut or bool(inner.memo)
 
 
 def walk_bytes_like(walk: Walk, value: Any) -> None:

@@ -39,7 +39,7 @@ class Found:
     `counts_caches` has what cached functions remember count where it only makes them faster, too.
     `keep` holds the objects that were made on the way, so that no two have one `id`. `same`, if
     given, holds what cannot be told and counts by its identity: as long as it is held, no other
-    object has its `id`.
+    object has its `id`. `near` has what decides the places of elements in sets.
     """
 
     namespace: Mapping[str, object]
@@ -49,6 +49,7 @@ class Found:
     homes: dict[int, str | None] = field(default_factory=dict)
     module_owners: dict[str, bool] = field(default_factory=dict)
     keep: list[object] = field(default_factory=list)
+    near: dict[int, tuple[Digest, bool]] = field(default_factory=dict)
     exhausted: bool = False
     is_unknown: bool = False
     counts_caches: bool = False
@@ -103,7 +104,8 @@ class Walk:
     """One pass over a value; its output is a stream of bytes that only equal values share.
 
     The stack holds what is still to be walked, so that depth costs no recursion. `memo` numbers
-    the mutable objects in the order in which they are met.
+    the mutable objects in the order in which they are met. A walk with an `allowance` ends after
+    so many objects; then it `was_cut`, and others may have the same bytes.
     """
 
     def __init__(
@@ -111,12 +113,15 @@ class Walk:
         found: Found,
         step_for: Callable[[type], Step],
         *,
-        depth: int = 0,
+        around: Walk | None = None,
+        allowance: int | None = None,
         is_strict: bool = False,
     ) -> None:
         self.found = found
         self.step_for = step_for
-        self.depth = depth
+        self.around = around
+        self.allowance = allowance
+        self.was_cut = False
         self.is_strict = is_strict
         self.tracks_memory = True
         self.out = bytearray()
@@ -157,6 +162,12 @@ class Walk:
                 self.found.exhausted = True
                 self.put(b"cut", len(self.stack))
                 return
+            if self.allowance is not None:
+                self.allowance -= 1
+                if self.allowance < 0:
+                    self.put(b"cut", len(self.stack))
+                    self.note_cut()
+                    return
             step = self.steps.get(kind)
             if step is None:
                 step = self.steps[kind] = self.step_for(kind)
@@ -187,10 +198,23 @@ class Walk:
         self.put(b"same", number)
         return True
 
-    def inner(self, *, is_strict: bool = False) -> Walk:
-        """A walk of its own for a part, which shares nothing with the rest."""
+    def inner(self, *, is_strict: bool = False, allowance: int | None = None) -> Walk:
+        """A walk of its own for a part, which shares nothing with the rest.
+
+        With no `allowance` of its own it gets half of what is left here.
+        """
         strict = self.is_strict or is_strict
-        return Walk(self.found, self.step_for, depth=self.depth + 1, is_strict=strict)
+        if allowance is None and self.allowance is not None:
+            allowance = self.allowance // 2
+            self.allowance -= allowance
+        return Walk(self.found, self.step_for, around=self, allowance=allowance, is_strict=strict)
+
+    def note_cut(self) -> None:
+        """Take note that there is more than an allowance lets see, here and around."""
+        walk: Walk | None = self
+        while walk is not None and walk.allowance is not None:
+            walk.was_cut = True
+            walk = walk.around
 
     def outermost_library_instance(self, matches: Callable[[object], bool]) -> Frame | None:
         """The largest library object around this place that matches, in no user's object."""
