@@ -10,7 +10,6 @@ from typing import Any
 
 from nbckpt.values.holding import inside_of
 from nbckpt.values.homes import is_users_module
-from nbckpt.values.plain import levels_of
 
 
 def has_end(kind: type) -> bool:
@@ -24,13 +23,11 @@ def let_go(copies: MutableMapping[str, object]) -> None:
     Where classes would hear of it `copies` is emptied, and they do not.
     """
     ids: dict[type, set[int]] = defaultdict(set)
-    values = [value for value in copies.values() if levels_of([value]) is None]
-    for part in inside_of(values, has_end):
+    for part in inside_of(copies.values(), has_end):
         for cls in _acting(type(part)):
             ids[cls].add(id(part))
     if not ids:
         return
-    values.clear()
     del part
     own = {cls: vars(cls)["__del__"] for cls in ids}
     try:

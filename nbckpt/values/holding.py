@@ -16,9 +16,10 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from nbckpt.values.homes import is_users_module
-from nbckpt.values.plain import ATOMS
+from nbckpt.values.plain import ATOMS, levels_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
+_PLAIN = (list, tuple, dict)
 _MACHINERY = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "threading"})
 """Packages of Python whose objects lead to the whole process."""
 _NOT_ENTERED = (type, ModuleType, CodeType)
@@ -33,8 +34,8 @@ def inside_of(
 ) -> Iterator[object]:
     """The values, and what they hold at any depth, that are of the types that are `wanted`.
 
-    No code of theirs runs. Each level is looked at in a few calls into C: the time is linear in
-    what is there.
+    Plain data is left out: numbers, texts, and lists, tuples and dicts of these. No code of theirs
+    runs. Each level is looked at in a few calls into C: the time is linear in what is there.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def inside_of(
         If they hold more than `most` objects besides numbers and texts.
     """
     seen: dict[int, object] = {}
-    level = [*values]
+    level = [item for item in values if type(item) not in _PLAIN or levels_of([item]) is None]
     while level:
         fresh = {id(item): item for item in level}
         for known in fresh.keys() & seen.keys():
