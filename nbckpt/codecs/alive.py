@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import subprocess
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -29,6 +30,9 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_future
     if kind is types.GeneratorType:
         return _reduce_generator
+    files = sys.modules.get("PIL.ImageFile")
+    if files is not None and issubclass(kind, getattr(files, "ImageFile", ())):
+        return _reduce_image
     why = reason_against(kind)
     return None if why is None else _refuse(why)
 
@@ -145,6 +149,18 @@ def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
         inside["_handle"] = handle
     else:
         inside.update(_is_stopped=True, _tstate_lock=None)
+
+
+def _reduce_image(_: object, image: Any) -> Any:
+    """An image of a file; Pillow's own way writes the frame that is there, and no other."""
+    try:
+        n_frames = getattr(image, "n_frames", 1)
+    except Exception:  # its file is gone, or damaged
+        n_frames = 1
+    if n_frames > 1:
+        message = "it reads its frames from a file: keep a list of these, or open it again"
+        raise RefusedError(message)
+    return NotImplemented
 
 
 def _reduce_future(_: object, future: Future[Any]) -> Any:

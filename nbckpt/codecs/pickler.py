@@ -45,7 +45,7 @@ from nbckpt.garbage import switched_off
 from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.reducing import has_state_of_its_own, reduction_of
+from nbckpt.values.reducing import container_behind, has_state_of_its_own, reduction_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -339,6 +339,8 @@ def _reducer_for(kind: type) -> Reducer | None:
 
 def _own_state(kind: type) -> Reducer | None:
     if kind in DICT_ITERATORS:
+        return _reduce_unchanged
+    if container_behind(kind) is not None:
         return _reduce_unchanged
     is_told = kind in copyreg.dispatch_table or not has_state_of_its_own(kind)
     return None if is_told else _reduce_unchanged

@@ -37,6 +37,8 @@ _known_names: dict[str, tuple[int, dict[int, str]]] = {}
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     """How generators and parts of drawings are written; None for anything else."""
+    if kind is object:
+        return _reduce_marker
     if kind is random.Random or any(kind is type(hidden_generator(p)) for p in _GENERATORS):
         return _reduce_generator
     if str(kind.__module__).partition(".")[0] in _NAMED_IN:
@@ -114,6 +116,33 @@ def _reduce_generator(pickler: NamespacePickler, generator: Any) -> Any:
             pickler.private.add(id(generator))
             return hidden_generator, (package,)
     return NotImplemented
+
+
+def _reduce_marker(pickler: NamespacePickler, value: object) -> Any:
+    """An `object()` says what it is by being the one that a module holds, and no other."""
+    place = _markers().get(id(value))
+    # The places are remembered by address alone: another object may lie there by now.
+    if place is None or vars(sys.modules[place[0]]).get(place[1]) is not value:
+        return NotImplemented
+    pickler.private.add(id(value))
+    return named_in, place
+
+
+def _markers() -> dict[int, tuple[str, str]]:
+    """The `object()` of modules other than the notebook's: id → module and name."""
+    global _known_markers  # noqa: PLW0603  # replaced as a whole
+    if _known_markers[0] != len(sys.modules):
+        found: dict[int, tuple[str, str]] = {}
+        for module_name, module in list(sys.modules.items()):
+            if module_name != "__main__" and type(module) is ModuleType:
+                own = [n for n, v in list(vars(module).items()) if type(v) is object]
+                for name in own:
+                    found.setdefault(id(vars(module)[name]), (module_name, name))
+        _known_markers = len(sys.modules), found
+    return _known_markers[1]
+
+
+_known_markers: tuple[int, dict[int, tuple[str, str]]] = (0, {})
 
 
 def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:

@@ -12,6 +12,7 @@ anew, it has done something and stays so: an image of a file is read then, and l
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -51,6 +52,9 @@ def reduction_of(value: Any, protocol: int) -> Any:
     """What pickle would make `value` from; raises whatever the value's own code does."""
     if type(value) in DICT_ITERATORS:
         return reduction_of_iterator(value)
+    if (base := container_behind(type(value))) is not None:
+        contents = _COPIES[base](value)
+        return NEW_OBJECT, (type(value),), (contents, value.__getstate__()), None, None, fill
     members = getattr(value, "__dict__", None)
     if type(members) is dict and refuses_without_need(type(value)):
         return NEW_OBJECT, (type(value),), dict(members), None, None, set_members
@@ -68,6 +72,56 @@ def reduction_of(value: Any, protocol: int) -> Any:
             for now, was in tables:
                 now.update(_taken(now, was))
     return made
+
+
+def container_behind(kind: type) -> type | None:
+    """`list`, `dict` or `set`, for a class that derives from it and has its own ways in or out.
+
+    Pickle takes the elements by these, and puts them in again: a list that prints what is appended
+    would print it once more, and a dict that is frozen would take nothing.
+    """
+    base = next((one for one in _COPIES if issubclass(kind, one)), None)
+    if base is None or kind is base or kind in copyreg.dispatch_table:
+        return None
+    own = {name for cls in kind.__mro__[: kind.__mro__.index(base)] for name in vars(cls)}
+    has_own_ways = not _WAYS[base].isdisjoint(own)
+    return base if has_own_ways and _TELLING.isdisjoint(own) else None
+
+
+_COPIES: dict[type, Callable[[Any], Any]] = {
+    dict: dict.copy,
+    list: lambda value: list.__getitem__(value, slice(None)),
+    set: lambda value: {*set.__iter__(value)},
+}
+_WAYS: dict[type, frozenset[str]] = {
+    dict: frozenset({"__iter__", "__setitem__", "items"}),
+    list: frozenset({"__iter__", "append", "extend"}),
+    set: frozenset({"__init__", "__iter__", "__new__", "add", "update"}),
+}
+"""What pickle calls of a class; a set is made by a call of its class."""
+
+_TELLING = frozenset({"__getnewargs__", "__getnewargs_ex__", "__reduce__", "__reduce_ex__"})
+
+
+def fill(value: Any, given: tuple[dict[Any, Any] | list[Any] | set[Any], Any]) -> None:
+    """Give an object of a class that derives from a container its elements and its state."""
+    contents, state = given
+    if isinstance(contents, dict):
+        dict.update(value, contents)
+    elif isinstance(contents, set):
+        set.update(value, contents)
+    else:
+        list.extend(value, contents)
+    if state is None:
+        return
+    if hasattr(value, "__setstate__"):
+        value.__setstate__(state)
+        return
+    members, slots = state if isinstance(state, tuple) else (state, None)
+    if members:
+        vars(value).update(members)
+    for name, member in (slots or {}).items():
+        object.__setattr__(value, name, member)
 
 
 def set_members(value: Any, members: dict[str, Any]) -> None:
