@@ -18,12 +18,14 @@ import sys
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbckpt import advancing, feeding, used
 from nbckpt.values import databases, widgets
+from nbckpt.values.opaque import is_shut_down
 
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
@@ -132,7 +134,7 @@ class Recipe:
     values
         What the statement reads, as it was when the statement ran.
     after
-        What to do to the new value: ``("seek", position)``, ``("close",)``,
+        What to do to the new value: ``("seek", position)``, ``("close",)``, ``("shutdown",)``,
         ``("set", attributes)``, ``("feed", data)``, ``("advance", steps, place)`` or
         ``("fill", content)``.
     """
@@ -166,6 +168,8 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
             value.seek(position)
         case ("close",):
             value.close()
+        case ("shutdown",):
+            value.shutdown(wait=False)
         case ("set", members):
             for member, is_set_to in members.items():
                 setattr(value, member, is_set_to)
@@ -457,6 +461,8 @@ def _afterwards(
         if _is_in_memory(value):
             return _after_database(recipe, value)
         return ("set", {"row_factory": value.row_factory, "text_factory": value.text_factory})
+    if isinstance(value, Executor):
+        return ("shutdown",) if is_shut_down(value) else ()
     if not isinstance(value, io.IOBase):
         return ()
     if value.closed:

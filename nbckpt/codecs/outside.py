@@ -18,6 +18,7 @@ from typing import Any
 
 from nbckpt.codecs.alive import full_name
 from nbckpt.codecs.refused import children_of
+from nbckpt.values.opaque import is_shut_down
 
 MAX_VISITED = 5_000
 """Objects of one value that are looked at."""
@@ -66,7 +67,7 @@ def _is_closed(obj: Any) -> bool:
     if issubclass(type(obj), socket.socket):
         return bool(obj.fileno() < 0)
     if issubclass(type(obj), Executor):
-        return bool(getattr(obj, "_shutdown", False) or getattr(obj, "_shutdown_thread", False))
+        return is_shut_down(obj)
     return getattr(obj, "closed", False) is True
 
 

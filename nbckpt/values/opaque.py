@@ -234,7 +234,12 @@ def _of_process(process: Any) -> Told:
 
 
 def _of_pool(pool: Any) -> Told:
-    return [getattr(pool, name, None) for name in _KEPT_BY_POOLS]
+    return [is_shut_down(pool), *(getattr(pool, name, None) for name in _KEPT_BY_POOLS)]
+
+
+def is_shut_down(pool: object) -> bool:
+    """True for a pool of threads or processes that takes no more work."""
+    return any(getattr(pool, name, False) is True for name in ("_shutdown", "_shutdown_thread"))
 
 
 def _of_reference(reference: Any) -> Told:
