@@ -9,8 +9,9 @@ import sys
 import weakref
 from contextlib import suppress
 from types import FunctionType, ModuleType
+from typing import NamedTuple
 
-from nbckpt.values.plain import ATOMS
+from nbckpt.values.plain import ATOMS, levels_of
 
 _SLOTS = "__slotnames__"
 """The list that `copyreg` notes in a class when it first pickles an instance: no change of it."""
@@ -26,7 +27,12 @@ class Identity:
     __slots__ = ("_is_weak", "_parts", "_reference")
 
     def __init__(self, value: object) -> None:
-        self._parts = _parts_of(value)
+        parts = _parts_of(value)
+        if issubclass(type(value), type):
+            # What Python itself notes in a class (`__annotations__`) does nothing when it goes.
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = tuple(p for n, v in pairs for p in (n, v if _is_pythons(n) else _held(v)))
+        self._parts = parts
         self._is_weak, self._reference = False, value
         if type(value) not in ATOMS:
             with suppress(TypeError):  # lists, dicts, tuples, what has slots
@@ -35,7 +41,8 @@ class Identity:
     @property
     def keeps_alive(self) -> bool:
         """Whether a cell that drops the object would find it alive because of this."""
-        return not (self._is_weak or type(self._reference) in ATOMS)
+        is_held = not (self._is_weak or type(self._reference) in ATOMS)
+        return is_held or any(type(part) is _Held for part in self._parts)
 
     def is_of(self, value: object) -> bool:
         """Whether `value` is the object that this was made of, with the same parts."""
@@ -49,7 +56,7 @@ class Identity:
         if not self._parts:
             return True
         parts = _parts_of(value)
-        return len(parts) == len(self._parts) and all(map(_is, parts, self._parts))
+        return len(parts) == len(self._parts) and all(map(_is_held_by, self._parts, parts))
 
 
 class Place:
@@ -108,5 +115,32 @@ def _parts_of(value: object) -> tuple[object, ...]:
     return tuple(part for item in vars(value).items() if item[0] != _SLOTS for part in item)
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+class _Weakly(weakref.ref[object]):
+    """A part of a class that may go before the class does."""
+
+
+class _Held(NamedTuple):
+    """A part of a class that cannot be referred to weakly, and may hold what acts at its end."""
+
+    part: object
+
+
+def _held(part: object) -> object:
+    """How a member of a class is remembered: what may act at its end not held, if that can be."""
+    kind = type(part)
+    if kind in ATOMS or issubclass(kind, (FunctionType, type, property, classmethod, staticmethod)):
+        return part
+    try:
+        return _Weakly(part)
+    except TypeError:
+        return _Held(part) if levels_of([part]) is None else part
+
+
+def _is_pythons(name: object) -> bool:
+    return type(name) is str and name[:2] == name[-2:] == "__"
+
+
+def _is_held_by(held: object, part: object) -> bool:
+    if type(held) is _Weakly:
+        return held() is part
+    return (held.part if type(held) is _Held else held) is part

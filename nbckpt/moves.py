@@ -382,15 +382,16 @@ def restore_all(
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
     if ending:  # what that does comes first: it is done to what goes, not to what comes
-        for name in ending:
-            session.namespace.pop(name, None)
+        for name in [n for n in reversed(session.namespace) if n in ending]:
+            del session.namespace[name]  # the last first: it may need the others
         session.capturer.adopt({}, ending)
         loaded.drop()
         session.capturer.touched(None)
         loaded = bring_back(session, target, manifest, gone=gone)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
-    session.torn_graphs.goes_back()
+    if not session.observer.standing().get("graph hooks"):  # to look would call them
+        session.torn_graphs.goes_back()
     session.capturer.touched(lasting)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES

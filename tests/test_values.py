@@ -380,6 +380,20 @@ def test_sets_that_lead_back_to_those_that_hold_them_are_walked_once() -> None:
     assert found != digest(ring)
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("kind", [list, dict, set])
+def test_elements_of_a_set_that_share_much_are_walked_once(kind: Any) -> None:
+    nodes = [Node(n) for n in range(8_000)]
+    shared = dict(enumerate(nodes)) if kind is dict else kind(nodes)
+    for node in nodes:
+        node.near = shared
+
+    found = digest(set(nodes))
+
+    nodes[7_000].name = -1
+    assert digest(set(nodes)) != found
+
+
 LINKED = f"""
 import random, sys
 from nbckpt.values import ValueDigester

@@ -165,10 +165,9 @@ def _is_freed(node: Any) -> bool:
         if name.startswith("_saved_") or name == "saved_tensors":
             try:
                 getattr(node, name)
-            except RuntimeError:  # "after they have already been freed"
-                return True
-            except Exception:  # it saves what cannot be told
-                continue
+            except Exception as error:  # another says that it was changed, say
+                if "freed" in str(error):
+                    return True
     return False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dis
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import (
     AsyncGeneratorType,
@@ -159,15 +159,11 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
     found: dict[str, list[object]] = {}
     values = {n: v for n in names if type(v := namespace.get(n)) not in ATOMS}
     waiting = _of_notebook(_finalizers(), namespace) if values else []
-    for name, value in values.items():
+    is_any = len(values) < 2 or bool(waiting) or _may_call(values.values(), namespace)
+    for name, value in values.items() if is_any else ():
         called: dict[int, object] = {}
         for held in inside_of([value], _may_be_waited_for):
-            if weakref.getweakrefcount(held):
-                for reference in weakref.getweakrefs(held):
-                    if issubclass(type(reference), weakref.ref):  # a proxy asks its object
-                        called |= _by_owner(_callback_of(reference, namespace))
-            if has_end(type(held)) or _goes_on_at_its_end(held, namespace):
-                called[id(held)] = held
+            called |= _by_owner(_called_for(held, namespace))
         if waiting:
             own = held_by([value], namespace)
             for waits_for, given in waiting:
@@ -175,6 +171,22 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
         if called:
             found[name] = list(called.values())
     return found
+
+
+def _may_call(values: Iterable[object], namespace: Mapping[str, object]) -> bool:
+    """True if anything in some values calls something when it goes; what they share once."""
+    inside = inside_of(values, _may_be_waited_for)
+    return any(True for held in inside for _ in _called_for(held, namespace))
+
+
+def _called_for(held: Any, namespace: Mapping[str, object]) -> Iterator[object]:
+    """What an object that goes calls of the notebook's; itself, if its class has code for that."""
+    if weakref.getweakrefcount(held):
+        for reference in weakref.getweakrefs(held):
+            if issubclass(type(reference), weakref.ref):  # a proxy asks its object
+                yield from _callback_of(reference, namespace)
+    if has_end(type(held)) or _goes_on_at_its_end(held, namespace):
+        yield held
 
 
 def _may_be_waited_for(kind: type) -> bool:

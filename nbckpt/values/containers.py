@@ -36,6 +36,8 @@ def walk_tuple(walk: Walk, value: tuple[Any, ...]) -> None:
 
 def _elements(walk: Walk, elements: list[Any] | tuple[Any, ...]) -> None:
     """Elements in order, in bulk when they are plain."""
+    if walk.is_too_wide(len(elements)):
+        return
     types = set(map(type, elements))
     if types <= plain.ATOMS:
         walk.out += plain.encoded_atoms(elements, types)
@@ -52,6 +54,8 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
     if walk.is_known(value):
         return
     walk.put(b"dict", len(value))
+    if walk.is_too_wide(len(value)):
+        return
     keys, values = list(value), list(value.values())
     key_types = set(map(type, keys))
     if not key_types <= plain.ATOMS:
@@ -70,6 +74,8 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
 
 def _wrote_tree(walk: Walk, value: object) -> bool:
     """Whether `value` is plain data all through, and so was written at once."""
+    if walk.allowance is not None:  # however much there is inside
+        return False
     containers = plain.tree_of(value)
     if containers is None:
         return False
@@ -102,6 +108,8 @@ def walk_frozenset(walk: Walk, value: frozenset[Any]) -> None:
 
 def _members(walk: Walk, value: Collection[Any]) -> None:
     """The elements of a set, in an order that no hash decides."""
+    if walk.is_too_wide(len(value)):
+        return
     types = set(map(type, value))
     if types in ({str}, {int}, {bytes}):
         walk.out += plain.encoded_atoms(sorted(value), types)

@@ -20,9 +20,15 @@ from nbckpt.values.plain import ATOMS, levels_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PLAIN = (list, tuple, dict)
-_MACHINERY = frozenset({"asyncio", "concurrent", "logging", "multiprocessing", "threading"})
-"""Packages of Python whose objects lead to the whole process."""
-_NOT_ENTERED = (type, ModuleType, CodeType)
+_MACHINERY = (
+    ("asyncio", "AbstractEventLoop"), ("concurrent.futures", "Executor"), ("logging", "Logger"),
+    ("logging", "Manager"), ("multiprocessing.process", "BaseProcess"), ("threading", "Thread"),
+)  # fmt: skip
+"""Classes of Python whose objects lead to the whole process."""
+_NOT_ENTERED = (type, CodeType, ModuleType)
+
+
+_MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 
 
 class TooManyError(Exception):
@@ -34,7 +40,8 @@ def inside_of(
 ) -> Iterator[object]:
     """The values, and what they hold at any depth, that are of the types that are `wanted`.
 
-    Plain data is left out: numbers, texts, and lists, tuples and dicts of these. No code of theirs
+    Of a class of the notebook's among the values it is what the class holds. Plain data is left
+    out: numbers, texts, and lists, tuples and dicts of these. No code of theirs
     runs. Each level is looked at in a few calls into C: the time is linear in what is there.
 
     Raises
@@ -43,7 +50,9 @@ def inside_of(
         If they hold more than `most` objects besides numbers and texts.
     """
     seen: dict[int, object] = {}
-    level = [item for item in values if type(item) not in _PLAIN or levels_of([item]) is None]
+    given = [*values]
+    given += [v for cls in given if _is_own_class(cls) for v in vars(cls).values()]
+    level = [item for item in given if type(item) not in _PLAIN or levels_of([item]) is None]
     while level:
         fresh = {id(item): item for item in level}
         for known in fresh.keys() & seen.keys():
@@ -58,17 +67,26 @@ def inside_of(
         level = _contents([item for item in fresh.values() if type(item) in holders])
 
 
+def _is_own_class(value: Any) -> bool:
+    return issubclass(type(value), type) and is_users_module(_MODULE_OF_CLASS(value))
+
+
 def _is_holder(kind: type) -> bool:
     """True for a type of Python's, or of the notebook's, whose instances may hold others."""
-    if issubclass(kind, _NOT_ENTERED):
+    if issubclass(kind, (*_NOT_ENTERED, *_machinery())):
         return False
     if issubclass(kind, _CONTAINERS) or _is_array(kind) or is_dataclass(kind):
         return True
     module: Any = kind.__module__
     if is_users_module(module):
         return True
-    top = str(module).partition(".")[0]
-    return top in sys.stdlib_module_names and top not in _MACHINERY
+    return str(module).partition(".")[0] in sys.stdlib_module_names
+
+
+def _machinery() -> list[type]:
+    """The classes that are not entered, as far as they are loaded."""
+    loaded = [(sys.modules[module], name) for module, name in _MACHINERY if module in sys.modules]
+    return [getattr(module, name) for module, name in loaded if hasattr(module, name)]
 
 
 def _contents(holders: Collection[Any]) -> list[Any]:

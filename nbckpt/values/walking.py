@@ -28,6 +28,9 @@ class End:
 
 END = End()
 
+PARTS_OF_A_LOOK = 64
+"""Parts of a container that cost as much of an allowance as one object."""
+
 RAISED = (Exception, SystemExit, GeneratorExit)
 """What a value's own code may raise when it is looked at; it ends no process."""
 
@@ -181,6 +184,10 @@ class Walk:
 
     def push(self, parts: Sequence[object]) -> None:
         """Walk `parts` next, in their order."""
+        if self.allowance is not None and len(parts) > self.allowance:
+            self.put(b"many", len(parts))
+            self.note_cut()
+            return
         self.found.keep.append(parts)
         self.stack.extend(reversed(parts))
 
@@ -208,6 +215,17 @@ class Walk:
             allowance = self.allowance // 2
             self.allowance -= allowance
         return Walk(self.found, self.step_for, around=self, allowance=allowance, is_strict=strict)
+
+    def is_too_wide(self, width: int) -> bool:
+        """Whether there are more parts than an allowance lets see; a part is a 64th of a look."""
+        if self.allowance is None:
+            return False
+        self.allowance -= width // PARTS_OF_A_LOOK
+        if self.allowance >= 0:
+            return False
+        self.put(b"many", width)
+        self.note_cut()
+        return True
 
     def note_cut(self) -> None:
         """Take note that there is more than an allowance lets see, here and around."""

@@ -128,6 +128,12 @@ GOING = {
         ("def made():\n    g = lines(); next(g)\n    return lambda: g\na = made()", "a = None"),
     "what a generator has":
         ("def rows():\n    f = File('x')\n    yield 1\na = rows(); next(a)", "a = None"),
+    "what a queue has": ("import asyncio\na = asyncio.Queue(); a.put_nowait(File('x'))", "a = None"),
+    "what a result has": (
+        "from concurrent.futures import Future\na = Future(); a.set_result(File('x'))", "a = None",
+    ),
+    "what a class has": ("class a: f = File('x')", "a.f = None"),
+    "what a list of a class has": ("class a: f = [File('x')]", "a.f = None"),
     "a generator behind many": (
         "a = [[n] for n in range(1500)]\na.append(lines()); m = next(a[-1])", "a = None",
     ),

@@ -284,6 +284,16 @@ def test_a_graph_that_was_followed_is_made_again_after_a_rewind(tmp_path: Path) 
     assert got.value == "[4.0, 4.0]", got.said
 
 
+def test_a_rewind_asks_nothing_of_what_graphs_have_saved(tmp_path: Path) -> None:
+    cells = [f"{HOOKED}from torch.utils.checkpoint import checkpoint",
+             "def f(t):\n    log.append(1)\n    return (t**2).sum()",
+             "lost = checkpoint(f, w, use_reentrant=False)", "n = 1", "y = len(log)"]  # fmt: skip
+
+    got = run_passes(tmp_path, [*cells, "%rewind cell-3", "m = 2", "y = len(log)"])
+
+    assert got.value == "1", got.said
+
+
 CALLABLES = {
     "a partial": "from functools import partial\ngo = partial(torch.autograd.grad, inputs=w)",
     "a method's name": "from operator import methodcaller\ngo = methodcaller('backward')",
