@@ -126,7 +126,7 @@ class _Held(NamedTuple):
 
 
 def _held(part: object) -> object:
-    """How a member of a class is remembered: what may act at its end not held, if that can be."""
+    """A member of a class as it is remembered: not held, if it may act at its end and can be so."""
     kind = type(part)
     if kind in ATOMS or issubclass(kind, (FunctionType, type, property, classmethod, staticmethod)):
         return part

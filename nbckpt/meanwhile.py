@@ -23,7 +23,6 @@ from nbckpt.values.homes import is_user_file
 from nbckpt.values.plain import ATOMS
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 _FRAMES = (("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"), ("ag_frame", "ag_await"))
 """Where what can be suspended stands, and what it waits for."""
@@ -68,12 +67,14 @@ def left_at_work(before: Iterable[AtWork], after: Iterable[AtWork]) -> tuple[str
     return (f"{names[0]!r}, which it began, goes on after it",) if names else ()
 
 
-def awaits(tree: ast.AST) -> bool:
+def awaits(tree: ast.Module) -> bool:
     """True for code that awaits something itself, not in a function that it defines."""
-    if isinstance(tree, _WAITS) or (isinstance(tree, ast.comprehension) and tree.is_async):
-        return True
-    inside = ast.iter_child_nodes(tree)
-    return any(awaits(node) for node in inside if not isinstance(node, _FUNCTIONS))
+    from nbckpt.analysis.nodes import run_nodes  # not what a resume needs
+
+    return any(
+        isinstance(node, _WAITS) or (isinstance(node, ast.comprehension) and bool(node.is_async))
+        for node in run_nodes(tree)
+    )
 
 
 def tasks_met(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:

@@ -390,8 +390,7 @@ def restore_all(
         loaded = bring_back(session, target, manifest, gone=gone)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
-    if not session.observer.standing().get("graph hooks"):  # to look would call them
-        session.torn_graphs.goes_back()
+    session.torn_graphs.goes_back(session.observer.standing)
     session.capturer.touched(lasting)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES

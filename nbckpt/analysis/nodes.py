@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar, cast
 
 Answer = TypeVar("Answer")
@@ -18,6 +18,11 @@ def nodes_of(tree: ast.AST) -> list[ast.AST]:
     Asked once per tree: the tree must not be changed afterwards.
     """
     return once(tree, "nodes", lambda: _listed(tree))
+
+
+def run_nodes(tree: ast.Module) -> list[ast.AST]:
+    """The nodes of a cell that run with it: not those inside of the functions that it defines."""
+    return once(tree, "nodes that run", lambda: list(_run_nodes(tree)))
 
 
 def once(tree: ast.AST, question: Hashable, answer: Callable[[], Answer]) -> Answer:
@@ -46,3 +51,12 @@ def _listed(tree: ast.AST) -> list[ast.AST]:
         inside.reverse()
         waiting.extend(inside)
     return found
+
+
+def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += reversed([*ast.iter_child_nodes(node)])

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from nbckpt.values.reducing import container_behind, reduction_of
+from nbckpt.values.reducing import reduction_of
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
@@ -26,8 +26,7 @@ def _reduce_bunch(_: object, bunch: Any) -> Any:
 def _reduce_self_held(_: object, members: Any) -> Any:
     """A dict whose items are its attributes, as `self.__dict__ = self` makes them."""
     if members.__dict__ is not members:
-        is_own = container_behind(type(members)) is not None
-        return reduction_of(members, 5) if is_own else NotImplemented
+        return reduction_of(members, 5)
     return bare_bunch, (type(members),), True, None, iter(dict.items(members)), hold_itself
 
 

@@ -338,9 +338,7 @@ def _reducer_for(kind: type) -> Reducer | None:
 
 
 def _own_state(kind: type) -> Reducer | None:
-    if kind in DICT_ITERATORS:
-        return _reduce_unchanged
-    if container_behind(kind) is not None:
+    if kind in DICT_ITERATORS or container_behind(kind) is not None:
         return _reduce_unchanged
     is_told = kind in copyreg.dispatch_table or not has_state_of_its_own(kind)
     return None if is_told else _reduce_unchanged

@@ -133,11 +133,11 @@ def _markers() -> dict[int, tuple[str, str]]:
     global _known_markers  # noqa: PLW0603  # replaced as a whole
     if _known_markers[0] != len(sys.modules):
         found: dict[int, tuple[str, str]] = {}
-        for module_name, module in list(sys.modules.items()):
-            if module_name != "__main__" and type(module) is ModuleType:
-                own = [n for n, v in list(vars(module).items()) if type(v) is object]
-                for name in own:
-                    found.setdefault(id(vars(module)[name]), (module_name, name))
+        for place, module in list(sys.modules.items()):
+            if place != "__main__" and type(module) is ModuleType:
+                for name, value in list(vars(module).items()):
+                    if type(value) is object:
+                        found.setdefault(id(value), (place, name))
         _known_markers = len(sys.modules), found
     return _known_markers[1]
 

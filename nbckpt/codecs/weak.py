@@ -12,6 +12,7 @@ from typing import Any
 
 from nbckpt.codecs.loading import LOADING
 from nbckpt.values.opaque import Silenced, told_of_reference
+from nbckpt.values.reducing import set_state
 
 Reducer = Callable[[object, Any], Any]
 
@@ -41,12 +42,7 @@ def _reduce_derived(_: object, reference: Any) -> Any:
     """One of a class that derives from `weakref.ref`, with its own attributes."""
     kind, target, callback, state = told_of_reference(reference)
     made = (dead_reference, (kind,)) if target is None else (watching, (target, callback, kind))
-    return *made, state, None, None, _set_state
-
-
-def _set_state(reference: object, state: dict[str, object]) -> None:
-    for name, value in state.items():
-        object.__setattr__(reference, name, value)
+    return *made, state, None, None, set_state
 
 
 def _reduce_proxy(_: object, proxy: Any) -> Any:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
+from nbckpt.analysis.nodes import run_nodes
 from nbckpt.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.observation.libraries import Libraries, members_of
 from nbckpt.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN, is_bookkeeping
@@ -29,7 +30,6 @@ from nbckpt.observation.stores import (
     given_by,
     is_argument,
     resolved,
-    run_nodes,
     sets_items,
     statement_calls,
     words_of_code,

@@ -13,10 +13,11 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt import keys
 from nbckpt.analysis import nodes_of
+from nbckpt.analysis.nodes import run_nodes
 from nbckpt.observation.attached import Attached
 from nbckpt.observation.ownership import is_users
 from nbckpt.observation.registries import STATE_IS_KNOWN
-from nbckpt.observation.stores import resolved, run_nodes
+from nbckpt.observation.stores import resolved
 from nbckpt.values.homes import is_users_module
 
 _NAMES = re.compile(

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
-from nbckpt.analysis.nodes import once
+from nbckpt.analysis.nodes import once, run_nodes
 from nbckpt.observation.ownership import DEPTH, is_users
 from nbckpt.values.definitions import functions_of_class
-from nbckpt.values.homes import is_named, is_users_module
+from nbckpt.values.homes import MODULE_OF_CLASS, is_named, is_users_module
 from nbckpt.values.plain import ATOMS
 
 _SETTERS = frozenset(
@@ -30,7 +30,6 @@ MANY = 100
 """Elements of a container that are looked at for functions."""
 
 _CACHED = type(lru_cache(lambda: None))
-_MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _OWN = frozenset({"self", "cls"})
 _INERT = (
@@ -258,7 +257,7 @@ def codes_of_definition(
         if isinstance(definition, FunctionType):
             if definition.__globals__ is namespace or _is_own(namespace, definition):
                 yield definition.__code__
-        elif isinstance(definition, type) and _MODULE_OF_CLASS(definition) == "__main__":
+        elif isinstance(definition, type) and MODULE_OF_CLASS(definition) == "__main__":
             yield from (function.__code__ for function in functions_of_class(definition))
 
 
@@ -293,11 +292,11 @@ def _codes_in(
             yield value.__code__
         parts = [*_contents_of(value), vars(value).get("__wrapped__")]
     elif issubclass(kind, type):
-        if _MODULE_OF_CLASS(value) == home:
+        if MODULE_OF_CLASS(value) == home:
             yield from _codes_of_class(value, home)
         return
     else:
-        if _MODULE_OF_CLASS(kind) == home:
+        if MODULE_OF_CLASS(kind) == home:
             yield from _codes_of_class(kind, home)
         parts = _parts_of(value, kind)
     for part in parts:
@@ -306,7 +305,7 @@ def _codes_in(
 
 def _codes_of_class(cls: type, home: str) -> Iterator[CodeType]:
     for base in cls.__mro__:
-        if _MODULE_OF_CLASS(base) == home:
+        if MODULE_OF_CLASS(base) == home:
             yield from (function.__code__ for function in functions_of_class(base))
 
 
@@ -384,20 +383,6 @@ def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str
     strings = frozenset(atom for atom in atoms if type(atom) is str and len(atom) > 1)
     numbers = ((type(atom), atom) for atom in atoms if type(atom) in (int, float, complex, bool))
     return Given(objects, strings, frozenset(numbers))
-
-
-def run_nodes(tree: ast.Module) -> list[ast.AST]:
-    """The nodes of a cell that run with it: not those inside of the functions that it defines."""
-    return once(tree, "nodes that run", lambda: list(_run_nodes(tree)))
-
-
-def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += reversed([*ast.iter_child_nodes(node)])
 
 
 def statement_calls(tree: ast.Module) -> Iterator[ast.Call]:

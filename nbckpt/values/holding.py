@@ -15,7 +15,7 @@ from dataclasses import is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from nbckpt.values.homes import is_users_module
+from nbckpt.values.homes import MODULE_OF_CLASS, is_users_module
 from nbckpt.values.plain import ATOMS, levels_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
@@ -28,9 +28,6 @@ _MACHINERY = (
 _NOT_ENTERED = (type, CodeType, ModuleType)
 
 
-_MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
-
-
 class TooManyError(Exception):
     """There are more objects than the caller wants to look at."""
 
@@ -41,8 +38,8 @@ def inside_of(
     """The values, and what they hold at any depth, that are of the types that are `wanted`.
 
     Of a class of the notebook's among the values it is what the class holds. Plain data is left
-    out: numbers, texts, and lists, tuples and dicts of these. No code of theirs
-    runs. Each level is looked at in a few calls into C: the time is linear in what is there.
+    out: numbers, texts, and lists, tuples and dicts of these. No code of theirs runs. Each level
+    is looked at in a few calls into C: the time is linear in what is there.
 
     Raises
     ------
@@ -68,7 +65,7 @@ def inside_of(
 
 
 def _is_own_class(value: Any) -> bool:
-    return issubclass(type(value), type) and is_users_module(_MODULE_OF_CLASS(value))
+    return issubclass(type(value), type) and is_users_module(MODULE_OF_CLASS(value))
 
 
 def _is_holder(kind: type) -> bool:

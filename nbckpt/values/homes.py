@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 
 def home_of(value: object, namespace: Mapping[str, object]) -> str | None:
@@ -99,6 +100,10 @@ def is_users_module(name: object) -> bool:
     if file is None and places:  # a namespace package
         file = f"{next(iter(places), '')}/__init__.py"
     return is_user_file(file)
+
+
+MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
+"""Asks a class itself for its module, past what its metaclass says."""
 
 
 def found_in(holder: object, qualified_name: str) -> object:

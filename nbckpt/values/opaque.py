@@ -10,7 +10,6 @@ a file count, not its times, which a copy of the folder would change.
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import io
 import os
 import random
@@ -248,19 +247,13 @@ def _of_reference(reference: Any) -> Told:
     return ["reference", *told_of_reference(reference)[1:]]
 
 
-def told_of_reference(reference: Any) -> tuple[type, object, object, dict[str, object]]:
+def told_of_reference(reference: Any) -> tuple[type, object, object, object]:
     """The class of a weak reference, what it refers to, its callback, and what its class added."""
-    kind = type(reference)
-    state = dict(getattr(reference, "__dict__", {}))
-    for cls in kind.__mro__[: kind.__mro__.index(weakref.ref)]:
-        for name, member in vars(cls).items():
-            if type(member) is types.MemberDescriptorType:
-                with contextlib.suppress(AttributeError):  # it was never set
-                    state[name] = member.__get__(reference)
     callback = _CALLBACK.__get__(reference)
     if type(callback) is Silenced:
         callback = callback.original
-    return kind, weakref.ref.__call__(reference), callback, state
+    state = object.__getstate__(reference)
+    return type(reference), weakref.ref.__call__(reference), callback, state
 
 
 class Silenced:

@@ -112,11 +112,14 @@ def fill(value: Any, given: tuple[dict[Any, Any] | list[Any] | set[Any], Any]) -
         set.update(value, contents)
     else:
         list.extend(value, contents)
-    if state is None:
-        return
-    if hasattr(value, "__setstate__"):
+    if state is not None and hasattr(value, "__setstate__"):
         value.__setstate__(state)
-        return
+    else:
+        set_state(value, state)
+
+
+def set_state(value: Any, state: Any) -> None:
+    """Give an object what `object.__getstate__` told: its members, or these and its slots."""
     members, slots = state if isinstance(state, tuple) else (state, None)
     if members:
         vars(value).update(members)

@@ -217,7 +217,7 @@ class Walk:
         return Walk(self.found, self.step_for, around=self, allowance=allowance, is_strict=strict)
 
     def is_too_wide(self, width: int) -> bool:
-        """Whether there are more parts than an allowance lets see; a part is a 64th of a look."""
+        """True for more parts than an allowance lets see; then that is noted."""
         if self.allowance is None:
             return False
         self.allowance -= width // PARTS_OF_A_LOOK
