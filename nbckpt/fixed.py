@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
+from nbckpt.values.homes import DICT_OF_CLASS
 from nbckpt.values.plain import ATOMS, levels_of
 
 _SLOTS = "__slotnames__"
@@ -112,7 +113,8 @@ def _parts_of(value: object) -> tuple[object, ...]:
 
     if is_by_reference(value):
         return ()
-    return tuple(part for item in vars(value).items() if item[0] != _SLOTS for part in item)
+    items = DICT_OF_CLASS(value).items()
+    return tuple(part for item in items if item[0] != _SLOTS for part in item)
 
 
 class _Weakly(weakref.ref[object]):
@@ -128,7 +130,7 @@ class _Held(NamedTuple):
 def _held(part: object) -> object:
     """A member of a class as it is remembered: not held, if it may act at its end and can be so."""
     kind = type(part)
-    if kind in ATOMS or issubclass(kind, (FunctionType, type, property, classmethod, staticmethod)):
+    if kind in ATOMS or issubclass(kind, (FunctionType, property, classmethod, staticmethod)):
         return part
     try:
         return _Weakly(part)
@@ -142,5 +144,5 @@ def _is_pythons(name: object) -> bool:
 
 def _is_held_by(held: object, part: object) -> bool:
     if type(held) is _Weakly:
-        return held() is part
+        return part is not None and held() is part
     return (held.part if type(held) is _Held else held) is part

@@ -383,7 +383,7 @@ def restore_all(
     ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
     if ending:  # what that does comes first: it is done to what goes, not to what comes
         for name in [n for n in reversed(session.namespace) if n in ending]:
-            del session.namespace[name]  # the last first: it may need the others
+            session.namespace.pop(name, None)  # the last first: it may need, or drop, the others
         session.capturer.adopt({}, ending)
         loaded.drop()
         session.capturer.touched(None)

@@ -118,3 +118,21 @@ def test_a_place_is_of_the_object_that_stood_there() -> None:
     assert Place(xs).may_be(xs)
     assert Place(cell).may_be(cell)
     assert not Place(cell).may_be(Named())
+
+
+class Part:
+    """What a class may hold, and lose."""
+
+
+@pytest.mark.parametrize("new", [None, 5, Part()])
+def test_a_class_that_loses_a_part_is_another_and_does_not_keep_it(new: object) -> None:
+    class Whole:
+        part: Any = Part()
+
+    seen, going = Identity(Whole), weakref.ref(Whole.part)
+    assert seen.is_of(Whole)
+
+    Whole.part = new
+
+    assert going() is None
+    assert not seen.is_of(Whole)

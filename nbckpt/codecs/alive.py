@@ -7,6 +7,7 @@ to somebody else; a copy of a pending result would never be there.
 from __future__ import annotations
 
 import _thread
+import io
 import subprocess
 import sys
 import threading
@@ -153,14 +154,25 @@ def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
 
 def _reduce_image(_: object, image: Any) -> Any:
     """An image of a file; Pillow's own way writes the frame that is there, and no other."""
-    try:
-        n_frames = getattr(image, "n_frames", 1)
-    except Exception:  # its file is gone, or damaged
-        n_frames = 1
-    if n_frames > 1:
+    if _n_frames(image) > 1:
         message = "it reads its frames from a file: keep a list of these, or open it again"
         raise RefusedError(message)
     return NotImplemented
+
+
+def _n_frames(image: Any) -> int:
+    """The frames in the file of an image; it is not asked itself, which would read it anew."""
+    if not isinstance(getattr(type(image), "n_frames", None), property):
+        return int(vars(image).get("n_frames", 1))
+    name, inside = getattr(image, "filename", ""), getattr(image, "_fp", None)
+    source = name or (io.BytesIO(inside.getvalue()) if isinstance(inside, io.BytesIO) else None)
+    if source is None:
+        return 1 + int(image.tell())
+    try:
+        with sys.modules["PIL.Image"].open(source) as twin:
+            return int(twin.n_frames)
+    except Exception:  # its file is gone, or damaged
+        return 1 + int(image.tell())
 
 
 def _reduce_future(_: object, future: Future[Any]) -> Any:

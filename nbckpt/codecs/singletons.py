@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -120,21 +121,22 @@ def _reduce_generator(pickler: NamespacePickler, generator: Any) -> Any:
 
 def _reduce_marker(pickler: NamespacePickler, value: object) -> Any:
     """An `object()` says what it is by being the one that a module holds, and no other."""
-    place = _markers().get(id(value))
+    place = _markers().get(id(value), ("", ""))
+    module = sys.modules.get(place[0])
     # The places are remembered by address alone: another object may lie there by now.
-    if place is None or vars(sys.modules[place[0]]).get(place[1]) is not value:
+    if module is None or vars(module).get(place[1]) is not value:
         return NotImplemented
     pickler.private.add(id(value))
     return named_in, place
 
 
 def _markers() -> dict[int, tuple[str, str]]:
-    """The `object()` of modules other than the notebook's: id → module and name."""
+    """The `object()` of libraries' modules: id → module and name."""
     global _known_markers  # noqa: PLW0603  # replaced as a whole
     if _known_markers[0] != len(sys.modules):
         found: dict[int, tuple[str, str]] = {}
         for place, module in list(sys.modules.items()):
-            if place != "__main__" and type(module) is ModuleType:
+            if type(module) is ModuleType and not is_users_module(place):
                 for name, value in list(vars(module).items()):
                     if type(value) is object:
                         found.setdefault(id(value), (place, name))

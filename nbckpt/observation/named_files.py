@@ -302,7 +302,7 @@ def _files_of_database(value: Any) -> list[str]:
 def _texts_of(value: Any) -> list[str]:
     """What a library's object tells of the files that it reads, later or again."""
     kind = type(value)
-    package = kind.__module__.partition(".")[0]
+    package = str(kind.__module__).partition(".")[0]
     try:
         if package == "polars" and kind.__name__ == "LazyFrame":
             return [f"from {value.explain(optimized=False)}"]

@@ -15,7 +15,7 @@ from dataclasses import is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from nbckpt.values.homes import MODULE_OF_CLASS, is_users_module
+from nbckpt.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
 from nbckpt.values.plain import ATOMS, levels_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
@@ -48,7 +48,14 @@ def inside_of(
     """
     seen: dict[int, object] = {}
     given = [*values]
-    given += [v for cls in given if _is_own_class(cls) for v in vars(cls).values()]
+    classes = {id(item): item for item in given if _is_own_class(item)}
+    waiting = [*classes.values()]
+    while waiting:
+        members = [*DICT_OF_CLASS(waiting.pop()).values()]
+        given += members
+        fresh = {id(m): m for m in members if _is_own_class(m) and id(m) not in classes}
+        classes |= fresh
+        waiting += fresh.values()
     level = [item for item in given if type(item) not in _PLAIN or levels_of([item]) is None]
     while level:
         fresh = {id(item): item for item in level}

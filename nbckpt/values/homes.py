@@ -103,7 +103,8 @@ def is_users_module(name: object) -> bool:
 
 
 MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
-"""Asks a class itself for its module, past what its metaclass says."""
+DICT_OF_CLASS: Any = type.__dict__["__dict__"].__get__
+"""They ask a class itself for its module and members, past what its metaclass says."""
 
 
 def found_in(holder: object, qualified_name: str) -> object:

@@ -83,6 +83,17 @@ def test_the_marker_of_a_module_is_that_marker(tmp_path: Path) -> None:
     assert again.restored == [0]
 
 
+def test_a_marker_of_a_module_beside_is_the_one_that_was_there(tmp_path: Path) -> None:
+    (tmp_path / "helper_m.py").write_text("MISSING = object()")
+    setup = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper_m\n"
+    cells = [f"{setup}d = [helper_m.MISSING]", "helper_m.MISSING = object()", "n = 1",
+             "y = helper_m.MISSING is d[0]"]  # fmt: skip
+
+    got = run_passes(tmp_path / "a", [*cells, "%rewind cell-1", *cells[2:]])
+
+    assert got.value == "False", got.said
+
+
 def test_a_marker_of_the_notebook_stays_its_own(tmp_path: Path) -> None:
     cells = ["missing = object()\nd = {'m': missing}", "n = 1"]
     run_passes(tmp_path, cells, probe="d['m'] is missing")
@@ -97,6 +108,18 @@ from PIL import Image
 first, *more = (Image.new('L', (1, 1), n) for n in (0, 200, 90))
 first.save('g.gif', save_all=True, append_images=more)
 first.save('one.gif')"""
+
+
+@pytest.mark.parametrize("form", ["gif", "tiff", "png"])
+def test_what_is_drawn_on_a_frame_stays_there(form: str, tmp_path: Path) -> None:
+    name = f"all.{form}"
+    opening = f"v = Image.open({name!r}); v.load()\nv.putpixel((0, 0), 7)"
+    cells = [FRAMES.replace("g.gif", name), opening, "y = v.getpixel((0, 0))"]
+    first = run_passes(tmp_path / "a", cells)
+
+    again = run_passes(tmp_path / "a", [*cells[:2], "y = v.getpixel((0, 0)), 1"])
+
+    assert (first.value, again.value) == ("7", "(7, 1)"), again.said
 
 
 def test_an_image_with_frames_in_its_file_is_not_kept(tmp_path: Path) -> None:

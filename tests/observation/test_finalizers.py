@@ -134,6 +134,8 @@ GOING = {
     ),
     "what a class has": ("class a: f = File('x')", "a.f = None"),
     "what a list of a class has": ("class a: f = [File('x')]", "a.f = None"),
+    "what an inner class has":
+        ("class a:\n    class b: f = File('x')", "a.b = None\nimport gc; m = gc.collect() > 0"),
     "a generator behind many": (
         "a = [[n] for n in range(1500)]\na.append(lines()); m = next(a[-1])", "a = None",
     ),
@@ -190,6 +192,15 @@ def test_the_end_of_a_helpers_object_is_done_once(tmp_path: Path) -> None:
         again = run_passes(tmp_path / folder, cells)
 
         assert again.value == "['a']", again.said
+
+
+def test_an_end_that_drops_other_names_ends_no_rewind(shell: InteractiveShell) -> None:
+    for source in ("%%checkpoint one\nclass F:\n    def __init__(self, n): self.n = n\n"
+                   "    def __del__(self): globals().pop(self.n, None)",
+                   "%%checkpoint two\nz = F('q'); q = F('z')", "%rewind one"):  # fmt: skip
+        assert shell.run_cell(source).success
+
+    assert not {"z", "q"} & shell.user_ns.keys()
 
 
 def test_what_goes_by_a_rewind_ends_in_what_was_there(shell: InteractiveShell) -> None:
