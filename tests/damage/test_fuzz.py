@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,21 @@ def test_the_fuzzer_ends_what_never_does(tmp_path: Path, monkeypatch: pytest.Mon
 
     (place,) = findings.by_place
     assert place.startswith("reads_on: never ends at test_fuzz.py")
+
+
+def test_the_fuzzer_finds_what_takes_the_processor_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reads_slowly(data: bytes, _folder: Path) -> None:
+        began = time.process_time()
+        while time.process_time() < began + 0.1:
+            sum(data)
+
+    monkeypatch.setattr(fuzzing, "SLOW_S", 0.05)
+    findings = Findings()
+    findings.run(reads_slowly, b"x", tmp_path)
+
+    assert list(findings.by_place) == ["reads_slowly: took 0.1 s"]
 
 
 def test_the_fuzzer_finds_what_takes_much_memory(
