@@ -29,6 +29,7 @@ from nbckpt.recipes import Bindings
 from nbckpt.selection import Selection
 from nbckpt.storage.store import Store
 from nbckpt.ties import Ties
+from nbckpt.trials import Trials
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Capturer:
         self._user_names: list[str] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
+        self._trials = Trials(self.namespace)
         self._generators = Generators(self.store)
         self._generation = self.store.generation
         self._pending = set(self.user_names())
@@ -392,6 +394,7 @@ class Capturer:
         encoder = self.encoder(names)
         with allowed():
             outcomes = encoder.encode_groups(looked_at)
+        outcomes = self._trials.judged(outcomes, self._now(), encoder)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
         self._renew_refusals({n for o in outcomes if o.encoded is None for n in o.names})
@@ -415,7 +418,8 @@ class Capturer:
         from nbckpt.grouping import Encoder
 
         homes = homes_of(self._now(), self._homes_first(definitions))
-        return Encoder(self.namespace, self.bindings, homes, self._limits.value_bytes, self._now())
+        limit, ways = self._limits.value_bytes, self._trials.ways
+        return Encoder(self.namespace, self.bindings, homes, limit, self._now(), ways)
 
     def _homes_first(self, definitions: list[str]) -> list[str]:
         """Names of definitions; first those under which one was kept, not as another's name.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt.codecs import depth, refused
+from nbckpt.codecs import depth, refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
@@ -19,6 +19,7 @@ from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.ties import connected, mutual, pairs_of
+from nbckpt.trials.ways import Ways
 from nbckpt.values.plain import ATOMS
 
 MAX_SUBSTITUTES = 50
@@ -33,12 +34,15 @@ class Group:
     ----------
     values
         Of several variables: the digest that each one's blob would have alone.
+    has_substitutes
+        Whether something inside may be written otherwise than by pickle: as a statement, by dill.
     """
 
     names: tuple[str, ...]
     encoded: Encoded | None
     refusals: tuple[Refusal, ...] = ()
     recipes: frozenset[str] = frozenset()
+    has_substitutes: bool = False
     values: Mapping[str, Digest] = field(default_factory=dict)
 
 
@@ -58,6 +62,8 @@ class Encoder:
         Bytes of a variable; one that is larger is refused as soon as that is known.
     values
         What the variables hold; by default what they hold when they are asked for.
+    ways
+        How some are written that the usual way loses something of.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class Encoder:
         homes: Mapping[int, str],
         max_bytes: int | None = None,
         values: Mapping[str, object] | None = None,
+        ways: Ways | None = None,
     ) -> None:
         self._namespace = namespace
         self._values = namespace if values is None else values
@@ -74,6 +81,7 @@ class Encoder:
         self._homes = homes
         self._substitutes: dict[int, Any] = {}
         self._recipes: set[str] = set()
+        self._ways = ways or Ways()
         self._keepalive: list[object] = []
         self._tuples: frozenset[int] = frozenset()
         self._max_bytes = max_bytes
@@ -136,7 +144,14 @@ class Encoder:
         ):
             with_shares = False
         while True:
-            scope = Scope(self._namespace, self._homes, self._substitutes, self._tuples, max_bytes)
+            scope = Scope(
+                self._namespace,
+                self._homes,
+                self._substitutes,
+                self._tuples,
+                max_bytes,
+                self._ways.members,
+            )
             try:
                 encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
@@ -146,7 +161,34 @@ class Encoder:
                     refusals = tuple(Refusal(n, *refusal) for n in names)
                     return Group(names, None, refusals)
                 continue
-            return Group(names, encoded, recipes=frozenset(self._recipes.intersection(names)))
+            recipes = frozenset(self._recipes.intersection(names))
+            return Group(names, encoded, (), recipes, has_substitutes=bool(self._substitutes))
+
+    def again(self, names: tuple[str, ...]) -> Group | None:
+        """Variables once more, by what was learnt since; None if they cannot be kept so."""
+        made = self._encode(names, with_shares=False)
+        return made if made.encoded is not None else None
+
+    def otherwise(self, group: Group) -> Group | None:
+        """A variable by its parts if it was a statement, and as a statement if it was its parts.
+
+        None where there is no other way.
+        """
+        if len(group.names) != 1:
+            return None
+        (name,) = group.names
+        value = self._values[name]
+        if group.recipes:
+            self._substitutes.pop(id(value), None)
+            self._ways.keep_by_parts(value)
+            self._recipes.discard(name)
+        else:
+            recipe = recipe_for(name, value, self._namespace, self._bindings)
+            if not isinstance(recipe, Recipe) or not self._can_keep(recipe):
+                return None
+            self._replace(value, recipe.reduced())
+            self._recipes.add(name)
+        return self.again((name,))
 
     def _together(self, names: tuple[str, ...], alone: Mapping[str, Encoded]) -> Group:
         values = {name: digest_of_parts(alone[name].parts) for name in names}
@@ -175,19 +217,35 @@ class Encoder:
             recipe, because = self._recipe_on(path)
             if recipe is not None:
                 return None
-            is_final = isinstance(error.__cause__, RefusedError)
-            if substitute := None if is_final else refused.dilled(culprit):
-                self._replace(culprit, substitute)
-                return None
+            try:
+                substitute = self._substitute_for(error)
+            except RefusedError as why:
+                error.__cause__ = why
+            else:
+                if substitute is not None:
+                    self._replace(culprit, substitute)
+                    return None
         reason = refused.reason_of(error.__cause__ or error)
         where, obj = path[-1]
         return where, type_name_of(obj), f"{reason} {because}".strip()
+
+    def _substitute_for(self, error: EncodeError) -> Any:
+        """What is written in the place of an object that no statement makes again; None: nothing.
+
+        Raises
+        ------
+        RefusedError
+            If it is not kept on purpose.
+        """
+        if isinstance(error.__cause__, RefusedError):
+            return None
+        return ssl_contexts.parts_of(error.culprit) or refused.dilled(error.culprit)
 
     def _recipe_on(self, path: list[refused.Step]) -> tuple[Recipe | None, str]:
         """A recipe for the outermost object on the way that is a variable and has one."""
         because = ""
         for _, obj in path:
-            for name in self._names_of(obj):
+            for name in () if self._ways.is_by_parts(obj) else self._names_of(obj):
                 recipe = recipe_for(name, obj, self._namespace, self._bindings)
                 if isinstance(recipe, Recipe) and self._can_keep(recipe):
                     self._replace(obj, recipe.reduced())

@@ -223,13 +223,18 @@ def _cut_off(but: int) -> None:
             continue
 
 
-def confined(function: Callable[[], _R]) -> _R:
+def confined(function: Callable[[], _R], *, may_try: bool = False) -> _R:
     """What a function returns that can do nothing outside; only in a copy, which ends soon.
+
+    Parameters
+    ----------
+    may_try
+        Whether it is no matter that it wanted to, where it took no for an answer.
 
     Raises
     ------
     StoppedError
-        If it wanted to, even if it took no for an answer.
+        If it wanted to.
     """
     import resource  # as above
 
@@ -247,7 +252,7 @@ def confined(function: Callable[[], _R]) -> _R:
     finally:
         watch.is_on = False
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    if watch.seen:
+    if watch.seen and not may_try:
         raise StoppedError(watch.seen)
     return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import cloudpickle
 
 from nbckpt.codecs import (
+    adapters,
     alive,
     arrays,
     bare_instances,
     bunches,
     classes,
+    clients,
     containers,
     exceptions,
     files,
@@ -45,7 +47,15 @@ from nbckpt.garbage import switched_off
 from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.reducing import container_behind, has_state_of_its_own, reduction_of
+from nbckpt.values.reducing import (
+    asks_for_its_state,
+    beside,
+    container_behind,
+    has_state_of_its_own,
+    past_getattr,
+    reduction_of,
+    refuses_without_need,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -77,6 +87,8 @@ class Scope:
         constants are shared by all that comes from the same code.
     max_bytes
         How long the stream may become; None: as long as it takes.
+    members
+        Class → names of members of its instances that are written beside what it says of them.
     """
 
     namespace: Mapping[str, object]
@@ -84,6 +96,7 @@ class Scope:
     substitutes: Mapping[int, Reduced] = field(default_factory=dict)
     tuples: frozenset[int] = frozenset()
     max_bytes: int | None = None
+    members: Mapping[type, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,8 @@ class Encoded:
         ids of memories that are written to through an array or a table inside.
     dicts
         ids of the dicts of instances that something else inside holds, too.
+    kinds
+        The types of the objects inside, but for atoms and plain containers.
     """
 
     parts: list[Buffer]
@@ -115,6 +130,7 @@ class Encoded:
     tables: frozenset[int] = frozenset()
     written: frozenset[int] = frozenset()
     dicts: frozenset[int] = frozenset()
+    kinds: frozenset[type] = frozenset()
     keepalive: object = None
 
 
@@ -180,6 +196,7 @@ def encode(
         tables=frozenset(pickler.tables),
         written=frozenset(pickler.written),
         dicts=twice,
+        kinds=frozenset(pickler.kinds()),
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
             _compared(memo, pickler.own_dicts),
@@ -279,9 +296,14 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
             return substitute
         kind = type(obj)
         if kind not in self._reducers:
-            self._reducers[kind] = instance_dicts.watching(kind, _reducer_for(kind))
+            usual = with_members(_reducer_for(kind), self.scope.members.get(kind, frozenset()))
+            self._reducers[kind] = instance_dicts.watching(kind, usual)
         reducer = self._reducers[kind]
         return NotImplemented if reducer is None else reducer(self, obj)
+
+    def kinds(self) -> Iterable[type]:
+        """The types of what was asked for its reducer."""
+        return self._reducers
 
     def default_reduce(self, obj: object) -> Reduced:
         """What cloudpickle does with a function or class."""
@@ -318,6 +340,7 @@ def _reducer_for(kind: type) -> Reducer | None:
     return (
         singletons.reducer_for(kind)
         or widgets.reducer_for(kind)
+        or adapters.reducer_for(kind)
         or arrays.reducer_for(kind)
         or frames.reducer_for(kind)
         or polars_objects.reducer_for(kind)
@@ -327,6 +350,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         or locks.reducer_for(kind)
         or files.reducer_for(kind)
         or alive.reducer_for(kind)
+        or clients.reducer_for(kind)
         or views.reducer_for(kind)
         or library.reducer_for(kind)
         or named.reducer_for(kind)
@@ -337,15 +361,36 @@ def _reducer_for(kind: type) -> Reducer | None:
     )
 
 
+def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:
+    """How objects are written with some of their members beside what is written usually."""
+    if not names:
+        return usual
+
+    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
+        reduced = NotImplemented if usual is None else usual(pickler, value)
+        return beside(
+            reduction_of(value, 5) if reduced is NotImplemented else reduced, value, names
+        )
+
+    return reduce
+
+
 def _own_state(kind: type) -> Reducer | None:
-    if kind in DICT_ITERATORS or container_behind(kind) is not None:
+    if kind in DICT_ITERATORS or container_behind(kind) is not None or refuses_without_need(kind):
         return _reduce_unchanged
-    is_told = kind in copyreg.dispatch_table or not has_state_of_its_own(kind)
-    return None if is_told else _reduce_unchanged
+    if kind in copyreg.dispatch_table:
+        return None
+    if asks_for_its_state(kind):
+        return _reduce_past_getattr
+    return _reduce_unchanged if has_state_of_its_own(kind) else None
 
 
 def _reduce_unchanged(_: object, value: object) -> Reduced:
     return reduction_of(value, 5)
+
+
+def _reduce_past_getattr(_: object, value: object) -> Reduced:
+    return past_getattr(reduction_of(value, 5))
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:

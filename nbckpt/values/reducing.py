@@ -12,7 +12,7 @@ anew, it has done something and stays so: an image of a file is read then, and l
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -21,6 +21,12 @@ from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
 _BY_MEMBERS = frozenset({"base.data", "discrete.discrete_model"})
+
+_GRAPHS = {
+    "plotly": {("plotly.basedatatypes", "BasePlotlyType"), ("plotly.basedatatypes", "BaseFigure")},
+    "bs4": {("bs4.element", "PageElement")},
+}
+"""Package → classes whose objects refer to each other, as those of the notebook do to them."""
 
 NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs lack it
 """Pickle's maker of an instance whose class says nothing else."""
@@ -31,6 +37,52 @@ def has_state_of_its_own(kind: type) -> bool:
     return isinstance(getattr(kind, "__getstate__", None), FunctionType)
 
 
+def asks_for_its_state(kind: type) -> bool:
+    """Whether pickle calls code of a class before an instance has a state that the code counts on.
+
+    It asks an instance that is still empty for ``__setstate__``. A wrapper with a ``__getattr__``
+    looks for that in what it wraps, which it does not have yet, and so asks itself, for ever.
+    """
+    asks = any("__getattr__" in vars(cls) for cls in kind.__mro__)
+    return asks and not any("__setstate__" in vars(cls) for cls in kind.__mro__)
+
+
+def past_getattr(reduction: Any) -> Any:
+    """A reduction whose state is set without a question to the instance."""
+    if not isinstance(reduction, tuple) or len(reduction) < 3 or reduction[0] is not NEW_OBJECT:
+        return reduction
+    state, *rest = reduction[2:]
+    slots = state[1] if isinstance(state, tuple) and len(state) == 2 else None
+    members = state[0] if isinstance(slots, dict) else state
+    is_usual = members is None or type(members) is dict
+    if state is None or not is_usual or rest[2:] not in ([], [None]):
+        return reduction
+    items = [*rest[:2], None, None][:2]
+    return (*reduction[:2], state, *items, set_state)
+
+
+def beside(reduction: Any, value: Any, names: Iterable[str]) -> Any:
+    """A reduction after which an object has some of its members, whatever else sets its state."""
+    members = _members_of(value) or {}
+    more = {name: members[name] for name in sorted(names) if name in members}
+    if not isinstance(reduction, tuple) or not more:
+        return reduction
+    make, arguments, state, items, pairs, setter = (*reduction, *(None,) * 4)[:6]
+    return make, arguments, (state, setter, more), items, pairs, set_with_members
+
+
+def set_with_members(value: Any, given: tuple[Any, Any, dict[str, Any]]) -> None:
+    """Give an object its state as its class wants it, and then members that this leaves out."""
+    state, setter, members = given
+    if setter is not None:
+        setter(value, state)
+    elif state is not None and hasattr(type(value), "__setstate__"):
+        value.__setstate__(state)
+    elif state is not None:
+        set_state(value, state)
+    object.__getattribute__(value, "__dict__").update(members)
+
+
 def refuses_without_need(kind: type) -> bool:
     """Whether a class keeps pickle from members that tell all of it.
 
@@ -38,9 +90,13 @@ def refuses_without_need(kind: type) -> bool:
     of a model of statsmodels (`statsmodels.base.data.ModelData`) leaves out the design that patsy
     made: it evaluates the formula again when it is loaded, where it does not find the functions
     of the notebook that the formula names. `NegativeBinomial` begins anew when it is loaded, and
-    takes the parameters of its fit for what they were before it.
+    takes the parameters of its fit for what they were before it. Figures of plotly and documents
+    of Beautiful Soup are made from a text again: what refers to a part of one, a trace or a tag,
+    has another one then.
     """
     package, _, rest = str(kind.__module__).partition(".")
+    if package in _GRAPHS:
+        return any((c.__module__, c.__name__) in _GRAPHS[package] for c in kind.__mro__)
     if package == "statsmodels":
         return rest in _BY_MEMBERS and has_state_of_its_own(kind)
     if package != "patsy":
@@ -55,10 +111,10 @@ def reduction_of(value: Any, protocol: int) -> Any:
     if (base := container_behind(type(value))) is not None:
         contents = _COPIES[base](value)
         return NEW_OBJECT, (type(value),), (contents, value.__getstate__()), None, None, fill
-    members = getattr(value, "__dict__", None)
-    if type(members) is dict and refuses_without_need(type(value)):
-        return NEW_OBJECT, (type(value),), dict(members), None, None, set_members
-    if type(members) is not dict or not has_state_of_its_own(type(value)):
+    members = _members_of(value)
+    if members is not None and refuses_without_need(type(value)):
+        return _by_members(value, members)
+    if members is None or not has_state_of_its_own(type(value)):
         return value.__reduce_ex__(protocol)
     before = dict(members)
     inside = {name: dict(item) for name, item in members.items() if type(item) is dict}
@@ -72,6 +128,27 @@ def reduction_of(value: Any, protocol: int) -> Any:
             for now, was in tables:
                 now.update(_taken(now, was))
     return made
+
+
+def _members_of(value: Any) -> dict[str, Any] | None:
+    try:
+        members = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        return None
+    return members if type(members) is dict else None
+
+
+def _by_members(value: Any, members: dict[str, Any]) -> Any:
+    if isinstance(value, str):  # a text in a document
+        return (
+            str.__new__,
+            (type(value), str.__str__(value)),
+            dict(members),
+            None,
+            None,
+            set_members,
+        )
+    return NEW_OBJECT, (type(value),), dict(members), None, None, set_members
 
 
 def container_behind(kind: type) -> type | None:
@@ -122,14 +199,14 @@ def set_state(value: Any, state: Any) -> None:
     """Give an object what `object.__getstate__` told: its members, or these and its slots."""
     members, slots = state if isinstance(state, tuple) else (state, None)
     if members:
-        vars(value).update(members)
+        object.__getattribute__(value, "__dict__").update(members)
     for name, member in (slots or {}).items():
         object.__setattr__(value, name, member)
 
 
 def set_members(value: Any, members: dict[str, Any]) -> None:
     """Give an object its members, past a `__setstate__` of its class."""
-    vars(value).update(members)
+    object.__getattribute__(value, "__dict__").update(members)
 
 
 def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:

@@ -1,0 +1,133 @@
+"""Clients of services: with their settings, without their connections and keys of the environment.
+
+A connection is of one process; a client opens another when it needs one. A key that came from the
+environment is written as the name that it has there, and read there again.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from nbckpt.values.reducing import (
+    NEW_OBJECT,
+    asks_for_its_state,
+    past_getattr,
+    reduction_of,
+    set_members,
+)
+
+Reducer = Callable[[object, Any], Any]
+
+_SDKS = frozenset(
+    {"openai", "anthropic", "groq", "mistralai", "cohere", "together", "langchain_openai",
+     "langchain_anthropic", "botocore"}
+)  # fmt: skip
+_SECRETS = frozenset({("pydantic.types", "SecretStr")})
+_SECRET_NAME = re.compile(r"(?i).*(key|token|secret|password|passwd|credential).*")
+_SECRET_MEMBER = re.compile(r"(?i)_?(.*(api_?key|token|secret|password).*|access_key)")
+_SHORTEST = 8
+"""Letters of a key; what is shorter may be the same by chance."""
+
+
+def reducer_for(kind: type) -> Reducer | None:
+    """How pools of connections and clients are written; None for anything else."""
+    package = str(kind.__module__).partition(".")[0]
+    if package == "httpcore" and _derives(kind, ("ConnectionPool", "AsyncConnectionPool")):
+        return _reduce_httpcore_pool
+    if package == "urllib3" or (package in sys.modules and "urllib3" in sys.modules):
+        if _derives(kind, ("PoolManager",), "urllib3"):
+            return _reduce_manager
+        if _derives(kind, ("HTTPConnectionPool",), "urllib3"):
+            return _reduce_urllib3_pool
+    is_client = package in _SDKS or (kind.__module__, kind.__name__) in _SECRETS
+    return _reduce_client if is_client and _is_told_by_members(kind) else None
+
+
+def _derives(kind: type, names: tuple[str, ...], package: str = "httpcore") -> bool:
+    return any(
+        cls.__name__ in names and str(cls.__module__).partition(".")[0] == package
+        for cls in kind.__mro__
+    )
+
+
+def _is_told_by_members(kind: type) -> bool:
+    ways: tuple[object, object] = kind.__reduce_ex__, kind.__reduce__
+    return ways == (object.__reduce_ex__, object.__reduce__)
+
+
+def _with_members(value: Any, members: dict[str, Any]) -> Any:
+    return NEW_OBJECT, (type(value),), members, None, None, set_members
+
+
+def _reduce_httpcore_pool(_: object, pool: Any) -> Any:
+    return _with_members(pool, {**vars(pool), "_connections": [], "_requests": []})
+
+
+def _reduce_manager(_: object, manager: Any) -> Any:
+    pools = manager.pools
+    fresh = type(pools)(pools._maxsize, pools.dispose_func)  # noqa: SLF001
+    return _with_members(manager, {**vars(manager), "pools": fresh})
+
+
+def _reduce_urllib3_pool(_: object, pool: Any) -> Any:
+    members = {**vars(pool), "num_connections": 0}
+    if isinstance(pool.pool, queue.Queue):
+        members["pool"] = type(pool.pool)(pool.pool.maxsize)
+        for _n in range(pool.pool.maxsize):
+            members["pool"].put(None)
+    return _with_members(pool, members)
+
+
+# -- keys -----------------------------------------------------------------------------------
+
+
+def _reduce_client(_: object, client: Any) -> Any:
+    reduced = reduction_of(client, 5)
+    if asks_for_its_state(type(client)):
+        reduced = past_getattr(reduced)
+    if not isinstance(reduced, tuple) or len(reduced) < 3 or type(reduced[2]) is not dict:
+        return reduced
+    names = {n: found for n, v in reduced[2].items() if (found := _name_of(n, v))}
+    state = {n: _Named(names[n]) if n in names else v for n, v in reduced[2].items()}
+    return (*reduced[:2], state if names else reduced[2], *reduced[3:])
+
+
+def _name_of(member: Any, value: Any) -> str:
+    """The variable of the environment that a client's key is from; empty if it is from none."""
+    is_text = type(member) is str and type(value) is str and len(value) >= _SHORTEST
+    if not is_text or not _SECRET_MEMBER.fullmatch(member):
+        return ""
+    names = [n for n, v in os.environ.items() if v == value and _SECRET_NAME.fullmatch(n)]
+    return min(names, default="")
+
+
+class _Named:
+    """Stands in a stream for a key of the environment."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __reduce__(self) -> Any:
+        return from_environment, (self.name,)
+
+
+def from_environment(name: str) -> str:
+    """A key of the environment.
+
+    Raises
+    ------
+    RestoreError
+        If it is not there.
+    """
+    from nbckpt.errors import RestoreError
+
+    try:
+        return os.environ[name]
+    except KeyError:
+        message = f"its key was {name} of the environment, which is not set here: set it, and again"
+        raise RestoreError(message) from None

@@ -1,0 +1,314 @@
+"""A value and what came back of it, side by side: the first thing that is not the same.
+
+Only what a user can see counts: texts, lengths, items, public attributes and properties, and which
+of the objects that are reached by them are one. What begins with an underscore is the library's
+own: caches, locks and counters differ, and mean nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import time
+import types
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nbckpt.sandbox import StoppedError
+from nbckpt.trials.visible import are_alike, text_of
+from nbckpt.values.plain import ATOMS
+
+MOST_PAIRS = 5_000
+MOST_ITEMS = 200
+MOST_TOLD = 60
+"""Letters of a value in a sentence."""
+
+_CODE = (
+    type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
+    types.MethodWrapperType, types.WrapperDescriptorType, types.CodeType, functools.partial,
+    enum.Enum,
+)  # fmt: skip
+_DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType)
+_OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywidgets"})
+"""Values of these are written by nbckpt itself: its tests tell of them."""
+
+_PLAIN = ATOMS | {list, tuple, dict, set, frozenset, deque}
+
+_OF_NO_MATTER = {("pydantic.main", "BaseModel"): frozenset({"model_fields_set"})}
+"""What a class shows of the way in which an object was made: class → names."""
+
+MOST_LEVELS = 3
+"""Attributes of attributes of attributes; behind these lies what no user looks at."""
+
+
+class Difference(NamedTuple):
+    """What is not the same.
+
+    Attributes
+    ----------
+    text
+        A clause that tells it.
+    owner
+        The live object whose attribute it is; None if it is none.
+    lacking
+        Names of the owner's plain members that did not come back, or came back as others.
+    """
+
+    text: str
+    owner: Any = None
+    lacking: frozenset[str] = frozenset()
+
+
+class _Pair(NamedTuple):
+    path: str
+    live: Any
+    back: Any
+    is_held: bool = True  # the live object is the same each time that it is asked for
+    level: int = 0  # how many attributes lead here
+    owners: tuple[Any, Any] | None = None  # whose attribute it is
+
+
+class Comparison:
+    """Compares values and what came back of them, all of which belong together.
+
+    Parameters
+    ----------
+    until
+        The moment by `time.monotonic` at which to stop looking.
+    """
+
+    def __init__(self, until: float) -> None:
+        self._until = until
+        self._twins: dict[int, tuple[str, Any, Any]] = {}
+        self._back: dict[int, tuple[str, Any, Any]] = {}
+        self._visited = 0
+
+    def first_difference(self, name: str, live: Any, back: Any) -> Difference | None:
+        """The first thing that is not the same; None if nothing is found."""
+        waiting = deque([_Pair(name, live, back)])
+        while waiting and self._visited < MOST_PAIRS and time.monotonic() < self._until:
+            self._visited += 1
+            pair = waiting.popleft()
+            if pair.live is pair.back or isinstance(pair.live, _CODE):
+                continue
+            if found := self._difference(pair):
+                return _explained(found, pair)
+            is_over = _is_over(pair)
+            if not self._is_known(pair) and not is_over:
+                waiting.extend(self._inside(pair))
+        return None
+
+    def _difference(self, pair: _Pair) -> str:
+        live, back = pair.live, pair.back
+        if not _is_of_one_class(type(live), type(back)):
+            if pair.level and _PLAIN.isdisjoint((type(live), type(back))):
+                return ""  # of a library's own parts, one stands for another
+            return f"{pair.path} comes back as {_of_kind(back)} instead of {_of_kind(live)}"
+        if pair.is_held and _can_be_shared(live) and (found := self._parting(pair)):
+            return found
+        if _is_of_own_codec(type(live)):
+            return ""
+        if type(live) in (list, tuple, dict, set, frozenset, deque) and len(live) == len(back):
+            return ""
+        return _difference_of_texts(pair)
+
+    def _parting(self, pair: _Pair) -> str:
+        """What tells that objects which are one come back as two, or two as one."""
+        twin = self._twins.get(id(pair.live))
+        if twin is not None and twin[2] is not pair.back:
+            return f"{pair.path} is {twin[0]}, and comes back as another"
+        other = self._back.get(id(pair.back))
+        if other is not None and other[1] is not pair.live:
+            return f"{pair.path} is not {other[0]}, and comes back as that"
+        return ""
+
+    def _is_known(self, pair: _Pair) -> bool:
+        """Take note of a pair; whether it has been looked at before."""
+        if type(pair.live) in ATOMS:
+            return True
+        if id(pair.live) in self._twins:
+            return True
+        if pair.is_held:
+            self._twins[id(pair.live)] = self._back[id(pair.back)] = pair[:3]
+        else:
+            self._twins[id(pair.live)] = pair[:3]
+        return False
+
+    def _inside(self, pair: _Pair) -> Iterator[_Pair]:
+        path, live, back, is_held, level, owners = pair
+        if isinstance(live, list | tuple | deque):
+            for n, (one, other) in enumerate(zip(_items(live), _items(back), strict=False)):
+                yield _Pair(f"{path}[{n}]", one, other, is_held, level, owners)
+        elif isinstance(live, dict):
+            ours, its = dict.items(live), dict.items(back)
+            for (key, one), (its_key, other) in list(zip(ours, its, strict=False))[:MOST_ITEMS]:
+                if type(key) in ATOMS and repr(key) != repr(its_key):
+                    yield _Pair(f"a key of {path}", key, its_key, is_held, level, owners)
+                where = f"{path}[{key!r}]" if type(key) in ATOMS else f"{path}[…]"
+                yield _Pair(where, one, other, is_held, level, owners)
+        if type(live).__module__ != "builtins" and level < MOST_LEVELS:
+            yield from self._attributes(pair)
+
+    def _attributes(self, pair: _Pair) -> Iterator[_Pair]:
+        kind, level, owners = type(pair.live), pair.level + 1, (pair.live, pair.back)
+        members = {**_members(pair.back), **_members(pair.live)}
+        names = [name for name in members if type(name) is str and not name.startswith("_")]
+        names += [n for n in _properties(kind) if n not in members]
+        left_out = _of_no_matter(kind)
+        for name in [n for n in names if n not in left_out]:
+            if time.monotonic() > self._until:
+                return
+            one = _asked(pair.live, name)
+            if one is None or isinstance(one.value, _CODE) or inspect.isroutine(one.value):
+                continue
+            again = _asked(pair.live, name)
+            path = f"{pair.path}.{name}"
+            if again is None or not _is_steady(one.value, again.value):
+                continue
+            other = _asked(pair.back, name)
+            if other is None:
+                yield _Pair(path, one.value, Missing(), is_held=False, level=level, owners=owners)
+            else:
+                yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
+
+
+def _explained(text: str, pair: _Pair) -> Difference:
+    if pair.owners is None:
+        return Difference(text)
+    live, back = pair.owners
+    members, came_back = _members(live), _members(back)
+    lacking = {
+        name
+        for name, member in members.items()
+        if type(name) is str and _is_plain(member)
+        if name not in came_back or _text(came_back[name]) != _text(member)
+    }
+    return Difference(text, live, frozenset(lacking))
+
+
+def _is_plain(value: Any, depth: int = 3) -> bool:
+    """Whether a value holds nothing but atoms."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if depth < 0 or kind not in _PLAIN or len(value) > MOST_ITEMS:
+        return False
+    inside = [*value, *value.values()] if kind is dict else value
+    return all(_is_plain(item, depth - 1) for item in inside)
+
+
+class Missing:
+    """Stands for an attribute that raises."""
+
+
+class _Asked(NamedTuple):
+    value: Any
+
+
+def _asked(value: Any, name: str) -> _Asked | None:
+    """What an attribute is; None if it is none, or does more than tell."""
+    try:
+        return _Asked(getattr(value, name))
+    except (Exception, StoppedError):  # whatever a library raises
+        return None
+
+
+def _is_steady(one: Any, again: Any) -> bool:
+    if one is again:
+        return True
+    return type(one) is type(again) and _text(one) == _text(again)
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return text_of(value)
+    except (Exception, StoppedError):  # whatever a library raises
+        return None
+
+
+def _difference_of_texts(pair: _Pair) -> str:
+    ours, its = _text(pair.live), _text(pair.back)
+    if ours is None or (its is not None and are_alike(ours, its)) or ours != _text(pair.live):
+        return ""
+    if its is None:
+        return f"{pair.path} raises when it is looked at, once it came back"
+    return f"{pair.path} is {_shortened(ours, its)} and comes back as {_shortened(its, ours)}"
+
+
+def _shortened(text: str, other: str) -> str:
+    """The part of a text that is not the other's."""
+    if len(text) <= MOST_TOLD:
+        return text
+    pairs = enumerate(zip(text, other, strict=False))
+    begin = max(0, next((n for n, (a, b) in pairs if a != b), min(len(text), len(other))) - 20)
+    end = begin + MOST_TOLD
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
+
+
+def _members(value: Any) -> dict[str, Any]:
+    try:
+        members = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return members if type(members) is dict else {}
+
+
+def _properties(kind: type) -> list[str]:
+    """Public names that a class computes, or keeps in slots."""
+    found: dict[str, object] = {}
+    for cls in reversed(kind.__mro__):
+        if cls is not object:
+            found.update(vars(cls))
+    return [n for n, v in found.items() if n[:1] != "_" and isinstance(v, _DESCRIPTORS)]
+
+
+def _items(value: Any) -> list[Any]:
+    base = next(one for one in (list, tuple, deque) if isinstance(value, one))
+    return list(base.__iter__(value))[:MOST_ITEMS]
+
+
+def _is_of_one_class(one: type, other: type) -> bool:
+    """Also where it is another object, as that of a class that was made again."""
+    if one is other:
+        return True
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _of_kind(value: Any) -> str:
+    if isinstance(value, Missing):
+        return "an error"
+    return f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
+
+
+def _can_be_shared(value: Any) -> bool:
+    """Whether a change at one place shows at the other, where both hold the same object."""
+    kind = type(value)
+    if kind in ATOMS or issubclass(kind, tuple | frozenset | range | slice):
+        return False
+    if issubclass(kind, list | dict | set | deque):
+        return True
+    if any(type(n) is str and n[:1] != "_" for n in _members(value)):
+        return True
+    return any(_is_settable(member) for cls in kind.__mro__ for member in vars(cls).values())
+
+
+def _is_settable(member: object) -> bool:
+    is_own = isinstance(member, types.MemberDescriptorType) and member.__name__[:1] != "_"
+    return is_own or (isinstance(member, property) and member.fset is not None)
+
+
+def _of_no_matter(kind: type) -> frozenset[str]:
+    found = [_OF_NO_MATTER.get((cls.__module__, cls.__name__)) for cls in kind.__mro__]
+    return frozenset[str]().union(*filter(None, found))
+
+
+def _is_over(pair: _Pair) -> bool:
+    """Whether nothing inside of two objects is compared."""
+    one, other = type(pair.live), type(pair.back)
+    return not _is_of_one_class(one, other) or _is_of_own_codec(one)
+
+
+def _is_of_own_codec(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _OWN_CODECS

@@ -1,0 +1,49 @@
+"""Which types come back as they are by what they are: these need no trial."""
+
+from __future__ import annotations
+
+import copyreg
+
+_TRUSTED_MODULES = frozenset(
+    {"builtins", "types", "datetime", "decimal", "fractions", "pathlib", "uuid", "collections",
+     "enum", "re", "zoneinfo", "array", "functools", "itertools", "operator", "ipaddress",
+     "random", "threading", "_thread", "typing", "inspect"}
+)  # fmt: skip
+"""Of Python: what nbckpt's own tests hold against plain runs."""
+
+_TRUSTED_PACKAGES = frozenset({"numpy", "pandas", "polars", "pyarrow", "ipywidgets", "nbckpt"})
+
+_OWN_WAYS = (
+    "__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",
+)  # fmt: skip
+_NO_WAYS = (
+    "__setstate__", "__getattr__", "__getnewargs__", "__getnewargs_ex__", "__deepcopy__",
+)  # fmt: skip
+
+
+def comes_back_for_sure(kind: type) -> bool:
+    """Whether there is nothing in the way of an object between its parts and what it shows.
+
+    So it is of what nbckpt writes itself, and of instances whose class leaves it to Python.
+    """
+    module = str(kind.__module__)
+    if issubclass(kind, type) or module in _TRUSTED_MODULES:
+        return True
+    if module.partition(".")[0] in _TRUSTED_PACKAGES:
+        return True
+    return is_plain(kind)
+
+
+def is_plain(kind: type) -> bool:
+    """Whether an instance is what its attributes are, and these are kept one by one."""
+    if kind in copyreg.dispatch_table:
+        return False
+    has_ways = any(_defines(kind, name) for name in _NO_WAYS)
+    return not has_ways and all(_defines(kind, name) is object for name in _OWN_WAYS)
+
+
+def _defines(kind: type, name: str) -> type | None:
+    """The class that says what a name of its instances is."""
+    return next(
+        (cls for cls in kind.__mro__ if name in type.__getattribute__(cls, "__dict__")), None
+    )

@@ -1,0 +1,246 @@
+"""Groups of variables that were just encoded → those that come back, and refusals of the others."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbckpt import sandbox
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.describe import type_name_of
+from nbckpt.digests import Digest
+from nbckpt.interrupts import allowed
+from nbckpt.model import Refusal
+from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.trials.kinds import comes_back_for_sure
+from nbckpt.trials.prints import print_of
+from nbckpt.trials.ways import Ways
+
+if TYPE_CHECKING:
+    from nbckpt.grouping import Encoder, Group
+
+MOST_BYTES = 64 << 20
+"""What is larger is not loaded for this."""
+
+LOOK_S = 0.5
+"""How long what came back is looked at."""
+
+LONGEST_S = 10.0
+"""How long loading may take; what takes longer is not known to end."""
+
+NO_FORKS = frozenset({"polars", "torch", "duckdb", "jax", "jaxlib", "tensorflow"})
+"""Libraries whose threads a fork leaves behind: calls into them may never return."""
+
+MOST_REMEMBERED = 1_000
+
+
+MOST_ROUNDS = 3
+"""How often a group is written again with more of its members."""
+
+Lacking = tuple[tuple[str, str], tuple[str, ...]]
+
+
+class Outcome(NamedTuple):
+    """What came of a trial.
+
+    Attributes
+    ----------
+    problem
+        What is not as it was, the end of a sentence; empty if all is, or nobody can tell.
+    lacking
+        Module and name of a class, and names of members that did not come back of its object.
+    """
+
+    problem: str = ""
+    lacking: Lacking = (("", ""), ())
+
+    @classmethod
+    def of(cls, told: Any) -> Outcome:
+        """One that came as JSON."""
+        problem, (place, names) = told
+        return cls(str(problem), ((str(place[0]), str(place[1])), tuple(map(str, names))))
+
+
+class Trials:
+    """Loads what was encoded, once for each type and each statement, and compares it.
+
+    Attributes
+    ----------
+    untold
+        How often nothing came of a trial, by the reason.
+    ways
+        What was learnt from those that failed.
+
+    Parameters
+    ----------
+    namespace
+        Where the definitions are that the values need.
+    """
+
+    def __init__(self, namespace: dict[str, object]) -> None:
+        self.untold: dict[str, int] = {}
+        self.ways = Ways()
+        self._namespace = namespace
+        self._known: weakref.WeakSet[type] = weakref.WeakSet()
+        self._passed: dict[Digest, None] = {}
+        self._why_none: str | None = None
+
+    def judged(
+        self, groups: Sequence[Group], values: Mapping[str, object], encoder: Encoder
+    ) -> list[Group]:
+        """The same groups, with refusals in the place of those that do not come back.
+
+        Parameters
+        ----------
+        values
+            What the variables hold.
+        encoder
+            What encoded them, and can in another way.
+        """
+        found = list(groups)
+        suspects = [n for n, group in enumerate(found) if self._is_to_be_tried(group, values)]
+        if not suspects:
+            return found
+        outcomes = self._tried([found[n] for n in suspects], values)
+        for n, outcome in zip(suspects, outcomes, strict=True):
+            if outcome.problem:
+                found[n] = self._mended(found[n], outcome, values, encoder)
+        return found
+
+    def _mended(
+        self, group: Group, outcome: Outcome, values: Mapping[str, object], encoder: Encoder
+    ) -> Group:
+        """A group in another way, by which all of it comes back; else refusals."""
+        first = outcome.problem
+        for _ in range(MOST_ROUNDS):
+            if not self._learn(group, outcome):
+                break
+            again = encoder.again(group.names)
+            if again is None:
+                break
+            outcome = self._tried([again], values)[0]
+            if not outcome.problem:
+                return again
+        other = encoder.otherwise(group)
+        if other is not None and not self._tried([other], values)[0].problem:
+            return other
+        refusals = [Refusal(n, n, type_name_of(values[n]), first) for n in group.names]
+        return replace(group, encoded=None, refusals=tuple(refusals), recipes=frozenset())
+
+    def _learn(self, group: Group, outcome: Outcome) -> bool:
+        """Have members be written that did not come back; whether there are new ones."""
+        if group.encoded is None or group.recipes:
+            return False
+        place, names = outcome.lacking
+        kinds = [k for k in group.encoded.kinds if (k.__module__, k.__qualname__) == place]
+        learnt = [self.ways.add_members(kind, names) for kind in kinds] if names else []
+        return any(learnt)
+
+    # -- what is tried ----------------------------------------------------------------------
+
+    def _is_to_be_tried(self, group: Group, values: Mapping[str, object]) -> bool:
+        encoded = group.encoded
+        if encoded is None:
+            return False
+        new = [kind for kind in encoded.kinds if kind not in self._known]
+        unsure = []
+        for kind in new:
+            if comes_back_for_sure(kind):
+                self._known.add(kind)
+            else:
+                unsure.append(kind)
+        if not unsure and not group.has_substitutes:
+            return False
+        if not unsure and self._key(group, values) in self._passed:
+            return False
+        if any(kind.__module__.partition(".")[0] in NO_FORKS for kind in encoded.kinds):
+            return False
+        if sum(memoryview(part).nbytes for part in encoded.parts) > MOST_BYTES:
+            return False
+        if self._why_none is None:
+            self._why_none = sandbox.why_none()
+        return not self._why_none
+
+    # -- a trial ----------------------------------------------------------------------------
+
+    def _tried(self, groups: list[Group], values: Mapping[str, object]) -> list[Outcome]:
+        """What came of each group."""
+        answer = self._asked(groups, values)
+        if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
+            return [self._tried([group], values)[0] for group in groups]
+        if "why" in answer:
+            self._note(str(answer["why"]))
+            outcomes = [Outcome()]
+        else:
+            outcomes = [Outcome.of(told) for told in answer["outcomes"]]
+            for why in answer["untold"]:
+                self._note(str(why))
+        for group, outcome in zip(groups, outcomes, strict=True):
+            if not outcome.problem and group.encoded is not None:
+                self._known.update(group.encoded.kinds)
+                if group.has_substitutes:
+                    self._remember(self._key(group, values))
+        return outcomes
+
+    def _key(self, group: Group, values: Mapping[str, object]) -> Digest:
+        """What a statement makes, and what there is: as long as both stay, so does the verdict."""
+        assert group.encoded is not None
+        prints = [print_of(values[name]) for name in group.names]
+        return digest_of_parts([*group.encoded.parts, *prints])
+
+    def _remember(self, key: Digest) -> None:
+        self._passed[key] = None
+        while len(self._passed) > MOST_REMEMBERED:
+            del self._passed[next(iter(self._passed))]
+
+    def _note(self, why: str) -> None:
+        self.untold[why] = self.untold.get(why, 0) + 1
+
+    def _asked(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
+        with allowed():
+            return sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
+
+    def _in_the_copy(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
+        import gc
+
+        gc.disable()  # what it would end may do so outside
+        untold: list[str] = []
+        kept: list[object] = []
+        outcomes = sandbox.confined(
+            lambda: [self._outcome(group, values, untold, kept) for group in groups], may_try=True
+        )
+        return {"outcomes": outcomes, "untold": untold}
+
+    def _outcome(
+        self, group: Group, values: Mapping[str, object], untold: list[str], kept: list[object]
+    ) -> Outcome:
+        """What came of a group."""
+        from nbckpt.trials.comparison import Comparison
+
+        assert group.encoded is not None
+        parts = [memoryview(bytes(memoryview(part))) for part in group.encoded.parts]
+        loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
+        try:
+            back = decode(parts, loading, trusted=True)
+        except sandbox.StoppedError as stopped:
+            untold.append(f"it wants {stopped}")
+            return Outcome()
+        except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
+            return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
+        kept.append(back)
+        comparison = Comparison(time.monotonic() + LOOK_S)
+        for name in group.names:
+            found = comparison.first_difference(name, values[name], back[name])
+            if found is not None:
+                kind = type(found.owner)
+                lacking = (kind.__module__, kind.__qualname__), tuple(found.lacking)
+                return Outcome(f"does not come back as it is: {found.text}", lacking)
+        return Outcome()
+
+
+def _told(error: BaseException) -> str:
+    text = str(error).strip().split("\n")[0][:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

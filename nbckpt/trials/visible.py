@@ -1,0 +1,61 @@
+"""What can be seen of an object: a text that is the same for an equal one in the same process."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Set
+from typing import Any
+
+from nbckpt.values.plain import ATOMS
+
+DEPTH = 4
+MOST_ITEMS = 200
+MOST_LETTERS = 20_000
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9]{12,}\b")
+
+
+def text_of(value: Any, depth: int = DEPTH) -> str:
+    """What can be seen of a value; empty where that is nothing but where it lies in memory.
+
+    Raises
+    ------
+    Exception
+        Whatever its own code raises.
+    """
+    kind = type(value)
+    if kind in ATOMS:
+        return repr(value)[:MOST_LETTERS]
+    if depth < 0:
+        return ""
+    if kind in (list, tuple, deque):
+        items = [text_of(item, depth - 1) for item in list(value)[:MOST_ITEMS]]
+        return f"{kind.__name__} of {len(value)}: {items}"
+    if kind in (set, frozenset):
+        items = sorted(text_of(item, depth - 1) for item in value)[:MOST_ITEMS]
+        return f"{kind.__name__} of {len(value)}: {items}"
+    if kind is dict:
+        pairs = [
+            (text_of(k, 0), text_of(v, depth - 1)) for k, v in list(value.items())[:MOST_ITEMS]
+        ]
+        return f"dict of {len(value)}: {pairs}"
+    if tells_itself(kind):
+        return _ADDRESS.sub("0x…", repr(value)[:MOST_LETTERS])
+    return _size_of(value)
+
+
+def tells_itself(kind: type) -> bool:
+    """Whether objects of a class have a text of their own."""
+    told: object = kind.__repr__
+    return told is not object.__repr__
+
+
+def _size_of(value: Any) -> str:
+    is_sized = isinstance(value, Mapping | Set) or hasattr(type(value), "__len__")
+    return f"{type(value).__name__} of {len(value)}" if is_sized else ""
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether two texts say the same, in whatever order: that of a set is another's."""
+    return one == other or sorted(one) == sorted(other)
