@@ -151,6 +151,7 @@ class Encoder:
                 self._tuples,
                 max_bytes,
                 self._ways.members,
+                self._bindings.statement_of,
             )
             try:
                 encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)

@@ -64,6 +64,7 @@ class Binding:
 
     serial: int
     statement: ast.stmt | None
+    definition: ast.ClassDef | None = None
 
 
 @dataclass
@@ -80,7 +81,8 @@ class Bindings:
             serial = next(_serials)
             is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
             for name in _bound_by(statement):
-                self._last[name] = Binding(serial, statement if is_plain else None)
+                definition = statement if isinstance(statement, ast.ClassDef) else None
+                self._last[name] = Binding(serial, statement if is_plain else None, definition)
                 self._fed.pop(name, None)
             self._named.update(dict.fromkeys(_loaded_by(statement), serial))
             if fed := feeding.fed_by(statement):
@@ -89,6 +91,11 @@ class Bindings:
     def of(self, name: str) -> Binding | None:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
+
+    def statement_of(self, name: str) -> ast.stmt | None:
+        """The assignment or the class statement that last bound a name; None if it was another."""
+        binding = self._last.get(name)
+        return None if binding is None else binding.statement or binding.definition
 
     def is_named_since(self, name: str, serial: int) -> bool:
         """Whether a statement that came later has read a name."""

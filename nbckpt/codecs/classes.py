@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
 
-from nbckpt.codecs import class_making
+from nbckpt.codecs import class_making, class_statements
 from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     members when an old one is loaded. Without the id, a load makes a class of its own: going back
     never changes what another variable still uses.
     """
-    if made := _of_ctypes(cls):
+    if made := _of_ctypes(cls) or class_statements.reduced(pickler, cls):
         return made
     reduced = pickler.default_reduce(cls)
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.bunches import set_members
 from nbckpt.values.homes import is_made_module
-from nbckpt.values.reducing import reduction_of
+from nbckpt.values.reducing import reduction_of, set_state
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler, Reducer
@@ -131,7 +131,9 @@ def _with_very_dict(obj: Any, descriptor: Any, members: object, made: Any) -> An
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
     is_all = state is members or (state is None and not members)
-    is_simple = put in (None, set_members) and not hasattr(kind, "__setstate__")
+    is_simple = put is set_state or (
+        put in (None, set_members) and not hasattr(kind, "__setstate__")
+    )
     owner: Any = descriptor.__objclass__
     can_be_given = isinstance(descriptor, GetSetDescriptorType) and (
         owner.__flags__ & _HEAP or issubclass(owner, BaseException)

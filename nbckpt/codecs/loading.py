@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from nbckpt.codecs import nans
 from nbckpt.codecs.streams import StreamReader, segments_of
 
 
@@ -87,6 +88,8 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
         else:
             reader = StreamReader(segments)
             values = pickle.Unpickler(reader, buffers=buffers).load()
+        if nans.may_be_in(segments):
+            nans.unite(values, loading.namespace)
         while loading.endings:
             loading.endings.pop(0)()
     finally:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.functions import is_importable, refer
 from nbckpt.codecs.loading import from_namespace
-from nbckpt.values.reducing import NEW_OBJECT
+from nbckpt.values.plain import ATOMS
+from nbckpt.values.reducing import NEW_OBJECT, beside
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -43,11 +44,24 @@ def _says_itself(kind: type) -> bool:
 def _reduce_as_it_says(pickler: NamespacePickler, value: Any) -> Any:
     reduced = value.__reduce_ex__(5)
     if not isinstance(reduced, str):
-        return reduced
+        return _with_plain_members(reduced, value)
     if pickler.scope.namespace.get(reduced) is value and reduced not in pickler.own:
         pickler.needs.add(reduced)
         return from_namespace, (reduced,)
     return NEW_OBJECT, (type(value),), getattr(value, "__dict__", None)
+
+
+def _with_plain_members(reduced: Any, value: Any) -> Any:
+    """What a class says, and the plain attributes that it says nothing of: they may have changed.
+
+    Its own code may compute them anew from what is there when the value comes back.
+    """
+    if not isinstance(reduced, tuple) or (len(reduced) > 2 and reduced[2] is not None):
+        return reduced
+    members = getattr(value, "__dict__", None)
+    if type(members) is not dict:
+        return reduced
+    return beside(reduced, value, [n for n, v in members.items() if type(v) in ATOMS])
 
 
 def _reduce_new_type(pickler: NamespacePickler, value: Any) -> Any:

@@ -6,6 +6,7 @@ container, which costs 3 % on a list of small dicts; `persistent_id` would cost 
 
 from __future__ import annotations
 
+import ast
 import copyreg
 import pickle
 from collections.abc import Callable, Iterable, Mapping
@@ -70,6 +71,10 @@ Reduced = Any  # what __reduce__ may return, or NotImplemented
 Reducer = Callable[["NamespacePickler", Any], Reduced]
 
 
+def _no_statement(_: str) -> None:
+    """None of any name."""
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a stream may refer to instead of holding it.
@@ -89,6 +94,8 @@ class Scope:
         How long the stream may become; None: as long as it takes.
     members
         Class → names of members of its instances that are written beside what it says of them.
+    statement_of
+        The statement that last bound a name; None if it is not known, or part of a larger one.
     """
 
     namespace: Mapping[str, object]
@@ -97,6 +104,7 @@ class Scope:
     tuples: frozenset[int] = frozenset()
     max_bytes: int | None = None
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
+    statement_of: Callable[[str], ast.stmt | None] = _no_statement
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from nbckpt.values.reducing import beside, reduction_of
+
+_EXPORTED = ("torch.export.exported_program", "ExportedProgram")
+
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     """How modules of type `kind` are written; None for anything else."""
@@ -22,10 +26,42 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     parametrize = sys.modules.get("torch.nn.utils.parametrize")
     if parametrize and issubclass(kind, torch.nn.Module) and _is_parametrised(kind):
         return _reduce_parametrised
+    if (kind.__module__, kind.__name__) == _EXPORTED:
+        return _reduce_exported
+    lightning = sys.modules.get("lightning.pytorch") or sys.modules.get("pytorch_lightning")
+    if lightning is not None and issubclass(kind, getattr(lightning, "LightningModule", ())):
+        return _reduce_lightning
     optimiser = torch.optim.Optimizer
     if issubclass(kind, optimiser) and kind.__getstate__ is optimiser.__getstate__:
         return _reduce_optimiser
     return None
+
+
+def _reduce_exported(_: object, program: Any) -> Any:
+    """A program as `torch.export` writes it: what tells the shapes in it is no attribute."""
+    torch: Any = sys.modules["torch"]
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    return load_exported, (buffer.getvalue(),)
+
+
+def load_exported(data: bytes) -> Any:
+    """An exported program."""
+    import torch
+
+    return torch.export.load(io.BytesIO(data))
+
+
+def _reduce_lightning(pickler: Any, module: Any) -> Any:
+    """A module with the trainer that it is attached to, where the notebook has it, too.
+
+    Its own pickle leaves the trainer out, and cannot run what asks for it.
+    """
+    trainer = vars(module).get("_trainer")
+    held = pickler.scope.namespace.values()
+    if trainer is None or not any(value is trainer for value in held):
+        return NotImplemented
+    return beside(reduction_of(module, 5), module, ("_trainer",))
 
 
 def _is_parametrised(kind: type) -> bool:

@@ -154,6 +154,8 @@ class Attached:
             found["source"] = self.source
         if (plain := self.plain) is not None:
             found["plain"] = plain
+        if self.known:
+            found["known"] = self.known
         return found
 
 

@@ -39,7 +39,7 @@ from nbckpt.observation.libraries import Libraries
 from nbckpt.observation.library_functions import LibraryFunctions
 from nbckpt.observation.observer import Ran, UnrepeatableError
 from nbckpt.observation.ownership import modules_beside
-from nbckpt.observation.registering import inner_stores, registering_calls
+from nbckpt.observation.registering import inner_stores, registering_calls, repeated
 from nbckpt.observation.replacing import Replacement
 from nbckpt.observation.shared_objects import SharedObjects
 from nbckpt.observation.stores import (
@@ -448,11 +448,35 @@ class Attachments:
     def bound(self, names: set[str]) -> None:
         """Make variables that were brought back one with the modules' objects that they were."""
         self.containers.unite(names)
+        self._register_again()
         if self.shared.wanted:
             self.modules.reached(None)
             wanted = self.shared.wanted
             self.modules.changed({wanted[n]: None for n in self.shared.changed if n in wanted})
             self.modules.not_set(self.shared.unite(names))
+
+    def _register_again(self) -> None:
+        """Register with libraries what another process did, now that it is there again."""
+        for where, found in list(self.missing.items()):
+            if where not in self.missing or not found.get("known") or "source" not in found:
+                continue
+            source, known = str(found["source"]), str(found["known"])
+            is_input = bool(found.get("is_input", True))
+            wanted = Attached(where, str(found["what"]), source, None, known, is_input)
+            call = repeated(wanted, self.namespace)
+            if call is None:
+                continue
+            self._look(None)
+            missing = dict(self.missing)
+            try:
+                call()
+            except Exception:  # of a library: it is told as what is missing
+                continue
+            self._add(replace(wanted, token=str(found["token"])))
+            self._look(ast.parse(source))
+            for place in missing.keys() & self.now.keys():
+                token = str(missing[place]["token"])
+                self._add(replace(self.now[place], source=source, token=token))
 
     def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
         """Have libraries hold new objects of the notebook where they hold old ones."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt import keys
@@ -29,24 +30,62 @@ _ONLY_EFFECTS = frozenset({"atexit"})
 def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
     """What a cell registers with libraries, as its text has it."""
     for call in _calls(tree):
-        function = call.func if isinstance(call, ast.Call) else call
-        name = function.attr if isinstance(function, ast.Attribute) else (
-            function.id if isinstance(function, ast.Name) else ""
-        )  # fmt: skip
-        if not _NAMES.fullmatch(name):
+        if attached := _registered_by(call, tree, namespace):
+            yield attached
+
+
+def _registered_by(
+    call: ast.expr, tree: ast.Module, namespace: Mapping[str, object]
+) -> Attached | None:
+    function = call.func if isinstance(call, ast.Call) else call
+    name = function.attr if isinstance(function, ast.Attribute) else (
+        function.id if isinstance(function, ast.Name) else ""
+    )  # fmt: skip
+    if not _NAMES.fullmatch(name) or not (home := _home_of(function, namespace)):
+        return None
+    statement = ast.Module([ast.Expr(call)], [])
+    return Attached(
+        where=f"call {home}.{name} {ast.unparse(call)[:200]}",
+        what=f"what '{name}' of {home} was given",
+        source=ast.unparse(tree),
+        change=None,
+        known=keys.key_of(ast.fix_missing_locations(statement), namespace).digest,
+        is_input=home not in _ONLY_EFFECTS,
+    )
+
+
+def repeated(
+    attached: Attached, namespace: MutableMapping[str, object]
+) -> Callable[[], object] | None:
+    """What registers something once more; None where it is no call, or its inputs are others.
+
+    It has to run with its cell, not in a function that the cell defines; of a decorator, what it
+    is given is the function or class that it stands above.
+    """
+    tree = ast.parse(attached.source)
+    for call, decorated in _running_calls(tree):
+        known = _registered_by(call, tree, namespace)
+        if known is None or (known.where, known.known) != (attached.where, attached.known):
             continue
-        home = _home_of(function, namespace)
-        if not home:
-            continue
-        statement = ast.Module([ast.Expr(call)], [])
-        yield Attached(
-            where=f"call {home}.{name} {ast.unparse(call)[:200]}",
-            what=f"what '{name}' of {home} was given",
-            source=ast.unparse(tree),
-            change=None,
-            known=keys.key_of(ast.fix_missing_locations(statement), namespace).digest,
-            is_input=home not in _ONLY_EFFECTS,
-        )
+        is_there = not decorated or decorated in namespace
+        if not is_there or not isinstance(namespace, dict):
+            return None
+        given: list[ast.expr] = [ast.Name(decorated, ast.Load())] if decorated else []
+        run = ast.Call(call, given, []) if decorated else call
+        expression = ast.fix_missing_locations(ast.Expression(run))
+        code = compile(expression, "<registered again>", "eval")
+        return partial(eval, code, namespace)
+    return None
+
+
+def _running_calls(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
+    """Calls that run with a cell, and of decorators the name of what is below them."""
+    decorators: dict[ast.expr, str] = {}
+    for node in run_nodes(tree):
+        for decorator in getattr(node, "decorator_list", ()):
+            decorators[decorator] = str(getattr(node, "name", ""))
+    found: dict[ast.expr, str] = {n: "" for n in run_nodes(tree) if isinstance(n, ast.Call)}
+    yield from {**found, **decorators}.items()
 
 
 def inner_stores(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:

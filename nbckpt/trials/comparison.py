@@ -36,11 +36,15 @@ _OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywi
 
 _PLAIN = ATOMS | {list, tuple, dict, set, frozenset, deque}
 
-_OF_NO_MATTER = {("pydantic.main", "BaseModel"): frozenset({"model_fields_set"})}
-"""What a class shows of the way in which an object was made: class → names."""
+_OF_NO_MATTER = {
+    ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
+    ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
+    ("faiss", "Index"): frozenset({"referenced_objects"}),  # what keeps parts alive
+}
+"""What a class shows of the way in which an object was made: package and class → names."""
 
-MOST_LEVELS = 3
-"""Attributes of attributes of attributes; behind these lies what no user looks at."""
+MOST_LEVELS = 2
+"""Attributes, and those of attributes; behind these lies what no user looks at."""
 
 
 class Difference(NamedTuple):
@@ -300,7 +304,7 @@ def _is_settable(member: object) -> bool:
 
 
 def _of_no_matter(kind: type) -> frozenset[str]:
-    found = [_OF_NO_MATTER.get((cls.__module__, cls.__name__)) for cls in kind.__mro__]
+    found = [_OF_NO_MATTER.get((_package(cls), cls.__name__)) for cls in kind.__mro__]
     return frozenset[str]().union(*filter(None, found))
 
 
@@ -311,4 +315,8 @@ def _is_over(pair: _Pair) -> bool:
 
 
 def _is_of_own_codec(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _OWN_CODECS
+    return _package(kind) in _OWN_CODECS
+
+
+def _package(kind: type) -> str:
+    return str(kind.__module__).partition(".")[0]

@@ -11,6 +11,9 @@ _TRUSTED_MODULES = frozenset(
 )  # fmt: skip
 """Of Python: what nbckpt's own tests hold against plain runs."""
 
+_OF_CLASSES = frozenset({"__main__", "abc", "enum"})
+"""Where metaclasses are whose classes nbckpt makes again by what they hold."""
+
 _TRUSTED_PACKAGES = frozenset({"numpy", "pandas", "polars", "pyarrow", "ipywidgets", "nbckpt"})
 
 _OWN_WAYS = (
@@ -27,7 +30,7 @@ def comes_back_for_sure(kind: type) -> bool:
     So it is of what nbckpt writes itself, and of instances whose class leaves it to Python.
     """
     module = str(kind.__module__)
-    if issubclass(kind, type) or module in _TRUSTED_MODULES:
+    if module in _TRUSTED_MODULES or (issubclass(kind, type) and module in _OF_CLASSES):
         return True
     if module.partition(".")[0] in _TRUSTED_PACKAGES:
         return True

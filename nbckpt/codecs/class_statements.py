@@ -1,0 +1,84 @@
+"""Classes that are more than their members: made again by the statement that defined them.
+
+An object-relational mapper notes each class, and puts others in the place of what its body said;
+a class of msgspec is laid out in C. Their metaclasses take such a class for one that is to be
+defined, and so it is: by the same statement, with what that read.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.codecs.loading import LOADING
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler
+
+_METACLASSES = frozenset(
+    {("msgspec", "StructMeta"), ("msgspec._core", "StructMeta"),
+     ("sqlalchemy.orm.decl_api", "DeclarativeMeta"),
+     ("sqlalchemy.orm.decl_api", "DeclarativeAttributeIntercept"),
+     ("django.db.models.base", "ModelBase"), ("peewee", "ModelBase")}
+)  # fmt: skip
+"""By module and name; those that derive from one count, too."""
+
+_made: weakref.WeakKeyDictionary[type, tuple[str, dict[str, object]]] = weakref.WeakKeyDictionary()
+"""Classes that were made here: the statement, and what it read."""
+
+_ABSENT = object()
+
+
+def reduced(pickler: NamespacePickler, cls: type) -> Any:
+    """How to write a class that its statement makes; None for others, or where none is known."""
+    if not any((kind.__module__, kind.__name__) in _METACLASSES for kind in type.mro(type(cls))):
+        return None
+    name = cls.__name__
+    if (known := _made.get(cls)) is not None:
+        return make, (name, *known)
+    namespace = pickler.scope.namespace
+    statement = pickler.scope.statement_of(name) if namespace.get(name) is cls else None
+    if not isinstance(statement, ast.ClassDef):
+        return None
+    values = {n: namespace[n] for n in sorted(_read_at_once(statement)) if n in namespace}
+    values.pop(name, None)
+    return make, (name, ast.unparse(statement), values)
+
+
+def make(name: str, statement: str, values: dict[str, object]) -> object:
+    """The class that a statement defines, with these values as globals for as long."""
+    namespace = LOADING.get().namespace
+    before = {n: namespace.get(n, _ABSENT) for n in (*values, name)}
+    namespace.update(values)
+    try:
+        exec(compile(statement, f"<class {name}>", "exec", dont_inherit=True), namespace)
+        cls: Any = namespace[name]
+    finally:
+        for n, was in before.items():
+            if was is _ABSENT:
+                namespace.pop(n, None)
+            else:
+                namespace[n] = was
+    _made[cls] = statement, values
+    return cls
+
+
+def _read_at_once(statement: ast.AST) -> set[str]:
+    """The names that a definition reads while it is made, and not when its methods are called."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            args = node.args
+            own = [a.annotation for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+            waiting += [*node.decorator_list, *args.defaults, *filter(None, args.kw_defaults)]
+            waiting += filter(None, (*own, node.returns))
+        elif isinstance(node, ast.Lambda):
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return found
