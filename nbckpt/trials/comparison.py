@@ -39,7 +39,8 @@ _PLAIN = ATOMS | {list, tuple, dict, set, frozenset, deque}
 _OF_NO_MATTER = {
     ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
     ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
-    ("faiss", "Index"): frozenset({"referenced_objects"}),  # what keeps parts alive
+    # What keeps parts alive, and who lets them go.
+    ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
 }
 """What a class shows of the way in which an object was made: package and class → names."""
 
