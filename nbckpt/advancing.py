@@ -123,7 +123,7 @@ def _only_computes(code: types.CodeType, twin: Generator) -> bool:
     arguments = list(frame.f_locals.values())
     if code.co_freevars or not all(map(_is_plain, arguments)):
         return False
-    has_mutable = any(type(a) in (list, dict) for a in arguments)
+    has_mutable = any(type(a) in {list, dict} for a in arguments)
     known = frame.f_globals
     for step in dis.get_instructions(code):
         if step.opname not in _OPERATIONS or not _is_constant(step):
@@ -145,7 +145,7 @@ def _is_plain(value: object) -> bool:
     """Atoms, and lists, tuples and dicts of them: what no code of the notebook stands behind."""
     if type(value) in _ATOMS:
         return True
-    if type(value) in (list, tuple):
+    if type(value) in {list, tuple}:
         return all(type(v) in _ATOMS for v in value)  # type: ignore[attr-defined]
     if type(value) is dict:
         return all(type(v) in _ATOMS for pair in value.items() for v in pair)
@@ -180,7 +180,7 @@ def _told(value: object, *, with_ids: bool) -> object:
         return "range", repr(value)
     if kind is tuple:
         return "tuple", tuple(_told(v, with_ids=with_ids) for v in value)  # type: ignore[attr-defined]
-    if kind in (list, dict):
+    if kind in {list, dict}:
         return kind.__name__, len(value), id(value) if with_ids else None  # type: ignore[arg-type]
     return _told_of_iterator(value, with_ids=with_ids)
 

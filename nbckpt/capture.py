@@ -8,12 +8,13 @@ have, however large they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt import randomness
+from nbckpt.bounds import OutOfTimeError, bounded
 from nbckpt.contexts import called_with
 from nbckpt.describe import preview_of, shape_of, type_name_of
 from nbckpt.fixed import Identity, is_fixed
@@ -21,7 +22,7 @@ from nbckpt.generators import Generators
 from nbckpt.interrupts import allowed, breathe
 from nbckpt.limits import Limits
 from nbckpt.model import Refusal, Variable
-from nbckpt.names import is_user_name
+from nbckpt.names import is_odd_name, is_user_name, text_of_name
 from nbckpt.pages.memory import READS_ALL
 from nbckpt.progress import Bar
 from nbckpt.reachability import reaches
@@ -40,7 +41,26 @@ QUICK_BYTES = 2_000_000
 """So much is pickled in some 20 milliseconds."""
 
 _NAMED = (FunctionType, type)
+_ODD = "globals()[…] made it"
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
+
+
+def _described(value: object) -> tuple[str, str | None, str]:
+    """Type, shape and preview of a value, as far as its own code tells how it looks."""
+    try:
+        with allowed(), bounded():
+            return type_name_of(value), shape_of(value), preview_of(value)
+    except (Exception, OutOfTimeError):
+        return type(value).__name__, None, ""
+
+
+def _what_breaks(encoder: Encoder, name: str) -> str:
+    """What a variable's own code raises when it is looked at, a clause; empty if it does not."""
+    try:
+        encoder.encode_groups([name])
+    except Exception as error:
+        return f"cannot be looked at ({type(error).__name__}: {error})"[:200]
+    return ""
 
 
 @dataclass(frozen=True)
@@ -393,7 +413,7 @@ class Capturer:
         """Encode and store these names; which of them changed."""
         encoder = self.encoder(names)
         with allowed():
-            outcomes = encoder.encode_groups(looked_at)
+            outcomes = self._encoded(encoder, looked_at)
         outcomes = self._trials.judged(outcomes, self._now(), encoder)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
@@ -404,6 +424,27 @@ class Capturer:
             for outcome in outcomes:
                 changed |= self._keep_group(outcome, bar)
         return changed
+
+    def _encoded(self, encoder: Encoder, names: list[str]) -> list[Group]:
+        """The groups of some variables; one whose own code breaks a look costs nothing but itself.
+
+        Whatever it raises where nobody expects it: its class may say what `==` means of classes.
+        """
+        try:
+            return encoder.encode_groups(names)
+        except Exception as error:
+            broken = {name: why for name in names if (why := _what_breaks(encoder, name))}
+            if not broken:
+                raise error from None
+        rest = encoder.encode_groups([name for name in names if name not in broken])
+        refusals = (Refusal(name, name, "?", why) for name, why in broken.items())
+        return [*rest, *(self._group_of(refusal) for refusal in refusals)]
+
+    @staticmethod
+    def _group_of(refusal: Refusal) -> Group:
+        from nbckpt.grouping import Group
+
+        return Group((refusal.variable,), None, (refusal,))
 
     def encoder(self, definitions: list[str]) -> Encoder:
         """An encoder of the variables that knows nothing of what was kept.
@@ -457,8 +498,7 @@ class Capturer:
                 continue
             value = self._now()[name]
             changed.add(name)
-            with allowed():  # its own code tells how it looks
-                type_name, shape, preview = type_name_of(value), shape_of(value), preview_of(value)
+            type_name, shape, preview = _described(value)
             self._kept[name] = Variable(
                 name=name,
                 blob=blob,
@@ -511,7 +551,15 @@ class Capturer:
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What cannot be kept, as of the last look."""
-        return tuple(self._refusals.values())
+        return (*self._refusals.values(), *self._odd_names())
+
+    def _odd_names(self) -> Iterator[Refusal]:
+        """Refusals of what is bound to no name that code can use."""
+        for name, value in list(self._now().items()):
+            if is_odd_name(name):
+                why = f"is under a name that no code can use: bind it to another ({_ODD})"
+                text = text_of_name(name)
+                yield Refusal(text, text, type(value).__name__, why)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""

@@ -44,6 +44,9 @@ class Settings:
         A checkpoint within that time is durable when its cell ends.
     track_share
         Of the time that a loop takes, the share that keeping its progress may take.
+    capture_timeout_s
+        How long code of one value may take while it is looked at; a value that takes longer is
+        left out. None: as long as it wants.
     idle_s
         Seconds without a cell after which joined cells are kept, tables are written and what is
         kept is looked at again; 0 turns it off.
@@ -89,6 +92,7 @@ class Settings:
     store: Path = Path(".nbckpt")
     patience_s: float = 1.0
     track_share: float = 0.2
+    capture_timeout_s: float | None = 30.0
     idle_s: float = 5.0
     retention_count: int | None = None
     retention_days: float | None = None
@@ -155,6 +159,14 @@ class KeepsConfig(Protocol):
 
 def _seconds(text: str) -> float:
     return _at_least(0, seconds_of(text, default_unit="s"))
+
+
+def _some_seconds(text: str) -> float | None:
+    """A time, or None; not 0, in which nothing could be written."""
+    seconds = None if text == "none" else _seconds(text)
+    if seconds == 0:
+        raise ValueError
+    return seconds
 
 
 def _days(text: str) -> float:
@@ -228,6 +240,10 @@ _KINDS = {
     ),
     "track_share": _Kind(
         _share, "a number from 0 to 1", "share of a loop's time that keeping its progress may take"
+    ),
+    "capture_timeout_s": _Kind(
+        _some_seconds, "a number of seconds above 0, or none",
+        "how long one value may take to be written; one that takes longer is left out",
     ),
     "idle_s": _Kind(
         _seconds, "a number of seconds, or 0", "how long no cell ran before work is kept; 0: never"
@@ -523,4 +539,4 @@ def _number_or_text(text: str) -> object:
         number = json.loads(text)
     except ValueError:
         return text
-    return number if type(number) in (int, float) else text
+    return number if type(number) in {int, float} else text

@@ -7,7 +7,7 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from nbckpt import lives, policy
+from nbckpt import clock, lives, policy
 from nbckpt.policy import Measured
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _time_between_failures(session: Session) -> float:
     store = session.store
     others = [*store.records("checkpoint"), *store.records("event")]
     found = lives.lives_of(
-        store.records("session"), others, now=time.time(), is_alive=lives.is_alive
+        store.records("session"), others, now=clock.now(), is_alive=lives.is_alive
     )
     return policy.time_between_failures(found)
 

@@ -31,7 +31,9 @@ def type_name_of(value: object) -> str:
 
 def shape_of(value: Any) -> str | None:
     """`1000 x 3` of arrays and tables, the length of containers; None of anything else."""
-    if type(value) in ProxyTypes:  # what it stands for may be gone, and then it answers nothing
+    if any(
+        type(value) is kind for kind in ProxyTypes
+    ):  # what it stands for may be gone, and then it answers nothing
         return None
     shape = getattr(value, "shape", None) if _is_array_like(value) else None
     if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
@@ -49,7 +51,7 @@ def preview_of(value: object) -> str:
 
 
 def _preview(value: Any) -> str:
-    if type(value) in ProxyTypes:
+    if any(type(value) is kind for kind in ProxyTypes):
         return type_name_of(value)
     if issubclass(type(value), ModuleType):
         return f"module {value.__name__}"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from nbckpt import clock
 from nbckpt.errors import NotebookError, UnansweredError
 from nbckpt.ipynb import Out
 from nbckpt.kernel import CellError, Kernel, KernelDiedError
@@ -133,7 +134,7 @@ class Execution:
         waiting = self.outcomes[number]
         self.watcher.begin(waiting)
         meanwhile = asyncio.ensure_future(self._meanwhile())
-        began_at, began = time.time(), time.perf_counter()
+        began_at, began = clock.now(), time.perf_counter()
         ending: Ending = "done"
         problem = ""
         try:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nbckpt.bounds import OutOfTimeError, bounded, limit_text, slow
 from nbckpt.codecs import depth, refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.indexes import pairs_by_index
@@ -143,6 +144,12 @@ class Encoder:
             type(values[names[0]]) in ATOMS or is_by_reference(values[names[0]])
         ):
             with_shares = False
+        if any(value in slow for value in values.values()):
+            return Group(
+                names,
+                None,
+                tuple(Refusal(n, n, type_name_of(v), _out_of_time()) for n, v in values.items()),
+            )
         while True:
             scope = Scope(
                 self._namespace,
@@ -154,10 +161,15 @@ class Encoder:
                 self._bindings.statement_of,
             )
             try:
-                encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
+                with bounded():
+                    encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
                 if isinstance(error.__cause__, TooLargeError):
                     return self._refuse(names[0], None)
+                if isinstance(error.__cause__, OutOfTimeError):
+                    for value in values.values():
+                        slow.add(value)
+                    return Group(names, None, _refused_for_time(error, values))
                 if refusal := self._substitute(error, values):
                     refusals = tuple(Refusal(n, *refusal) for n in names)
                     return Group(names, None, refusals)
@@ -269,6 +281,19 @@ class Encoder:
     def _replace(self, obj: object, substitute: Any) -> None:
         self._substitutes[id(obj)] = substitute
         self._keepalive.append(obj)
+
+
+def _refused_for_time(error: EncodeError, values: Mapping[str, object]) -> tuple[Refusal, ...]:
+    path = refused.path_to(error.culprit, values) or [(next(iter(values)), error.culprit)]
+    where, obj = path[-1]
+    return tuple(Refusal(name, where, type_name_of(obj), _out_of_time()) for name in values)
+
+
+def _out_of_time() -> str:
+    return (
+        f"takes longer than {limit_text()} to be written: make it smaller, or set"
+        " capture_timeout_s by %nbckpt config"
+    )
 
 
 def _pairs(encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:

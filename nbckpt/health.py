@@ -35,11 +35,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from nbckpt import clock
 from nbckpt.figures import age_text, bytes_text, count_text
 from nbckpt.model import Record
 from nbckpt.questions import APPROVAL, Questions
@@ -66,7 +66,7 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
     is_own
         Whether the session is one that writes, and not made to look.
     """
-    store, now = session.store, time.time()
+    store, now = session.store, clock.now()
     found = census(store.path)
     size = sum(found.sizes.values())
     most = settings.max_store_size

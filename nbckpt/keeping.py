@@ -12,7 +12,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import events, randomness, telemetry
+from nbckpt import bounds, clock, events, randomness, telemetry
 from nbckpt.audit import Audit
 from nbckpt.capture import Captured, Capturer
 from nbckpt.config import Settings, settings_from
@@ -103,6 +103,7 @@ class Keeping(Standing):
     def settings(self, settings: Settings) -> None:
         self._settings = settings
         self.capturer.obey(Limits(settings.max_value_size, settings.max_store_size))
+        bounds.set_limit(settings.capture_timeout_s)
         self.store.let_wait(settings.max_background_memory)
         self.store.let_claim(settings.max_value_size)
         if problem := telemetry.choose(settings.telemetry):
@@ -274,10 +275,10 @@ class Keeping(Standing):
         selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
         self.require_names(selection)
         self.ran(self.running)
-        began = time.time()
+        began = clock.now()
         with self.holding(name):
             captured = self.capture(selection)
-            draft = self.draft(name, captured, cell=Cell(""), duration_s=time.time() - began)
+            draft = self.draft(name, captured, cell=Cell(""), duration_s=clock.now() - began)
             bound = tuple(sorted(captured.changed))
             draft = replace(draft, tags=tuple(tags), note=note, bound=bound)
             self.commit(draft, sync=sync)
@@ -325,7 +326,7 @@ class Keeping(Standing):
             branch=self.branch,
             session=self.id,
             notebook=self.notebook,
-            created_at=time.time(),
+            created_at=clock.now(),
             duration_s=duration_s,
             cell=cell,
             state=state,

@@ -41,7 +41,7 @@ def too_large(name: str, value: object, limit_bytes: int, size_bytes: int | None
 
 def least_size(value: object) -> int:
     """Bytes that a value has at least, found without reading it; 0 where that is not known."""
-    if type(value) in (bytes, bytearray, str):
+    if type(value) in {bytes, bytearray, str}:
         return len(value)  # type: ignore[arg-type]  # one of these
     size = getattr(value, "nbytes", 0) if type(value).__module__ == "numpy" else 0
     return size if isinstance(size, int) else 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nbckpt import clock
 from nbckpt.errors import UsageError
 from nbckpt.folding import MICROSECOND
 from nbckpt.model import Checkpoint, Record
@@ -33,7 +33,7 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
             there = ", ".join(map(repr, checkpoint.tags)) or "none"
             message = f"{checkpoint.name!r} has no tag {one!r} to take away; it has {there}"
             raise UsageError(message)
-    at = session.timeline.later_than_all(time.time())
+    at = session.timeline.later_than_all(clock.now())
     times = (at + n * MICROSECOND for n in range(len(tags)))  # so that their order is kept
     records = [
         tag_record(checkpoint.id, one, delete=delete, at=when)
@@ -46,7 +46,7 @@ def note(session: Session, ref: str, text: str) -> Checkpoint:
     """Give a checkpoint another note."""
     require_text(text, "a note")
     checkpoint = session.get(ref)
-    at = session.timeline.later_than_all(time.time())
+    at = session.timeline.later_than_all(clock.now())
     return _mark(session, checkpoint, [note_record(checkpoint.id, text.strip(), at)])
 
 

@@ -13,10 +13,31 @@ RESULT = re.compile(r"_{1,3}|_\d+")
 """IPython's names of results."""
 
 
+def is_user_name(name: object) -> bool:
+    """Whether `name` is the user's, not IPython's history or Python's own, and code can use it."""
+    return type(name) is str and _is_users(name)
+
+
 @functools.cache
-def is_user_name(name: str) -> bool:
-    """Whether `name` is the user's, not IPython's history or Python's own."""
-    return _IPYTHON.fullmatch(name) is None
+def _is_users(name: str) -> bool:
+    return name.isidentifier() and _IPYTHON.fullmatch(name) is None
+
+
+def is_odd_name(name: object) -> bool:
+    """Whether no code can mean a key of a namespace: ``globals()[1] = …`` makes such a one."""
+    return type(name) is not str or not name.isidentifier()
+
+
+def text_of_name(name: object) -> str:
+    """An odd name, for people and for records."""
+    try:
+        text = repr(name)[:_MOST_OF_A_NAME]
+    except Exception:  # its own code
+        text = f"a {type(name).__name__}"
+    return text.encode(errors="backslashreplace").decode()
+
+
+_MOST_OF_A_NAME = 60
 
 
 def is_nbckpts_own(value: object) -> bool:

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import Any
 
+from nbckpt import clock
 from nbckpt.interrupts import whole
 
 PATIENCE_S = 1.0
@@ -82,7 +83,7 @@ class LoopBar:
         self._total = total
         self._failed = 0
         self._before = 0
-        self._began = time.time()
+        self._began = clock.now()
         self._bar: Any = None
 
     def begin(self, done: int) -> None:
@@ -93,7 +94,7 @@ class LoopBar:
         """Count one more item as done, or as failed."""
         self._failed += has_failed
         self.done += not has_failed
-        if self._bar is None and time.time() - self._began >= PATIENCE_S:
+        if self._bar is None and clock.now() - self._began >= PATIENCE_S:
             self._show()
         elif self._bar is not None:
             self._count()

@@ -244,7 +244,7 @@ def recipe_for(
     name: str, value: object, namespace: Mapping[str, object], bindings: Bindings
 ) -> Recipe | str:
     """The recipe of a variable, or why there is none (the end of a sentence)."""
-    if type(value) in weakref.ProxyTypes:
+    if any(type(value) is kind for kind in weakref.ProxyTypes):
         return "and what it refers to may be gone by then"
     if widgets.is_widget(type(value)):
         return "and its cell runs again"

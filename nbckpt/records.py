@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 
+from nbckpt import clock
 from nbckpt.model import MICROSECONDS, Checkpoint, Record
 from nbckpt.version import __version__
 
@@ -27,7 +27,7 @@ def head_record(
     moved: Record = {"kind": "head", "branch": branch, "checkpoint": checkpoint.id}
     if previous is not None and previous != checkpoint.parent:
         moved = {**moved, "previous": previous}
-    return {**moved, "notebook": notebook, "at": at or time.time()}
+    return {**moved, "notebook": notebook, "at": at or clock.now()}
 
 
 def tag_record(checkpoint: str, tag: str, *, delete: bool, at: float) -> Record:
@@ -44,7 +44,7 @@ def note_record(checkpoint: str, note: str, at: float) -> Record:
 def event_record(event: str, session: str, members: Mapping[str, object]) -> Record:
     """The record of something that happened, without what is not known of it."""
     known = {k: _brief(v) for k, v in members.items() if v is not None}
-    return {"kind": "event", "event": event, "at": time.time(), "session": session, **known}
+    return {"kind": "event", "event": event, "at": clock.now(), "session": session, **known}
 
 
 def _brief(value: object) -> object:
@@ -60,7 +60,7 @@ def session_record(session: str, notebook: str) -> Record:
         "kind": "session",
         "session": session,
         "notebook": notebook,
-        "at": time.time(),
+        "at": clock.now(),
         "pid": os.getpid(),
         "host": gethostname(),
         "user": getuser(),

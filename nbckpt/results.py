@@ -217,7 +217,7 @@ def _inside(starts: list[object]) -> dict[int, object] | None:
         if id(item) in seen or type(item) in ATOMS or _is_code(item):
             continue
         seen[id(item)] = item
-        if type(item) not in (tuple, frozenset):
+        if type(item) not in {tuple, frozenset}:
             found[id(item)] = item
         waiting += gc.get_referents(item)
         if len(seen) > MAX_OBJECTS:

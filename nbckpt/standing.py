@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from nbckpt import events, telemetry
+from nbckpt import clock, events, telemetry
 from nbckpt.errors import StoreError
 from nbckpt.interrupts import result_of, whole
 from nbckpt.model import Checkpoint, Record
@@ -85,7 +85,7 @@ class Standing:
 
     def __init__(self, store: Store, notebook: str, branch: str | None) -> None:
         self.id = os.urandom(6).hex()
-        self.began_at = time.time()
+        self.began_at = clock.now()
         self.store = store
         self.notebook = notebook
         self.branch = branch or MAIN
@@ -258,7 +258,7 @@ class Standing:
             checkpoint,
             head.id if head else None,
             notebook=self.notebook,
-            at=self.timeline.later_than_all(time.time()),
+            at=self.timeline.later_than_all(clock.now()),
         )
 
     @whole

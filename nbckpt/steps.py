@@ -16,7 +16,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from nbckpt import analysis, effects, keys, known_keys, loops, makers, randomness, remake, results
+from nbckpt import (
+    analysis,
+    clock,
+    effects,
+    keys,
+    known_keys,
+    loops,
+    makers,
+    randomness,
+    remake,
+    results,
+)
 from nbckpt.calls import BEGUN, begun_record
 from nbckpt.cherry_pick import stand_at
 from nbckpt.digests import Digest, Json
@@ -455,7 +466,7 @@ class Step(ThroughItems):
         self._at_work = session.at_work
         self._results_before = results.of(session.namespace)
         self._windows = session.observer.open()
-        self._began, self._since = time.perf_counter(), time.time()
+        self._began, self._since = time.perf_counter(), clock.now()
 
     def _mates(self) -> set[str]:
         """Variables that share objects with those that the code names, and are not among them.
@@ -607,7 +618,7 @@ class Step(ThroughItems):
             branch=session.branch,
             session=session.id,
             notebook=session.notebook,
-            created_at=time.time(),
+            created_at=clock.now(),
             duration_s=time.perf_counter() - self._began,
             cell=self.cell,
             state="failed",
@@ -823,7 +834,7 @@ class Step(ThroughItems):
         with self.session.holding(self.request.name):
             draft = self._draft(self._spent_s + duration, "partial")
             if begun := self._repeated_calls():
-                self.session.append([begun_record(draft.id, begun, time.time())], durable=False)
+                self.session.append([begun_record(draft.id, begun, clock.now())], durable=False)
             self.session.commit(replace(draft, progress=progress, finished=finished))
 
     def _repeated_calls(self) -> dict[str, int]:

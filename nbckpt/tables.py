@@ -12,13 +12,13 @@ import shutil
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from nbckpt import clock
 from nbckpt.building import Values
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
@@ -176,7 +176,7 @@ def _which(variable: Variable) -> tuple[Digest, bool]:
 
 
 def _record(variable: Variable, members: Mapping[str, object]) -> Record:
-    at = time.time()
+    at = clock.now()
     return {"kind": "table", "value": variable.value, "name": variable.name, "at": at, **members}
 
 

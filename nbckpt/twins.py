@@ -38,7 +38,7 @@ class Twins:
             return item
         if id(item) in self._twins:
             return self._twins[id(item)]
-        if type(item) in (list, tuple):
+        if type(item) in {list, tuple}:
             parts = [self.of(part, depth - 1) for part in item]
             return item if all(map(_is, parts, item)) else type(item)(parts)
         if type(item) is dict:

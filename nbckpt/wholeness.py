@@ -6,11 +6,10 @@ and so verifies, every byte of each that comes into question.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import randomness
+from nbckpt import clock, randomness
 from nbckpt.errors import BlobNotFoundError, FormatError, RestoreError
 from nbckpt.figures import age_text
 from nbckpt.model import Checkpoint, Manifest, Variable
@@ -113,6 +112,6 @@ def refusal_to_resume(head: Checkpoint, damage: Damage, whole: Checkpoint | None
     if whole is None:
         message += f"no other checkpoint is whole: %rewind {head.id[:8]} brings back the rest"
         return FormatError(message)
-    age = age_text(time.time() - whole.created_at)
+    age = age_text(clock.now() - whole.created_at)
     message += f"the newest whole one is {whole.name!r} ({whole.id[:8]}, {age}): "
     return FormatError(message + "%resume --fallback takes it")

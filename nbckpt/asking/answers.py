@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import getpass
 import os
-import time
 from socket import gethostname
 
+from nbckpt import clock
 from nbckpt.errors import NotFoundError, UsageError
 from nbckpt.model import Record
 from nbckpt.questions import APPROVAL, VERDICTS, Question, Questions
@@ -75,7 +75,7 @@ def answer_record(
         "host": gethostname(),
         "through": through,
         "session": session,
-        "at": max(time.time(), question.asked_at + MOMENT_S),
+        "at": max(clock.now(), question.asked_at + MOMENT_S),
     }
     return {**record, "text": text} if text else record
 

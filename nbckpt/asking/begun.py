@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-import time
 from dataclasses import dataclass
 
-from nbckpt import current
+from nbckpt import clock, current
 from nbckpt.asking.desk import Desk, desk_of
 from nbckpt.asking.previews import shown
 from nbckpt.digests import Digest, digest_of
@@ -83,7 +82,7 @@ def begin(question: str, data: object) -> Begun:
                 branch=session.branch,
                 notebook=session.notebook,
                 cell_id=cell_id,
-                asked_at=time.time(),
+                asked_at=clock.now(),
             )
             found = _kept(desk, asked, data)
         elif found.state == "waiting":

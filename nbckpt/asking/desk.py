@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary, ref
 
+from nbckpt import clock
 from nbckpt.asking.answers import answer_record, meant, require_open, require_verdict
 from nbckpt.interrupts import result_of
 from nbckpt.model import Record
@@ -108,7 +108,7 @@ class Desk:
 
     def ask_again(self, question: Question) -> None:
         """Note that this session waits for a question that was asked before."""
-        self._append(again_record(question, self.session.id, time.time()))
+        self._append(again_record(question, self.session.id, clock.now()))
 
     def state_of(self, question: Question) -> Question:
         """What has become of a question so far."""
@@ -134,7 +134,7 @@ class Desk:
 
     def use(self, question: Question) -> None:
         """Note that an answer has served where it serves once."""
-        used = {"kind": APPROVAL, "id": question.id, "used": True, "at": time.time()}
+        used = {"kind": APPROVAL, "id": question.id, "used": True, "at": clock.now()}
         # Forgotten, it would let code run twice that was allowed to run once.
         result_of(self._append({**used, "session": self.session.id}))
 

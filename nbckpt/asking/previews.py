@@ -30,7 +30,7 @@ def shown(data: object) -> str:
 def _text(data: object) -> str:
     if type(data) is str:
         return data
-    if type(data) in (list, tuple, set, frozenset):
+    if type(data) in {list, tuple, set, frozenset}:
         return _items(data)  # type: ignore[arg-type]
     if type(data) is dict:
         few = islice(data.items(), MOST_ITEMS)

@@ -84,7 +84,7 @@ def _replaced(state: Any, old: object, new: object) -> Any:
     """Lists, tuples and dicts with something else in the place of `old`."""
     if state is old:
         return new
-    if type(state) in (list, tuple):
+    if type(state) in {list, tuple}:
         return type(state)(_replaced(part, old, new) for part in state)
     if type(state) is dict:
         return {key: _replaced(part, old, new) for key, part in state.items()}

@@ -47,7 +47,7 @@ def _axes(table: Any) -> Iterable[object]:
 def _parts(value: Any) -> Iterator[object]:
     """`value`, or what a small container or object holds."""
     kind = type(value)
-    if kind in (list, tuple):
+    if kind in {list, tuple}:
         yield from value[:FEW]
     elif kind is dict:
         yield from islice(list(value.values()), FEW)

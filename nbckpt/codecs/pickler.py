@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
+from nbckpt.bounds import OutOfTimeError
 from nbckpt.codecs import (
     adapters,
     alive,
@@ -176,8 +177,8 @@ def encode(
     with switched_off():
         try:
             pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
-        except (Exception, SystemExit, GeneratorExit) as error:  # a value ends no process
-            raise EncodeError(pickler.latest) from error
+        except (Exception, SystemExit, GeneratorExit, OutOfTimeError) as error:
+            raise EncodeError(pickler.latest) from error  # a value ends no process
         storages.finish(pickler.storages.values())
         plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
         is_wanted = plain is None or pickler.exporters or pickler.dicts

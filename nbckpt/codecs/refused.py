@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.alive import reason_against
+from nbckpt.values.raw import elements_of, pairs_of
 
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""
@@ -104,14 +105,18 @@ def _until_it_raises(steps: Iterator[Step]) -> Iterator[Step]:
 
 
 def _items(obj: Any) -> Iterator[Step]:
-    if issubclass(type(obj), Mapping):
+    if issubclass(type(obj), dict):
+        yield from (
+            (f"[{key!r}]" if type(key) in {str, int} else "[…]", v) for key, v in pairs_of(obj)
+        )
+    elif issubclass(type(obj), Mapping):
         yield from (
             (f"[{key!r}]" if isinstance(key, str | int) else "[…]", v) for key, v in obj.items()
         )
     elif issubclass(type(obj), list | tuple | deque):
-        yield from ((f"[{index}]", v) for index, v in enumerate(obj))
+        yield from ((f"[{index}]", v) for index, v in enumerate(elements_of(obj)))
     elif issubclass(type(obj), set | frozenset):
-        yield from (("{…}", v) for v in obj)
+        yield from (("{…}", v) for v in elements_of(obj))
 
 
 def _members(obj: Any) -> Iterator[Step]:
@@ -151,7 +156,9 @@ def _slots(kind: type) -> Iterable[str]:
 
 def dilled(obj: object) -> Any:
     """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
-    if type(obj) in weakref.ProxyTypes or issubclass(type(obj), _never_by_dill()):
+    if any(type(obj) is kind for kind in weakref.ProxyTypes) or issubclass(
+        type(obj), _never_by_dill()
+    ):
         return None
     if reason_against(type(obj)) is not None:
         return None

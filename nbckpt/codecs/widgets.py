@@ -262,7 +262,7 @@ def _counterparts(pairs: Iterable[tuple[object, object]]) -> Iterator[tuple[Any,
 def _parts(one: Any, other: Any) -> Iterable[tuple[object, object]]:
     if isinstance(one, ModuleType):
         return ()  # ipywidgets holds all of them
-    if type(one) in (list, tuple):
+    if type(one) in {list, tuple}:
         return zip(one, other, strict=False)
     if type(one) is dict:
         there = other

@@ -63,7 +63,7 @@ def parts_of(value: Any) -> Parts | None:
     if isinstance(value, tuple) and (fields := getattr(type(value), "_fields", None)):
         return Parts(_named(dict(zip(map(str, fields), tuple.__iter__(value), strict=False))))
     if kind := _kind_of(value, list, tuple, deque):
-        is_plain = type(value) in (list, tuple)
+        is_plain = type(value) in {list, tuple}
         return Parts(own, value if is_plain else list(kind.__iter__(value)))
     if isinstance(value, dict):
         return Parts(own | {_key(k): (Step("[%s]", k), v) for k, v in dict.items(value)})
@@ -112,7 +112,7 @@ def keyed(value: Any, depth: int = KEY_DEPTH) -> tuple[Hashable, int]:
         except Exception:  # no hash; or pandas' NA, which is neither true nor false
             return (kind, told(value)), 1
         return (kind, value if is_number else NOT_A_NUMBER), 1
-    if depth == 0 or kind not in (list, tuple, dict) or len(value) > KEY_PARTS:
+    if depth == 0 or kind not in {list, tuple, dict} or len(value) > KEY_PARTS:
         return None, 1
     parts = [*value, *value.values()] if kind is dict else list(value)
     found = list(map(partial(keyed, depth=depth - 1), parts))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from nbckpt import randomness
+from nbckpt import clock, randomness
 from nbckpt.errors import CheckpointNotFoundError, NbckptError
 from nbckpt.looks import Values
 from nbckpt.model import Cell, Checkpoint, Manifest, Variable
@@ -130,7 +129,7 @@ def live_side(session: Session) -> Side | None:
         id="",
         name=LIVE,
         branch=session.branch,
-        created_at=time.time(),
+        created_at=clock.now(),
         duration_s=0.0,
         manifest=captured.manifest,
         reasons=_reasons(draft),

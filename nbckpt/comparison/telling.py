@@ -76,7 +76,7 @@ def _first_difference(one: str, other: str) -> int:
 
 def _told(value: Any, depth: int) -> str:
     kind = type(value)
-    if kind in (str, bytes) and len(value) > TEXT:
+    if kind in {str, bytes} and len(value) > TEXT:
         return repr(value[:TEXT]) + ELLIPSIS
     if kind in ATOMS:
         return preview_of(value) if kind is int and value.bit_length() > 300 else repr(value)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from nbckpt import current
+from nbckpt import clock, current
 from nbckpt.durable.plans import Plan
 from nbckpt.errors import line_of
 from nbckpt.llm.asked import Asked
@@ -93,7 +92,7 @@ def _seconds(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return parsedate_to_datetime(text).timestamp() - time.time()
+        return parsedate_to_datetime(text).timestamp() - clock.now()
 
 
 def error_text(error: BaseException) -> str:

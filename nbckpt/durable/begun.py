@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from nbckpt import clock
 from nbckpt.durable import intents, occurrences
 from nbckpt.durable.arguments import Arguments, digest_of_arguments
 from nbckpt.durable.attempts import Attempts, error_text
@@ -216,7 +217,7 @@ class Begun:
             "branch": session.branch,
             "attempts": max(made, 1) if state == "failed" else made + 1,
             "duration_s": round(time.perf_counter() - self.began, 6),
-            "created_at": time.time(),
+            "created_at": clock.now(),
             **members,
         }
         if (turn := self.place.turn).item:

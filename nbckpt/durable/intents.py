@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nbckpt import current
+from nbckpt import clock, current
 from nbckpt.digests import digest_of
 from nbckpt.durable.arguments import Arguments
 from nbckpt.durable.code import Code
@@ -143,7 +143,7 @@ def resolve(
         "branch": session.branch,
         "once": True,
         "resolved": True,
-        "created_at": time.time(),
+        "created_at": clock.now(),
     }
     with session.store.writing():
         if not retry:

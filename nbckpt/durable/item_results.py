@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbckpt import clock
 from nbckpt.digests import Digest
 from nbckpt.durable.code import Code
 from nbckpt.durable.results import decoded, encoded
@@ -168,7 +169,7 @@ class Keeping:
             "session": session.id,
             "branch": session.branch,
             "duration_s": round(duration_s, 6),
-            "created_at": time.time(),
+            "created_at": clock.now(),
         }
         if not self._knows_code:
             self._knows_code, key = True, place.code.key

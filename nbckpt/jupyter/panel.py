@@ -6,13 +6,12 @@ writes change the namespace, so who asks sees to it that no cell runs (`nbckpt.j
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import report
+from nbckpt import clock, report
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
@@ -70,7 +69,7 @@ class Panel:
     def status(self, busy: Args | None = None) -> Answer:
         """Where the session stands, now."""
         totals = self._totals.now()
-        return status_of(self._session, now=time.time(), busy=busy, totals=totals)
+        return status_of(self._session, now=clock.now(), busy=busy, totals=totals)
 
     def answer(self, op: str, args: Args) -> Answer:
         """`{"ok": True, "result": …}`, or `{"ok": False, "error": …}` with one sentence.
@@ -138,7 +137,7 @@ class Panel:
         from nbckpt.notebook.resuming import resume_plan
 
         cells, branch = code_cells(args.get("cells")), args.get("branch") or None
-        return resume_plan(self._session, branch, cells, now=time.time())
+        return resume_plan(self._session, branch, cells, now=clock.now())
 
     def _rerun_plan(self, args: Args) -> Answer:
         from nbckpt.notebook.documents import code_cells

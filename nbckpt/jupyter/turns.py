@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextvars
 import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt import clock
 from nbckpt.jupyter.interrupting import callback
 
 Job: TypeAlias = Callable[[], object]
@@ -83,7 +83,7 @@ class Turns:
         shell.events.register("post_run_cell", self._end)
         self._running_now = running
         self._first = running()
-        self._since = time.time()
+        self._since = clock.now()
 
     @property
     def doing(self) -> Doing | None:
@@ -135,7 +135,7 @@ class Turns:
             self._running += 1
             self._count += 1
             cell_id = getattr(info, "cell_id", None)
-            self._cell = self._cell or Doing(_first_line(info), time.time(), cell_id)
+            self._cell = self._cell or Doing(_first_line(info), clock.now(), cell_id)
         self._changed()
 
     @callback
@@ -165,7 +165,7 @@ class Turns:
     def _do(self, waiting: _Waiting) -> None:
         """One job, between the two events that IPython has for what is no cell."""
         self._count += 1
-        self._job = Doing(waiting.what, time.time())
+        self._job = Doing(waiting.what, clock.now())
         self._changed()
         is_main = threading.current_thread() is threading.main_thread()
         # Between messages a kernel ignores SIGINT: a rerun could not be interrupted.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextvars
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from nbckpt import clock
 from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.panel import WRITES, Panel, refusal
@@ -178,7 +178,7 @@ class Views:
         doing = self._turns.doing
         if doing is None:
             return None
-        if time.time() - doing.began_at < BRIEF_S:
+        if clock.now() - doing.began_at < BRIEF_S:
             self._throttle.ask()  # it may go on for long
             return None
         busy: dict[str, Any] = {

@@ -130,7 +130,7 @@ def regions_of(value: object) -> list[Region]:
 
 def _parts(value: Any) -> Iterable[object]:
     kind = type(value)
-    if kind in (list, tuple) and len(value) <= FEW:
+    if kind in {list, tuple} and len(value) <= FEW:
         return value  # type: ignore[no-any-return]
     if kind is dict:
         return list(value.values()) if len(value) <= FEW else ()

@@ -23,6 +23,7 @@ from nbckpt.values.generators import code_of
 from nbckpt.values.homes import home_of
 from nbckpt.values.lookups import reaches_all
 from nbckpt.values.plain import ATOMS, levels_of
+from nbckpt.values.raw import elements_of
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -123,7 +124,7 @@ def _inside(value: Any) -> Iterator[object]:
     if str(kind.__module__).partition(".")[0] in _BULK:
         yield from _elements(value, _objects_in(value))
         return
-    if issubclass(kind, ReferenceType) or kind in ProxyTypes:
+    if issubclass(kind, ReferenceType) or any(kind is one for one in ProxyTypes):
         yield from _referred(value)
         return
     yield kind
@@ -132,11 +133,11 @@ def _inside(value: Any) -> Iterator[object]:
     elif issubclass(kind, GeneratorType | CoroutineType | AsyncGeneratorType):
         yield from _inside_generator(value)
     elif issubclass(kind, dict):
-        yield from _elements(value, value.values())
+        yield from _elements(value, dict.values(value))
         if issubclass(kind, defaultdict):  # asking any other mapping may make an entry
             yield value.default_factory
     elif issubclass(kind, list | tuple | set | frozenset | deque):
-        yield from _elements(value, value)
+        yield from _elements(value, elements_of(value))
     elif (cache := cache_of(value)) is not None:
         yield value.__wrapped__
         yield from _elements(cache.keys, cache.keys)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from nbckpt import clock
 from nbckpt.calls import Recording
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.figures import usd_text
@@ -128,7 +128,7 @@ class Purse:
         longest, most = self._longest.get(model), _limit_of(members)
         known = [n for n in (longest, most) if n is not None]
         usage = Usage(size // _BYTES_PER_TOKEN, min(known, default=0))
-        price = price_of(provider, model, usage, time.time(), self._own())
+        price = price_of(provider, model, usage, clock.now(), self._own())
         return None if price is None else price.usd
 
     def _own(self) -> Mapping[str, Rate]:

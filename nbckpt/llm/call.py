@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from nbckpt import clock
 from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
 from nbckpt.interrupts import held
@@ -117,7 +118,7 @@ class Call:
         self.awaited = awaited
         self.flight: Flight | None = None
         self.is_over = kept is not None
-        self.created_at = time.time()
+        self.created_at = clock.now()
         self.status = 0
         self.headers: Headers = ()
         self.chunks: list[bytes] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbckpt import clock
 from nbckpt.calls import RECORDING, recording_from
 from nbckpt.errors import UsageError
 from nbckpt.figures import count_text, usd_text
@@ -97,7 +97,7 @@ def reprice(session: Session) -> Repriced:
         if after.cost_usd is not None:
             sources[after.price] += 1
     if new:
-        session.append(list(price_records(new, time.time()))).result()
+        session.append(list(price_records(new, clock.now()))).result()
         session.refresh()
     unknown = len(records) - sum(sources.values())
     return Repriced(len(records), len(new), before_usd, after_usd, dict(sources), unknown)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -12,7 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from nbckpt import telemetry
+from nbckpt import clock, telemetry
 from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
 from nbckpt.digests import Digest
 from nbckpt.errors import (
@@ -268,7 +267,7 @@ class Recorder:
         """The recording that answers: of the line that the session is on, else the newest."""
         found = self._made(asking)
         if ttl_s is not None:
-            oldest = time.time() - ttl_s
+            oldest = clock.now() - ttl_s
             found = [record for record in found if record["created_at"] >= oldest]
         if len(found) < 2:
             return found[0] if found else None

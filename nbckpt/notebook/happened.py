@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbckpt import clock
 from nbckpt.model import Checkpoint, Record, is_trusted
 from nbckpt.notebook.runs import Restored, Run, runs_of
 
@@ -99,7 +100,7 @@ class Happened:
         if self._odd[0] != here:
             self._odd = (here, now)
         elif now - self._odd[1] > LATE_S:
-            self._begin_at(_Event(time.time(), here, 0.0))
+            self._begin_at(_Event(clock.now(), here, 0.0))
 
     def _explained(self) -> set[str]:
         """Ids of where the last move, the last restored cell and the last that was kept led."""

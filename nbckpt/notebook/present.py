@@ -103,7 +103,7 @@ class Present:
             return not _may_hold_objects(value)
         if kind is set:
             return all(type(item) in ATOMS for item in list(value))  # type: ignore[call-overload]
-        return kind in (list, tuple, dict) and levels_of([value]) is not None
+        return kind in {list, tuple, dict} and levels_of([value]) is not None
 
 
 def _may_hold_objects(value: object) -> bool:

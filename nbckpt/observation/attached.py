@@ -74,7 +74,7 @@ class Attached:
     def held(self) -> Json:
         """A copy of what a list or dict holds now, if JSON has it; else None."""
         value = None if self.change is None else self.change.new
-        if type(value) not in (list, dict) or not is_plain(value):
+        if type(value) not in {list, dict} or not is_plain(value):
             return None
         copied: Json = loads(dumps(value))
         return copied
@@ -200,7 +200,7 @@ def is_atom(value: object) -> bool:
     """Whether JSON gives a value back as it is."""
     if type(value) is float:
         return math.isfinite(value)
-    return value is None or type(value) in (bool, int, str)
+    return value is None or type(value) in {bool, int, str}
 
 
 def is_plain(value: object) -> bool:

@@ -143,7 +143,7 @@ _is_own: dict[weakref.finalize[Any, Any], bool] = {}
 
 def _owner_id(called: object) -> int:
     """The id of what is called; of a bound method, of its object."""
-    is_method = type(called) in (MethodType, BuiltinFunctionType)
+    is_method = type(called) in {MethodType, BuiltinFunctionType}
     return id(called.__self__ if is_method else called)  # type: ignore[attr-defined]
 
 

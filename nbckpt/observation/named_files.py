@@ -142,7 +142,7 @@ class Named:
             self._add(value)
         elif issubclass(kind, PurePath):
             self._add(str(value))
-        elif kind in (list, tuple, set, frozenset) and depth < 3:
+        elif kind in {list, tuple, set, frozenset} and depth < 3:
             for item in self._items(value):
                 self._of_value(item, depth + 1)
         elif kind is dict and depth < 3:

@@ -127,7 +127,7 @@ def _home_of_inner(target: ast.expr, namespace: Mapping[str, object]) -> str:
             return ""
         home, holder = holder, resolved(step, namespace)
     is_seen = not path or type(holder) is FunctionType
-    is_seen = is_seen or (len(path) == 1 and type(holder) in (list, dict, set))
+    is_seen = is_seen or (len(path) == 1 and type(holder) in {list, dict, set})
     if holder is None or is_seen or is_users(holder, namespace):
         return ""
     name = home.__name__ if isinstance(home, ModuleType) else home.__module__

@@ -99,14 +99,14 @@ class Replacement:
                 yield member
         if type(holder) is MethodType:
             yield holder.__func__
-        elif type(holder) not in (FunctionType, list, tuple, dict):
+        elif type(holder) not in {FunctionType, list, tuple, dict}:
             yield from (held for held in referents_of(holder) if id(held) not in handled)
 
 
 def _members(holder: Any) -> Iterator[tuple[Any, Any]]:
     """What is held directly, each with the key by which it is."""
     kind = type(holder)
-    if kind in (list, tuple):
+    if kind in {list, tuple}:
         yield from enumerate(holder)
     elif kind is dict:
         yield from list(holder.items())
@@ -135,7 +135,7 @@ def _put(holder: Any, key: Any, new: Any) -> None:
             holder.__defaults__ = new
         else:
             holder.__kwdefaults__ = new
-    elif kind in (list, dict):
+    elif kind in {list, dict}:
         holder[key] = new
-    elif kind not in (tuple, MethodType):
+    elif kind not in {tuple, MethodType}:
         vars(holder)[key] = new

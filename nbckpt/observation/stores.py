@@ -319,7 +319,7 @@ def _parts_of(value: Any, kind: type) -> list[object]:
     """What may hold functions in a value of a few kinds that do."""
     if kind is dict:
         return [*islice(list(value.values()), MANY)]
-    if kind in (list, tuple, set, frozenset):
+    if kind in {list, tuple, set, frozenset}:
         return [*islice(list(value), MANY)]
     if kind is MethodType:
         return [value.__func__]
@@ -363,7 +363,7 @@ class Given(NamedTuple):
             return True
         if kind is dict:
             return any(map(self.has, [*value.keys(), *value.values()][:MANY]))
-        return kind in (tuple, list, set) and any(map(self.has, islice(value, MANY)))
+        return kind in {tuple, list, set} and any(map(self.has, islice(value, MANY)))
 
 
 def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str, object]) -> Given:
@@ -381,7 +381,7 @@ def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str
             elif not is_named(one, namespace):
                 objects[id(one)] = one
     strings = frozenset(atom for atom in atoms if type(atom) is str and len(atom) > 1)
-    numbers = ((type(atom), atom) for atom in atoms if type(atom) in (int, float, complex, bool))
+    numbers = ((type(atom), atom) for atom in atoms if type(atom) in {int, float, complex, bool})
     return Given(objects, strings, frozenset(numbers))
 
 

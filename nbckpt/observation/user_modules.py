@@ -89,7 +89,7 @@ def _containers(modules: Iterable[str]) -> Iterator[tuple[str, object]]:
         module = sys.modules.get(name)
         members = [] if module is None else list(vars(module).items())
         for member, value in members:
-            if type(value) in (list, dict) and member[:2] != "__":
+            if type(value) in {list, dict} and member[:2] != "__":
                 yield f"{name}.{member}", value
 
 
@@ -276,7 +276,7 @@ def _plain(name: str) -> dict[str, object]:
     for member, value in members.items():
         if member[:2] == "__":
             continue
-        if type(value) in (list, dict):
+        if type(value) in {list, dict}:
             if is_plain(value):
                 found[member] = _Text(dumps(value))
         elif is_atom(value):
@@ -341,7 +341,7 @@ def _written(name: str) -> dict[str, object]:
             with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 value = ast.literal_eval(node.value)
                 if is_plain(value):
-                    is_held = type(value) in (list, dict)
+                    is_held = type(value) in {list, dict}
                     found[home + target.id] = _Text(dumps(value)) if is_held else value
     return found
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbckpt import clock
 from nbckpt.figures import age_text, bytes_text, duration_text, usd_text
 from nbckpt.legible import lines_of, on_a_line
 from nbckpt.model import Checkpoint, Record, Variable
@@ -91,7 +91,7 @@ def show_text(
         "calls of functions": indented(_kept_text(book, checkpoint.id, width)),
         "outputs": indented(outputs_text(outputs)),
     }
-    at = time.time() if now is None else now
+    at = clock.now() if now is None else now
     facts = facts_text(_facts(timeline, checkpoint, at))
     return "\n\n".join([facts, *(f"{title}\n{text}" for title, text in sections.items() if text)])
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Container
 
-from nbckpt import lanes
+from nbckpt import clock, lanes
 from nbckpt.figures import age_text, bytes_text, count_text, duration_text
 from nbckpt.kept_calls import Kept
 from nbckpt.model import Checkpoint
@@ -83,7 +82,7 @@ def log_text(
     heads = _heads(timeline)
     here = position or next(iter(heads), None)
     graph = lanes.drawn(shown, [_mark(c, here) for c in shown], trunk=here)
-    at = time.time() if now is None else now
+    at = clock.now() if now is None else now
     book = Book() if book is None else book
     rows = [
         (

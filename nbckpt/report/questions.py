@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbckpt import clock
 from nbckpt.figures import age_text
 from nbckpt.legible import on_a_line
 from nbckpt.model import Record
@@ -37,7 +38,7 @@ def answered_text(question: Question, *, now: float | None = None) -> str:
     by = f" by {question.user}" if question.user else ""
     if question.answered_at is None:
         return question.state
-    at = time.time() if now is None else now
+    at = clock.now() if now is None else now
     return f"{question.state}{by} {age_text(max(0.0, at - question.answered_at))}"
 
 
@@ -75,7 +76,7 @@ def table(questions: Sequence[Question], *, width: int | None = None, waiting: b
     """Questions, one a line; `waiting` says that these are all that wait."""
     if not questions:
         return "nothing waits for an answer" if waiting else "nothing was asked"
-    now = time.time()
+    now = clock.now()
     rows = [
         (
             q.id,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbckpt import clock
 from nbckpt.figures import age_text, bytes_text, count_text
 from nbckpt.legible import lines_of
 from nbckpt.questions import APPROVAL, Questions
@@ -39,7 +39,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
         how = stopped or " · %%checkpoint NAME above a cell"
         return f"nbckpt: nothing kept yet in {_short_path(store)}{how}"
     count = count_text(timeline.count_ancestry(head.id), "checkpoint")
-    age = age_text(time.time() - head.created_at)
+    age = age_text(clock.now() - head.created_at)
     return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
 
 
@@ -61,7 +61,7 @@ def status_text(
     store: Store, timeline: Timeline, branch: str, position: str | None, *, now: float | None = None
 ) -> str:
     """Where the session stands, and what its store holds."""
-    at = time.time() if now is None else now
+    at = clock.now() if now is None else now
     head = timeline.head(branch)
     here = timeline.checkpoints.get(position or "")
     book = book_of(store, timeline)

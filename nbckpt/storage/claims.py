@@ -7,11 +7,11 @@ has spoken for; and a prune says how long its own is.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from nbckpt import clock
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import system
 from nbckpt.storage.disk import reading, sync_data
@@ -90,7 +90,7 @@ def _ended(folder: Path, names: Iterable[str]) -> list[str]:
     for name in names:
         path = folder / f"{name}{SUFFIX}"
         with suppress(OSError):
-            is_old = time.time() - system.files.lstat(path).st_mtime > UNSYNCED_S
+            is_old = clock.now() - system.files.lstat(path).st_mtime > UNSYNCED_S
             if is_live(path):
                 continue
             if not is_old:  # events may not have reached the disk, and are spoken for now

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
+from nbckpt import clock
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import exists, files_in, make_folder, refused
@@ -41,7 +41,7 @@ def mend_mark(path: Path) -> str:
     with refused(path / MARK):
         if exists(path / MARK):
             require_no_links(path, (ASIDE,))
-            aside = path / ASIDE / new_name(time.time())
+            aside = path / ASIDE / new_name(clock.now())
             make_folder(aside)
             system.files.rename(path / MARK, aside / MARK)
         write_mark(path, mark or {"format": FORMAT})

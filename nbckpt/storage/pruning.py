@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbckpt import events
+from nbckpt import clock, events
 from nbckpt.errors import StoreError
 from nbckpt.figures import bytes_text, count_text
 from nbckpt.interrupts import allowed, whole
@@ -101,7 +101,7 @@ def prune(
     StoreError
         If another prune is at work, a session of an older nbckpt writes, or the disk refuses.
     """
-    now = time.time() if now is None else now
+    now = clock.now() if now is None else now
     if dry_run:
         plan = Plan(store.path, retention, now, signers=store.signers)
         freed = plan.freed_bytes()
@@ -152,7 +152,7 @@ def automatic(store: Store, retention: Retention, *, now: float | None = None) -
     StoreError
         If another prune is at work, or the disk refuses.
     """
-    now = time.time() if now is None else now
+    now = clock.now() if now is None else now
     if retention.max_size is not None and _is_too_large(store, retention.max_size):
         smaller = replace(retention, max_size=int(retention.max_size * SPARE))
         done = prune(store, smaller, now=now)
@@ -183,7 +183,7 @@ class _Work:
         self._store = store
         self._path = store.path
         self._plan = plan
-        self._name = new_name(time.time())
+        self._name = new_name(clock.now())
         self._mover = Mover(self._path / "packs", self._name)
         self._journal = self._path / "journal" / f"{self._name}{SUFFIX}"
         self._unnamed = hidden(self._journal)
@@ -249,14 +249,14 @@ class _Work:
         plan = self._plan
         first: Record = {
             "kind": "prune",
-            "at": time.time(),
+            "at": clock.now(),
             "replaces": sorted({*plan.dead, *plan.journals.replaced}),
             "condemned": sorted({*(pack.name for pack in packs), *plan.gone("condemned")}),
             "tables": sorted({*(path.name for path in plan.tables), *plan.gone("tables")}),
             "pruned": plan.pruned,
         }
         batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
-        event: dict[str, object] = {"kind": "event", "event": "pruned", "at": time.time()}
+        event: dict[str, object] = {"kind": "event", "event": "pruned", "at": clock.now()}
         event["checkpoints"] = len(plan.removed)
         event["size_bytes"] = plan.freed_bytes()
         event["took_s"] = round(time.perf_counter() - self._began, 6)
@@ -306,7 +306,7 @@ class _Work:
                 taken = room == "tables" and path.name in self._taken()
                 # A session locks its journal as soon as it has made it; a table takes its time.
                 patience_s = DAY_S if room == "tables" or is_open(path) else MINUTE_S
-                if taken or time.time() - _changed_at(path) > patience_s:
+                if taken or clock.now() - _changed_at(path) > patience_s:
                     yield path
         yield from (p for p in self._plan.old_journals() if p.stem in self._plan.journals.replaced)
 
@@ -338,4 +338,4 @@ def _changed_at(path: Path) -> float:
     try:
         return system.files.lstat(path).st_mtime
     except FileNotFoundError:  # it has its name now
-        return time.time()
+        return clock.now()

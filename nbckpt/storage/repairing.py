@@ -7,11 +7,11 @@ at any instant, a repair leaves a store that is as it was, or mended; the next o
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nbckpt import clock
 from nbckpt.errors import StoreError
 from nbckpt.events import tell
 from nbckpt.figures import count_text
@@ -69,7 +69,7 @@ def repair(store: Store, *, now: float | None = None) -> Repaired:
         If a prune or another repair is at work, a session of an older nbckpt writes, or the disk
         refuses.
     """
-    now = time.time() if now is None else now
+    now = clock.now() if now is None else now
     with refused(store.path), one_at_a_time(store.path):
         store.settle()
         store.signers.prepare()
@@ -92,8 +92,8 @@ class _Work:
         self._path = store.path
         self._survey = survey
         self._now = now
-        self._began = time.time()
-        self._name = new_name(time.time())
+        self._began = clock.now()
+        self._name = new_name(clock.now())
         self._mover = Mover(self._path / "packs", self._name)
         self._journal = self._path / "journal" / f"{self._name}{SUFFIX}"
         self._unnamed = hidden(self._journal)
@@ -201,8 +201,8 @@ class _Work:
         self._event = {
             "kind": "event",
             "event": "repaired",
-            "at": time.time(),
-            "took_s": round(time.time() - self._began, MICROSECONDS),
+            "at": clock.now(),
+            "took_s": round(clock.now() - self._began, MICROSECONDS),
             "size_bytes": sum(map(size_of_file, self._mover.paths)),
             "outcome": "partial" if self._lost else "done",
             "mended": self._mended,

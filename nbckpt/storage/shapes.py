@@ -26,7 +26,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value) and abs(value) < MOST_SECONDS
+    return type(value) in {int, float} and isfinite(value) and abs(value) < MOST_SECONDS
 
 
 def _is_flag(value: Any) -> bool:

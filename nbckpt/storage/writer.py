@@ -7,11 +7,11 @@ the records, the batch's own among them, and syncs those.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nbckpt import clock
 from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage import journal, lines
@@ -60,7 +60,7 @@ class Writer:
     """
 
     def __init__(self, path: Path, index: Index, verified: Verified, signers: Signers) -> None:
-        self.name = new_name(time.time())
+        self.name = new_name(clock.now())
         self.journal = Journal(
             path / "journal" / f"{self.name}{journal.SUFFIX}", signers.of(self.name)
         )

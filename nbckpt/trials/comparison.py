@@ -115,7 +115,7 @@ class Comparison:
             return found
         if _is_of_own_codec(type(live)):
             return ""
-        if type(live) in (list, tuple, dict, set, frozenset, deque) and len(live) == len(back):
+        if type(live) in {list, tuple, dict, set, frozenset, deque} and len(live) == len(back):
             return ""
         return _difference_of_texts(pair)
 

@@ -29,10 +29,10 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
         return repr(value)[:MOST_LETTERS]
     if depth < 0:
         return ""
-    if kind in (list, tuple, deque):
+    if kind in {list, tuple, deque}:
         items = [text_of(item, depth - 1) for item in list(value)[:MOST_ITEMS]]
         return f"{kind.__name__} of {len(value)}: {items}"
-    if kind in (set, frozenset):
+    if kind in {set, frozenset}:
         items = sorted(text_of(item, depth - 1) for item in value)[:MOST_ITEMS]
         return f"{kind.__name__} of {len(value)}: {items}"
     if kind is dict:

@@ -10,10 +10,13 @@ everything else by its reduction, as pickle would take it apart.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nbckpt.bounds import OutOfTimeError, bounded, slow
 from nbckpt.digests import Digest
+from nbckpt.values.plain import ATOMS
 
 BUDGET = 300_000
 
@@ -39,6 +42,10 @@ class Examined(NamedTuple):
     modules: frozenset[str]
     exhausted: bool
     unknown: bool = False
+
+
+def _untold() -> Examined:
+    return Examined(secrets.token_hex(16), (), frozenset(), exhausted=True, unknown=True)
 
 
 class ValueDigester:
@@ -96,7 +103,17 @@ class ValueDigester:
         from nbckpt.values.walking import Found, Walk
 
         found = Found(self.namespace, self.budget, counts_caches=self.counts_caches, same=self.same)
-        digest = Walk(found, step_for).digest(value)
+        if type(value) in ATOMS:
+            digest = Walk(found, step_for).digest(value)
+        else:
+            if value in slow:
+                return _untold()
+            try:
+                with bounded():
+                    digest = Walk(found, step_for).digest(value)
+            except OutOfTimeError:
+                slow.add(value)
+                return _untold()
         reached = tuple(found.reached.values())
         modules = frozenset(found.modules)
         return Examined(digest, reached, modules, found.exhausted, found.is_unknown)

@@ -115,7 +115,7 @@ def _call_of(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of which a key was made, as ``lru_cache_make_key`` does it."""
     if type(key) is not tuple:
-        is_alone = type(key) in (int, str) and not is_typed
+        is_alone = type(key) in {int, str} and not is_typed
         return ((key,), {}) if is_alone else None
     n_positional = next((i for i, part in enumerate(key) if part is mark), -1)
     if n_positional < 0:
@@ -142,7 +142,7 @@ def _call_of(
 def key_of(answer: Answer, mark: object, *, is_typed: bool) -> object:
     """The key under which a cache has an answer; the way back of `answers_of`."""
     arguments, keywords, _ = answer
-    if not keywords and not is_typed and len(arguments) == 1 and type(arguments[0]) in (int, str):
+    if not keywords and not is_typed and len(arguments) == 1 and type(arguments[0]) in {int, str}:
         return arguments[0]
     named = (mark, *(part for item in keywords.items() for part in item)) if keywords else ()
     kinds = map(type, (*arguments, *keywords.values())) if is_typed else ()
@@ -221,7 +221,7 @@ def _are_constant(parts: Sequence[Any], mark: object, depth: int = 0) -> bool:
         return False
     if type in kinds and any(type(part) is type and part not in _PLAIN for part in parts):
         return False
-    inner = [each for part in parts if type(part) in (tuple, frozenset) for each in part]
+    inner = [each for part in parts if type(part) in {tuple, frozenset} for each in part]
     return _are_constant(inner, mark, depth + 1)
 
 

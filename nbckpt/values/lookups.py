@@ -69,7 +69,7 @@ def _kind(value: object) -> Any:
 def runs_queries(value: Any) -> bool:
     """Whether `value` is a library's function that looks up variables named inside a string."""
     function = getattr(value, "__func__", value) if type(value) is MethodType else value
-    if type(function) not in (FunctionType, BuiltinFunctionType) or function is eval:
+    if type(function) not in {FunctionType, BuiltinFunctionType} or function is eval:
         return False
     owner = type(getattr(function, "__self__", None))
     module = str(getattr(function, "__module__", "") or owner.__module__)
@@ -118,7 +118,7 @@ def texts_in(value: object) -> list[str]:
     """The strings in a variable, and in lists and dicts in it; none if they are very many."""
     if type(value) is str:
         return [value]
-    if type(value) not in (list, tuple, dict, set, frozenset):
+    if type(value) not in {list, tuple, dict, set, frozenset}:
         return []
     found: list[str] = []
     waiting: list[Any] = [value]
@@ -130,6 +130,6 @@ def texts_in(value: object) -> list[str]:
             found.append(item)
         elif type(item) is dict:
             waiting.extend((*item.keys(), *item.values()))
-        elif type(item) in (list, tuple, set, frozenset):
+        elif type(item) in {list, tuple, set, frozenset}:
             waiting.extend(item)
     return []

@@ -97,7 +97,7 @@ def _code_in(value: Any, home: str, depth: int) -> Iterator[CodeType]:
         inside = functions_of_class(value) if value.__module__ == home else ()
     elif kind is partial:
         inside = [value.func, *value.args, *value.keywords.values()]
-    elif kind in (list, tuple, dict) and len(value) < _MOST_MEMBERS:
+    elif kind in {list, tuple, dict} and len(value) < _MOST_MEMBERS:
         inside = value.values() if kind is dict else value
     elif kind.__name__ == "_lru_cache_wrapper":
         inside = [value.__wrapped__]

@@ -102,7 +102,7 @@ def _categories(state: Any) -> object:
 
     require(type(state) is dict and set(state) == {"categories", "ordered"})
     require(isinstance(state["categories"], pd.Index) or state["categories"] is None)
-    require(type(state["ordered"]) in (bool, type(None)))
+    require(type(state["ordered"]) in {bool, type(None)})
     return pd.CategoricalDtype(**state)
 
 

@@ -232,7 +232,7 @@ def _multi_index(limits: Limits, members: dict[str, Any]) -> object:
 
     require(set(members) == {"levels", "codes", "sortorder", "names"})
     levels, codes, names, order = (members[n] for n in ("levels", "codes", "names", "sortorder"))
-    require(are(list, levels, codes) and type(names) in (list, tuple))
+    require(are(list, levels, codes) and type(names) in {list, tuple})
     require(_is_index(*levels) and 0 < len(levels) == len(codes) == len(names) < 1 << 10)
     require(all(_is_plain_array(c) and c.dtype.kind == "i" and c.ndim == 1 for c in codes))
     for name in names:

@@ -100,7 +100,7 @@ class Teller:
         is_own = kind.__module__ == "__main__"
         for name in sorted(members.keys() - _MOVING):
             value = members[name]
-            if type(value) in (str, int, bool):
+            if type(value) in {str, int, bool}:
                 inside += [name, repr(value)]
             elif name in _PARTS or is_own or self.variable(value):
                 inside += [name, self.told(value)]
@@ -115,9 +115,9 @@ class Teller:
         if value is None or isinstance(value, FunctionType | type) or depth == 0:
             return described(value)
         inside: list[Json] = [kind.__module__, kind.__qualname__, *_code_of(kind)]
-        if kind in (io.StringIO, io.BytesIO):
+        if kind in {io.StringIO, io.BytesIO}:
             inside.append(_content(value))
-        elif kind in (list, tuple, deque) and len(value) <= _MANY:  # type: ignore[arg-type]
+        elif kind in {list, tuple, deque} and len(value) <= _MANY:  # type: ignore[arg-type]
             inside += [self.told(v, depth - 1) for v in value]  # type: ignore[attr-defined]
         elif kind.__module__ in _KNOWN:  # others change by themselves
             members = getattr(value, "__dict__", None) or {}
@@ -157,7 +157,7 @@ def _object(item: Any) -> Any:
 
 
 def _is_plain(value: object) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
+    return value is None or type(value) in {bool, int, float, str}
 
 
 def _code_of(kind: type) -> list[str]:

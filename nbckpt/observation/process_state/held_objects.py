@@ -71,7 +71,7 @@ def objects_in(value: Any, namespace: Mapping[str, object]) -> Iterator[Any]:
     elif type(value) is Held:  # of no object but the notebook's one is made
         yield value.value
         yield from objects_in(value.parts, namespace)
-    elif type(value) in (list, tuple, set, frozenset):
+    elif type(value) in {list, tuple, set, frozenset}:
         for part in value:
             yield from objects_in(part, namespace)
     elif type(value) is dict:
@@ -85,6 +85,6 @@ def mapped(value: Any, new_of: Callable[[Any], Any]) -> Any:
     """A value of an item with other objects in it."""
     if type(value) is Held:
         return replace(value, value=new_of(value.value), parts=mapped(value.parts, new_of))
-    if type(value) in (list, tuple):
+    if type(value) in {list, tuple}:
         return type(value)(mapped(part, new_of) for part in value)
     return new_of(value)

@@ -286,14 +286,14 @@ def short_digest(value: Json) -> str:
 
 def as_json(value: Any) -> Json:
     """A value as JSON; what JSON does not have is an object with a mark."""
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in {bool, int, str}:
         plain: Json = value
         return plain
     if type(value) is float:
         return value if math.isfinite(value) else {MARK: "float", "v": repr(value)}
-    if type(value) in (list, tuple):
+    if type(value) in {list, tuple}:
         return [as_json(v) for v in value]
-    if type(value) in (set, frozenset):
+    if type(value) in {set, frozenset}:
         return {MARK: "set", "v": sorted((as_json(v) for v in value), key=repr)}
     if type(value) is dict and all(type(k) is str and k != MARK for k in value):
         return {k: as_json(v) for k, v in value.items()}

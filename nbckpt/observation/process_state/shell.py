@@ -333,7 +333,7 @@ def _named_by(kind: type) -> frozenset[str]:
 
 def _kept(value: Any) -> Any:
     """A copy of what a record can set, as it can change where it is."""
-    is_plain = type(value) in (list, dict, set) and is_settable(as_json(value))
+    is_plain = type(value) in {list, dict, set} and is_settable(as_json(value))
     return copy.deepcopy(value) if is_plain else value
 
 

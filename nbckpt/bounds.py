@@ -1,0 +1,167 @@
+"""A bound in time for code of values, which may never end: an endless ``__iter__``, a wait.
+
+A thread of its own watches the clock, and has the code interrupted where it runs: on the main
+thread by a signal, which ends a wait as well, elsewhere as soon as Python code runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+CHECKED_S = 0.25
+"""How often the clock is looked at while something is bound."""
+
+AT_REST_S = 2.0
+"""After so long without a bound the thread sleeps until there is one."""
+
+_SIGNAL = getattr(signal, "SIGVTALRM", None)
+"""Of virtual timers, which hardly anybody uses."""
+
+
+class OutOfTimeError(BaseException):
+    """Code of a value took longer than it may; no `except Exception` of its own catches that."""
+
+
+class _Bound:
+    __slots__ = ("has_fired", "thread", "until")
+
+    def __init__(self, until: float) -> None:
+        self.thread = threading.get_ident()
+        self.until = until
+        self.has_fired = False
+
+
+class _Watch:
+    """Watches the innermost bound of each thread."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[int, list[_Bound]] = {}
+        self._is_needed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._has_handler = False
+
+    def begin(self, bound: _Bound) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="nbckpt-bounds", daemon=True)
+            self._thread.start()
+        if not self._has_handler and _is_main() and _SIGNAL is not None:
+            if signal.getsignal(_SIGNAL) in (signal.SIG_DFL, None):
+                signal.signal(_SIGNAL, self._on_signal)
+            self._has_handler = True
+        self._bounds.setdefault(bound.thread, []).append(bound)
+        self._is_needed.set()
+
+    def has(self, thread: int) -> bool:
+        """Whether something is bound there."""
+        return bool(self._bounds.get(thread))
+
+    def end(self, bound: _Bound) -> None:
+        bounds = self._bounds.get(bound.thread, [])
+        if bound in bounds:  # not in a child
+            bounds.remove(bound)
+        if bound.has_fired and not _is_main():  # what has not come yet must not come later
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(bound.thread), None)
+
+    def forget(self) -> None:
+        """In a child after a fork: the thread is not there."""
+        self._bounds, self._thread = {}, None
+        self._is_needed = threading.Event()
+
+    def _run(self) -> None:
+        idle_since = time.monotonic()
+        while True:
+            self._is_needed.wait()
+            time.sleep(CHECKED_S)
+            now = time.monotonic()
+            active = [each for bounds in list(self._bounds.values()) for each in list(bounds)]
+            if active:
+                idle_since = now
+            elif now - idle_since > AT_REST_S:
+                self._is_needed.clear()
+            for bound in active:
+                if now > bound.until:
+                    self._interrupt(bound)
+
+    def _interrupt(self, bound: _Bound) -> None:
+        bound.has_fired = True
+        is_main = bound.thread == threading.main_thread().ident
+        if is_main and _SIGNAL is not None and signal.getsignal(_SIGNAL) == self._on_signal:
+            signal.pthread_kill(bound.thread, _SIGNAL)
+        else:
+            error = ctypes.py_object(OutOfTimeError)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(bound.thread), error)
+
+    def _on_signal(self, _: int, __: FrameType | None) -> None:
+        bounds = self._bounds.get(threading.get_ident(), ())
+        if any(bound.has_fired for bound in bounds):
+            raise OutOfTimeError
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class _Slow:
+    """Values that ran out of time, as long as they live."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, weakref.ref[object]] = {}
+
+    def add(self, value: object) -> None:
+        place = id(value)
+        with suppress(TypeError):  # nothing can refer to it weakly: it is tried each time
+            self._found[place] = weakref.ref(value, lambda _: self._found.pop(place, None))
+
+    def __contains__(self, value: object) -> bool:
+        known = self._found.get(id(value))
+        return known is not None and known() is value
+
+
+slow = _Slow()
+"""Values that took longer than they may, and are not asked again."""
+
+_watch = _Watch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watch.forget)
+_limit_s: float | None = 30.0
+
+
+def set_limit(seconds: float | None) -> None:
+    """Say how long code of one value may take in this process; None: as long as it wants."""
+    global _limit_s  # noqa: PLW0603  # one for the process, as the clock is
+    _limit_s = seconds
+
+
+def limit_text() -> str:
+    """The bound, for people."""
+    return f"{_limit_s:g} s" if _limit_s is not None else "for ever"
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Have code of a value end in time.
+
+    Within a bound that holds already, this one changes nothing.
+
+    Raises
+    ------
+    OutOfTimeError
+        If it does not.
+    """
+    if _limit_s is None or _watch.has(threading.get_ident()):
+        yield
+        return
+    bound = _Bound(time.monotonic() + _limit_s)
+    _watch.begin(bound)
+    try:
+        yield
+    finally:
+        _watch.end(bound)

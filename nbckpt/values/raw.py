@@ -1,0 +1,32 @@
+"""What a container holds, and what an object has, past all code of its class."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+
+def elements_of(container: Any) -> list[Any]:
+    """The elements of a list, tuple, set or deque, or of what derives from one, as they are there.
+
+    Empty for anything else.
+    """
+    kind = type(container)
+    for base in (list, tuple, set, frozenset, deque):
+        if issubclass(kind, base):
+            return [*base.__iter__(container)]
+    return []
+
+
+def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
+    """The items of a dict, or of what derives from one; empty for anything else."""
+    return [*dict.items(mapping)] if issubclass(type(mapping), dict) else []
+
+
+def members_of(value: Any) -> dict[str, Any]:
+    """The attributes that an instance has of its own; empty where it has none, or hides them."""
+    try:
+        members = object.__getattribute__(value, "__dict__")
+    except Exception:  # a class of C may raise anything
+        return {}
+    return members if type(members) is dict else {}
