@@ -317,6 +317,7 @@ class Keeping(Standing):
         members
             Others of the checkpoint's, by their names.
         """
+        self.choose_branch()
         base = self.timeline.manifest(self.position) if self.position else {}
         changed = {n: v for n, v in captured.manifest.items() if not _is_of(base.get(n), v)}
         return Checkpoint(

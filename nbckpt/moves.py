@@ -101,13 +101,16 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     if branch is not None:
         require_text(branch, "the name of a branch")
     session.refresh()
-    branch = branch or session.branch
+    is_asked_for, branch = branch is not None, branch or session.branch
     head = session.timeline.head(branch)
     if head is None and branch != session.branch:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
-    if head is None:
-        message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
-        raise CheckpointNotFoundError(message)
+    own = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
+    if own is None:
+        raise CheckpointNotFoundError(_nothing_to_resume(session, branch))
+    if own != head:  # the branch is another notebook's by now: this one gets its own
+        branch, head = session.notebook, own
+    assert head is not None
     if _would_lose(session, head):
         keep_unsaved(session, "before-resume")
     moved = _move_if_whole(session, head)
@@ -118,6 +121,17 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
         session.move_head(head)
     note(session, "resumed", moved)
     return moved
+
+
+def _nothing_to_resume(session: Session, branch: str) -> str:
+    """That there is nothing, and what other notebooks of the folder have."""
+    timeline = session.timeline
+    others = {b: timeline.head(b) for b in sorted(timeline.branches)}
+    known = [f"{b!r} of {h.notebook}" for b, h in others.items() if h is not None and h.notebook]
+    message = f"nothing to resume: branch {branch!r} has no checkpoints yet"
+    if not known:
+        return message
+    return f"{message}; there are {', '.join(known[:5])}: %resume BRANCH brings one of them"
 
 
 def _move_if_whole(session: Session, head: Checkpoint) -> Moved | None:

@@ -32,7 +32,7 @@ def typed(text: str) -> object:
     """
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    for kind in {int, float}:
+    for kind in (int, float):
         try:
             return kind(text)
         except ValueError:

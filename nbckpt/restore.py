@@ -6,6 +6,7 @@ as it was. A value that cannot be built costs nothing but itself.
 
 from __future__ import annotations
 
+import builtins
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from nbckpt.errors import NbckptError, RestoreError, UntrustedError
 from nbckpt.garbage import uncollected
 from nbckpt.interrupts import allowed
 from nbckpt.model import Manifest, Refusal, Variable
+from nbckpt.names import is_user_name
 from nbckpt.progress import Bar
 from nbckpt.storage.store import Store
 from nbckpt.values.destructors import let_go
@@ -166,6 +168,11 @@ def _warn_of(notes: Mapping[str, list[str]]) -> None:
         warnings.warn_explicit(text, RuntimeWarning, "nbckpt", 0)
 
 
+def is_pythons(name: str) -> bool:
+    """Whether code means something by a name before anybody binds it: `print`, `get_ipython`."""
+    return hasattr(builtins, name) or (name not in randomness.NAMES and not is_user_name(name))
+
+
 def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:
     """What must be built: all that is not live, and all that refers to what is built anew."""
     names = {n for n, v in wanted.items() if n not in live or live[n].blob != v.blob}
@@ -202,6 +209,11 @@ class _Builder:
         # A record of somebody else's may name the blob of one's own.
         which = variable.blob, variable.trusted
         if which in self._begun:
+            return
+        taken = [n for n in mates_of(variable, self.manifest) if is_pythons(n)]
+        if taken and not variable.trusted:
+            reason = f"{taken[0]!r} is a name of Python's own, and who wrote this may be anybody"
+            self._refuse(self.untrusted, variable, reason)
             return
         self._begun.add(which)
         try:

@@ -107,8 +107,9 @@ class Standing:
         self._refreshed_at = 0.0
         self._refreshing = threading.RLock()  # a view asks from a thread of its own
         self.refresh()
+        self._usual_branch: str | None = None
         if branch is None:
-            self.branch = usual_branch(self.timeline, notebook)
+            self._usual_branch = self.branch = usual_branch(self.timeline, notebook)
 
     # -- the history ------------------------------------------------------------------------
 
@@ -120,6 +121,12 @@ class Standing:
             self._refreshed_at = time.perf_counter()
         if news:
             self.tell(news)
+
+    def choose_branch(self) -> None:
+        """Before the first checkpoint: another notebook may have taken the branch meanwhile."""
+        if self.position is None and not self.begun and self.branch == self._usual_branch:
+            self.refresh()
+            self._usual_branch = self.branch = usual_branch(self.timeline, self.notebook)
 
     def catch_up(self) -> None:
         """Take in what others have written, unless that was done a moment ago.

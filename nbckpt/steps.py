@@ -434,6 +434,7 @@ class Step(ThroughItems):
         session, selection = self.session, self.request.selection
         if session.watch is not None:
             session.watch.begins(self)
+        session.choose_branch()
         session.capturer.capture(selection, only=selection.vars)
         if self._is_told:
             self._began_as = known_keys.start_of(session, self.key, can_import=self._can_import)

@@ -263,6 +263,20 @@ class Timeline(Folding):
         return max(known)[1] if known else None
 
     @alone
+    def own_head(self, branch: str, notebook: str) -> Checkpoint | None:
+        """What a notebook resumes from on a branch: its head, unless that is of another notebook.
+
+        Then it is the newest checkpoint there of its own; None if there is none.
+        """
+        head = self.head(branch)
+        if head is None or not notebook or head.notebook in ("", notebook):
+            return head
+        placed = self._places.placed.values()
+        own = (p for p in placed if p.notebook == notebook and p.branch == branch)
+        newest = max((p for p in own if p.state == "done"), default=None)
+        return None if newest is None else self.checkpoints[newest.id]
+
+    @alone
     def resolve(
         self, ref: str, *, branch: str, here: str | None = None, before: str | None = None
     ) -> Checkpoint:

@@ -67,9 +67,10 @@ def target_of(session: Session, branch: str | None) -> tuple[Checkpoint | None, 
         If there is no such branch.
     """
     timeline = session.timeline
+    notebook = "" if branch is not None else session.notebook
     branch = branch or session.branch
     with timeline.lock:
-        head = timeline.head(branch)
+        head = timeline.own_head(branch, notebook)
         if head is None and branch != session.branch:
             raise BranchNotFoundError(unknown_branch(timeline, branch))
         if head is None:

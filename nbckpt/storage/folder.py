@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,13 @@ ENCRYPTION = "encryption"
 """Of the mark: the envelope, in a store that is encrypted."""
 COPY = "format.copy.json"
 """Of the mark of an encrypted store: without what it says nobody opens it, ever."""
+ID = "id"
+"""Of the mark: a random name of the store, which is in each signature of its journals.
+
+A journal that somebody puts into another store is signed by nobody there. A copy of a whole store
+is the same store.
+"""
+ID_BYTES = 8
 SUM = "sum"
 SUM_DIGITS = 16
 MOST_BYTES = 1 << 20
@@ -113,6 +121,14 @@ def _data_key_of(mark: Mark) -> object:
     return envelope.get("data") if isinstance(envelope, dict) else envelope
 
 
+def id_of_store(path: Path) -> str:
+    """The random name of a store; empty of one that has none, or cannot be read."""
+    try:
+        return str((read_mark(path) or {}).get(ID, ""))
+    except (FormatError, StoreError):
+        return ""
+
+
 def _known_mark(path: Path) -> Mark | None:
     """The mark, if it is there; it says a format that is known."""
     mark = read_mark(path)
@@ -183,7 +199,7 @@ def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
             system.files.flock(turn, fcntl.LOCK_EX)
         mark = _known_mark(path)
         if mark is None:
-            mark = {"format": FORMAT, **extra()}
+            mark = {"format": FORMAT, ID: secrets.token_hex(ID_BYTES), **extra()}
             write_mark(path, mark)
     finally:
         system.files.close(turn)

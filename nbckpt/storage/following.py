@@ -16,6 +16,7 @@ from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.claims import Claims, seen
 from nbckpt.storage.disk import files_in, reread
+from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower, is_live
 from nbckpt.storage.naming import is_name
 from nbckpt.storage.signing import Signers
@@ -52,7 +53,8 @@ class Journals:
     def __init__(self, folder: Path, signers: Signers | None = None) -> None:
         self._folder = folder
         if signers is None:
-            signers = Signers(cipher=cipher_of(folder.parent))
+            store = folder.parent
+            signers = Signers(cipher=cipher_of(store), store_id=id_of_store(store))
             signers.look()
         self._signers = signers
         self._claims = Claims()

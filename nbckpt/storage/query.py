@@ -115,6 +115,9 @@ def _first_line(error: BaseException) -> str:
 # -- tables of variables
 
 
+_PATTERN_SIGNS = frozenset("*?[]{}")
+
+
 class _Variables:
     """Finds table variables."""
 
@@ -145,7 +148,9 @@ class _Variables:
         except OSError as error:
             message = f"{name!r} cannot be queried: {path}: {error.strerror}"
             raise UsageError(message) from error
-        if self._store.cipher is None:
+        # DuckDB takes such a path for the pattern of others.
+        is_pattern = not _PATTERN_SIGNS.isdisjoint(str(path))
+        if self._store.cipher is None and not is_pattern:
             return f"read_parquet({_literal(str(path))})"
         from nbckpt.storage.tables import arrow_table
 

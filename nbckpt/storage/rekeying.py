@@ -31,7 +31,17 @@ from nbckpt.storage.disk import (
     sync_folder,
 )
 from nbckpt.storage.envelope import envelope_of, wrap
-from nbckpt.storage.folder import ENCRYPTION, FORMAT, OWN, Mark, open_folder, read_mark, write_mark
+from nbckpt.storage.folder import (
+    ENCRYPTION,
+    FORMAT,
+    ID,
+    OWN,
+    Mark,
+    id_of_store,
+    open_folder,
+    read_mark,
+    write_mark,
+)
 from nbckpt.storage.journal import SUFFIX, is_live
 from nbckpt.storage.key_sources import kind_of, read_key
 from nbckpt.storage.locks import one_at_a_time
@@ -155,7 +165,8 @@ def _wrap(path: Path, cipher: Cipher, source: str) -> Rekeyed:
 def _rewrite(store: Store, source: str) -> Rekeyed:
     path, key = store.path, read_key(source) if source else None
     cipher = Cipher(new_key()) if key else None
-    extra: Mark = {}
+    own_id = id_of_store(path)
+    extra: Mark = {ID: own_id} if own_id else {}
     if key and cipher:
         extra[ENCRYPTION] = wrap(cipher, key, kind_of(source)).members()
     with store.holds.alone(WAIT_S) as is_alone:

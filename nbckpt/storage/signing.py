@@ -151,10 +151,15 @@ class Signers:
     ----------
     user
         Whose key it is.
+    store_id
+        The random name of the store, which signatures hold for.
     """
 
-    def __init__(self, user: User | None = None, cipher: Cipher | None = None) -> None:
+    def __init__(
+        self, user: User | None = None, cipher: Cipher | None = None, store_id: str = ""
+    ) -> None:
         self.user = user or User()
+        self.store_id = store_id
         self.cipher = cipher
         self._key: bytes | None = None
         self._of: dict[str, Signer] = {}
@@ -210,4 +215,5 @@ class Signers:
     def _key_of(self, journal: str) -> bytes | None:
         if self._key is None:
             return None
-        return blake3(f"nbckpt journal {journal}".encode(), key=self._key).digest()
+        of_store = f" of {self.store_id}" if self.store_id else ""
+        return blake3(f"nbckpt journal {journal}{of_store}".encode(), key=self._key).digest()

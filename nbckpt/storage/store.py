@@ -33,7 +33,7 @@ from nbckpt.storage.committing import (
 )
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
-from nbckpt.storage.folder import ROOMS, open_folder
+from nbckpt.storage.folder import ROOMS, id_of_store, open_folder
 from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import Entry
@@ -87,7 +87,7 @@ class Store:
         self.cipher = remember(path, cipher)
         self._verified: Verified = set()
         self._index = Index(path / "packs")
-        self.signers = Signers(cipher=self.cipher)
+        self.signers = Signers(cipher=self.cipher, store_id=id_of_store(path))
         self._known = Known(path, self._index, self._verified, self.signers)
         self._reader = self._reading(self._find)
         self._relied_on = self._reading(self._find_durable)

@@ -146,8 +146,8 @@ def read_table(folder: Path, digest: Digest, cipher: Cipher | None = None) -> ob
         raise FormatError(message) from error
 
 
-def arrow_table(path: Path, cipher: Cipher) -> pa.Table:
-    """What is in a sealed file, in memory.
+def arrow_table(path: Path, cipher: Cipher | None) -> pa.Table:
+    """What is in a file, sealed or not, in memory.
 
     Raises
     ------

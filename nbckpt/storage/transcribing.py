@@ -28,6 +28,7 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
+from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import RAW, SEALED, Batch, Frame, Name, Place, chained
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
@@ -58,7 +59,7 @@ class Transcript:
         self._source = source
         self._target = target
         self._old_signers = signers
-        self._new_signers = Signers(signers.user, new)
+        self._new_signers = Signers(signers.user, new, id_of_store(target))
         self._old, self._new = signers.cipher, new
         self._batches: dict[tuple[str, int], Batch] = {}
         self._tables: dict[str, dict[str, str]] = {}

@@ -120,6 +120,15 @@ def test_two_processes_make_one_store_at_once(tmp_path: Path) -> None:
         assert codes == [0, 0, 0]
         assert len([r for r in store.refresh() if r["kind"] == "checkpoint"]) == 3
         assert sorted(p.name for p in path.iterdir()) == sorted(
-            [".gitignore", "format.json", "history", "journal", "locks", "packs", "tables"]
+            [
+                ".gitignore",
+                "format.copy.json",
+                "format.json",
+                "history",
+                "journal",
+                "locks",
+                "packs",
+                "tables",
+            ]
         )
         store.close()

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from nbckpt.errors import FormatError
 from nbckpt.model import is_trusted
+from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import Follower
 from nbckpt.storage.lines import encode, read_text
+from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.packs import SUFFIX, find_frames, open_pack
 from nbckpt.storage.signing import Signer, Signers
 from nbckpt.storage.store import Store
@@ -149,7 +151,7 @@ def test_a_line_that_was_copied_in_its_journal_is_told(path: Path) -> None:
 
 
 def signer_of(journal: Path) -> Signer:
-    signers = Signers()
+    signers = Signers(store_id=id_of_store(journal.parent.parent))
     signers.look()
     return signers.of(journal.stem)
 
@@ -167,6 +169,34 @@ def test_what_a_line_says_of_its_own_trust_is_not_heard(store: Store) -> None:
     assert strange is not None
     assert (is_trusted(mine), is_trusted(strange)) == (True, False)
     assert (dict(mine).get("untrusted"), dict(strange)["untrusted"]) == (None, True)
+
+
+def test_a_journal_of_another_store_of_the_same_user_is_not_trusted(tmp_path: Path) -> None:
+    write(tmp_path / "one", 1, b"some")
+    write(tmp_path / "other", 2, b"more")
+    for path in (tmp_path / "one" / "journal").iterdir():
+        shutil.copy(path, tmp_path / "other" / "journal")
+
+    found = Store.open(tmp_path / "other", create=False).refresh()
+
+    trusted = {
+        record["id"]: is_trusted(record) for record in found if record["kind"] == "checkpoint"
+    }
+    assert len(trusted) == 2
+    assert sorted(trusted.values()) == [False, True]
+
+
+def test_a_store_whose_mark_is_written_anew_keeps_its_name(tmp_path: Path) -> None:
+    write(tmp_path / "s", 1, b"some")
+    known = id_of_store(tmp_path / "s")
+    (tmp_path / "s" / "format.json").unlink()
+
+    assert mend_mark(tmp_path / "s") == "format.json: written anew"
+
+    assert known
+    assert id_of_store(tmp_path / "s") == known
+    records = Store.open(tmp_path / "s", create=False).refresh()
+    assert all(is_trusted(r) for r in records if r["kind"] == "checkpoint")
 
 
 # -- chunks
