@@ -104,6 +104,8 @@ class Capturer:
     audit
         Called after each look, with the names that had been touched before it (None: any name):
         which names are not what was kept of them. These are looked at again.
+    trials
+        Loads what is kept for the first time, and tells what would not come back.
     """
 
     store: Store
@@ -123,7 +125,7 @@ class Capturer:
         self._user_names: list[str] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
-        self._trials = Trials(self.namespace)
+        self.trials = Trials(self.namespace)
         self._generators = Generators(self.store)
         self._generation = self.store.generation
         self._pending = set(self.user_names())
@@ -414,7 +416,7 @@ class Capturer:
         encoder = self.encoder(names)
         with allowed():
             outcomes = self._encoded(encoder, looked_at)
-        outcomes = self._trials.judged(outcomes, self._now(), encoder)
+        outcomes = self.trials.judged(outcomes, self._now(), encoder)
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
         self._renew_refusals({n for o in outcomes if o.encoded is None for n in o.names})
@@ -459,7 +461,7 @@ class Capturer:
         from nbckpt.grouping import Encoder
 
         homes = homes_of(self._now(), self._homes_first(definitions))
-        limit, ways = self._limits.value_bytes, self._trials.ways
+        limit, ways = self._limits.value_bytes, self.trials.ways
         return Encoder(self.namespace, self.bindings, homes, limit, self._now(), ways)
 
     def _homes_first(self, definitions: list[str]) -> list[str]:

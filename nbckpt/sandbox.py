@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import faulthandler
+import gc
 import io
 import json
 import mmap
@@ -182,6 +184,8 @@ def _read_all(descriptor: int, timeout_s: float) -> bytes | None:
 def _be_a_copy(work: Callable[[], dict[str, Any]], writing: int) -> NoReturn:
     status = 1
     try:
+        gc.disable()  # what it would end may do so outside, or belong to threads that are not here
+        faulthandler.disable()  # a copy that dies is no crash of the kernel
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
         for shared in _SharedMemory.all_of_this_process():

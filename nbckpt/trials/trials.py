@@ -204,9 +204,6 @@ class Trials:
             return sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
 
     def _in_the_copy(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
-        import gc
-
-        gc.disable()  # what it would end may do so outside
         untold: list[str] = []
         kept: list[object] = []
         outcomes = sandbox.confined(

@@ -1,0 +1,254 @@
+"""What is kept is loaded once at once, and what would not come back is refused then."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+from nbckpt import current, sandbox
+from nbckpt.model import Variable
+from tests.notebooks import restart
+
+pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of processes here")
+
+
+def run(shell: Any, source: str) -> None:
+    shell.run_cell(textwrap.dedent(source), store_history=True).raise_error()
+
+
+@pytest.fixture
+def auto(shell: Any) -> Any:
+    """A shell in which each cell is kept."""
+    run(shell, "%nbckpt auto on")
+    return shell
+
+
+def refusals() -> dict[str, str]:
+    return {r.variable: r.reason for r in current.session().capturer.refusals()}
+
+
+def kept(name: str) -> Variable:
+    variable = current.session().capturer.kept_as(name)
+    assert variable is not None
+    return variable
+
+
+def resumed(shell: Any) -> dict[str, Any]:
+    current.session().wait()
+    restart(shell)
+    run(shell, "%resume")
+    namespace: dict[str, Any] = shell.user_ns
+    return namespace
+
+
+LIBRARY = """
+class Careless:
+    '''Its pickle leaves out what was changed since.'''
+    __slots__ = ("_n",)
+    def __init__(self, n=0): self._n = n
+    @property
+    def n(self): return self._n
+    def __reduce__(self): return Careless, ()
+class Late:
+    '''It is written, and does not load.'''
+    def __reduce__(self): return int, ("no number",)
+class Loses:
+    def __init__(self): self.kept, self.lost = [1], {"a": (2, 3)}
+    def __getstate__(self): return {"kept": self.kept}
+    def __setstate__(self, state): self.__dict__.update(state)
+class Handle:
+    '''A part of a whole, which its pickle copies.'''
+    def __init__(self, whole): self.whole = whole
+    def __reduce__(self): return Handle, (Whole(self.whole.name),)
+class Whole:
+    def __init__(self, name): self.name = name; self.first = Handle(self)
+    def __reduce__(self): return Whole, (self.name,)
+class Never:
+    def __reduce__(self): return forever, ()
+def forever():
+    while True: pass
+class Acts:
+    def __reduce__(self): return act, ()
+def act():
+    open("acted.txt", "w").close(); return Acts()
+class Restless:
+    '''It shows another number each time, and another address.'''
+    count = 0
+    @property
+    def number(self): Restless.count += 1; return Restless.count
+    def __repr__(self): return f"<Restless at {id(self)} {hex(id(self))}>"
+    def __reduce__(self): return Restless, ()
+class Wrapper:
+    def __init__(self, inner): self.inner = inner
+    def __getattr__(self, name): return getattr(self.inner, name)
+"""
+
+
+@pytest.fixture
+def library(shell: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module that is a library's, and no file beside the notebook."""
+    from types import ModuleType
+
+    module = ModuleType("carelesslib")
+    module.__spec__ = sys.__spec__
+    exec(compile(LIBRARY, "/usr/lib/carelesslib.py", "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, "carelesslib", module)
+    return shell
+
+
+def made(shell: Any, name: str, *lines: str) -> None:
+    run(shell, "\n".join(["%nbckpt auto on", "import carelesslib as lib"]))
+    run(shell, "\n".join([f"v = lib.{name}", *lines]))
+
+
+def test_what_does_not_load_is_refused_at_once_and_costs_nothing_else(
+    library: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made(library, "Wrapper(0)", "v = [lib.Late()]; other = [1]")
+
+    assert "cannot be made again from what is kept of it (ValueError" in refusals()["v"]
+    assert "not kept: v: list cannot be made again" in capsys.readouterr().out
+    assert resumed(library)["other"] == [1]
+
+
+def test_what_comes_back_as_another_is_refused_with_what_differs(library: Any) -> None:
+    made(library, "Wrapper(0)", "v = {'it': lib.Careless(5)}")
+
+    assert refusals()["v"] == "does not come back as it is: v['it'].n is 5 and comes back as 0"
+
+
+def test_another_way_is_taken_where_one_loses_something(library: Any) -> None:
+    made(library, "Careless(5)")
+
+    assert refusals() == {}
+    assert kept("v").recipe
+    assert resumed(library)["v"].n == 5
+
+
+def test_plain_members_that_a_pickle_leaves_out_are_kept_beside_it(library: Any) -> None:
+    made(library, "Loses()", "v.lost['b'] = 4")
+    run(library, "v.lost['c'] = 5")
+
+    assert refusals() == {}
+    assert resumed(library)["v"].lost == {"a": (2, 3), "b": 4, "c": 5}
+
+
+def test_a_handle_that_would_be_of_another_whole_is_refused(library: Any) -> None:
+    made(library, "Whole('w')", "part = v.first")
+
+    assert set(refusals()) == {"part"}
+    assert "part.whole.first is part, and comes back as another" in refusals()["part"]
+
+
+def test_a_load_that_never_ends_holds_no_cell_for_ever(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nbckpt.trials import trials
+
+    monkeypatch.setattr(trials, "LONGEST_S", 0.5)
+
+    made(library, "Never()", "other = 1")
+
+    assert "v" not in refusals()  # nobody can tell
+    assert current.session().capturer.trials.untold == {"it did not end in time": 1}
+
+
+def test_a_trial_changes_nothing_outside(library: Any, tmp_path: Any) -> None:
+    made(library, "Acts()")
+
+    assert not (tmp_path / "acted.txt").exists()
+    assert current.session().capturer.trials.untold == {"it wants open": 1}
+
+
+def test_what_is_another_at_each_look_is_kept(library: Any) -> None:
+    made(library, "Restless()")
+
+    assert refusals() == {}
+    assert library.user_ns["lib"].Restless.count == 0  # its property ran in the copy alone
+
+
+def test_a_wrapper_that_asks_what_it_wraps_for_everything_comes_back(library: Any) -> None:
+    made(library, "Wrapper([1, 2])", "more = lib.Wrapper(lib.Wrapper({'a': 1}))")
+
+    assert refusals() == {}
+    namespace = resumed(library)
+    assert namespace["v"].index(2) == 1
+    assert namespace["more"].get("a") == 1
+
+
+def test_a_type_is_tried_once(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(library, "Restless()")
+    copies: list[object] = []
+
+    def in_a_copy(*given: object) -> dict[str, str]:
+        copies.append(given)
+        return {"why": "a test"}
+
+    monkeypatch.setattr(sandbox, "in_a_copy", in_a_copy)
+
+    run(library, "w = [lib.Restless()]")
+    run(library, "class Own:\n    pass\nx = Own(); y = {1: [x]}")
+
+    assert copies == []
+
+
+def test_a_statement_is_tried_again_when_its_value_changed(auto: Any) -> None:
+    run(auto, "import httpx\nv = httpx.Client(headers={'a': 'b'})")
+    assert kept("v").recipe
+
+    run(auto, "v.headers['x'] = 'y'; v.timeout = 3.0; v.cookies.set('s', '1')")
+
+    assert refusals() == {}
+    assert not kept("v").recipe
+    client = resumed(auto)["v"]
+    assert (client.headers["x"], client.timeout.read, client.cookies["s"]) == ("y", 3.0, "1")
+
+
+def test_a_closed_client_comes_back_closed(auto: Any) -> None:
+    run(auto, "import httpx\nv = httpx.Client(); v.close()")
+
+    assert resumed(auto)["v"].is_closed
+
+
+def test_clients_in_containers_come_back_with_all_that_they_trust(auto: Any) -> None:
+    run(auto, "import openai\nv = {k: openai.OpenAI(api_key=k, max_retries=9) for k in 'ab'}")
+    context = auto.user_ns["v"]["a"]._client._transport._pool._ssl_context
+    trusted = context.cert_store_stats()
+
+    clients = resumed(auto)["v"]
+
+    assert [(c.api_key, c.max_retries) for c in clients.values()] == [("a", 9), ("b", 9)]
+    again = clients["a"]._client._transport._pool._ssl_context
+    assert again.cert_store_stats() == trusted
+    assert (again.verify_mode, again.check_hostname) == (context.verify_mode, True)
+
+
+def test_a_key_of_the_environment_is_not_written(
+    auto: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
+    run(auto, "import openai\nv = [openai.OpenAI()]")
+    current.session().wait()
+    written = b"".join(
+        p.read_bytes() for p in current.session().store.path.rglob("*") if p.is_file()
+    )
+    assert b"very-secret" not in written
+
+    assert resumed(auto)["v"][0].api_key == "sk-very-secret-0123"
+
+    monkeypatch.delenv("OPENAI_API_KEY")
+    restart(auto)
+    run(auto, "%resume")
+    assert "v" not in auto.user_ns
+
+
+def test_a_context_with_a_private_key_is_refused(auto: Any, tmp_path: Any) -> None:
+    from tests.trials.certificates import write_certificate
+
+    write_certificate(tmp_path / "own.pem")
+    run(auto, "import ssl\nv = [ssl.create_default_context()]\nv[0].load_cert_chain('own.pem')")
+
+    assert "private key" in refusals()["v"]
