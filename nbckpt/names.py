@@ -14,18 +14,23 @@ RESULT = re.compile(r"_{1,3}|_\d+")
 
 
 def is_user_name(name: object) -> bool:
-    """Whether `name` is the user's, not IPython's history or Python's own, and code can use it."""
+    """Whether `name` is the user's, not IPython's history or Python's own, and no odd one."""
     return type(name) is str and _is_users(name)
 
 
 @functools.cache
 def _is_users(name: str) -> bool:
-    return name.isidentifier() and _IPYTHON.fullmatch(name) is None
+    return not is_odd_name(name) and _IPYTHON.fullmatch(name) is None
 
 
 def is_odd_name(name: object) -> bool:
-    """Whether no code can mean a key of a namespace: ``globals()[1] = …`` makes such a one."""
-    return type(name) is not str or not name.isidentifier()
+    """Whether a key of a namespace is no name that can be written down: ``globals()[1] = …``.
+
+    Others that are no identifiers are those of libraries: pydantic has `Box[int]` there.
+    """
+    if type(name) is not str or not name:
+        return True
+    return not name.isascii() and name.encode(errors="replace").decode() != name
 
 
 def text_of_name(name: object) -> str:

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import FunctionType, ModuleType
+from typing import Any, cast
 
-_AS_WRITTEN = re.compile(rb"G[\x7f\xff]\xf8")
-"""How a pickle begins a NaN: the opcode, sign and exponent of the ones that computations give."""
+from nbckpt.values.raw import members_of
+
+_BITS = bytes.fromhex("7ff8000000000000")
+"""Of the NaN that everybody has; those with a sign or a payload are told apart by some."""
+
+_AS_WRITTEN = re.compile(b"G" + re.escape(_BITS))
+"""How a pickle has it: an opcode, and the bits."""
 
 MOST_OBJECTS = 2_000_000
 
@@ -44,25 +51,29 @@ def unite(values: dict[str, object], namespace: Mapping[str, object]) -> None:
             waiting += _united_dict(holder, nan)
         elif kind is list:
             for n, item in enumerate(holder):
-                if type(item) is float and item != item:
+                if _is_nan(item):
                     holder[n] = nan
             waiting += (item for item in holder if type(item) not in _LEAVES)
         elif kind is tuple:
             waiting += (item for item in holder if type(item) not in _LEAVES)
         elif kind is set:
-            found = [item for item in holder if type(item) is float and item != item]
+            found = [item for item in holder if _is_nan(item)]
             if len(found) == 1:  # several are not one
                 holder.discard(found[0])
                 holder.add(nan)
-        members = _members(holder)
-        if members is not None:
+        if not issubclass(kind, _CODE) and (members := members_of(holder)):
             waiting.append(members)
 
 
+def _is_nan(value: object) -> bool:
+    return type(value) is float and value != value and struct.pack(">d", value) == _BITS
+
+
 def _nan_of(namespace: Mapping[str, object]) -> float:
-    live = {id(v): v for v in list(namespace.values()) if type(v) is float and v != v}
+    live: dict[int, Any] = {id(v): v for v in list(namespace.values()) if _is_nan(v)}
     if len(live) == 1:
-        return next(iter(live.values()))
+        (found,) = live.values()
+        return cast("float", found)
     numpy: Any = sys.modules.get("numpy")
     nan: float = getattr(numpy, "nan", math.nan)
     return nan
@@ -70,25 +81,16 @@ def _nan_of(namespace: Mapping[str, object]) -> float:
 
 def _united_dict(holder: Any, nan: float) -> list[Any]:
     items = list(dict.items(holder))
-    if sum(type(key) is float and key != key for key, _ in items) == 1:  # several are not one
+    if sum(_is_nan(key) for key, _ in items) == 1:  # several are not one
         dict.clear(holder)
         for key, value in items:
-            is_nan = type(key) is float and key != key
+            is_nan = _is_nan(key)
             dict.__setitem__(holder, nan if is_nan else key, value)
     for key, value in items:
-        if type(value) is float and value != value and key == key:
+        if _is_nan(value) and not _is_nan(key):
             dict.__setitem__(holder, key, nan)
     return [value for _, value in items if type(value) not in _LEAVES]
 
 
+_CODE = (type, ModuleType, FunctionType)
 _LEAVES = frozenset({str, bytes, int, float, bool, complex, type(None)})
-
-
-def _members(value: Any) -> dict[str, Any] | None:
-    if isinstance(value, type):
-        return None
-    try:
-        members = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        return None
-    return members if type(members) is dict else None

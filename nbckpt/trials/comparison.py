@@ -13,7 +13,7 @@ import inspect
 import time
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nbckpt.sandbox import StoppedError
@@ -38,14 +38,16 @@ _PLAIN = ATOMS | {list, tuple, dict, set, frozenset, deque}
 
 _OF_NO_MATTER = {
     ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
+    # Made when it is asked for, and what rests on it.
+    ("PIL", "Image"): frozenset({"palette", "pyaccess", "readonly", "has_transparency_data"}),
     ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
     # What keeps parts alive, and who lets them go.
     ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
 }
 """What a class shows of the way in which an object was made: package and class → names."""
 
-MOST_LEVELS = 2
-"""Attributes, and those of attributes; behind these lies what no user looks at."""
+MOST_LEVELS = 1
+"""Attributes of what a variable holds, and not of these: a counter there means nothing."""
 
 
 class Difference(NamedTuple):
@@ -82,10 +84,13 @@ class Comparison:
     ----------
     until
         The moment by `time.monotonic` at which to stop looking.
+    others
+        Values of variables that are not compared, by their names.
     """
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, until: float, others: Mapping[str, object]) -> None:
         self._until = until
+        self._others = {id(v): n for n, v in others.items() if _can_be_shared(v)}
         self._twins: dict[int, tuple[str, Any, Any]] = {}
         self._back: dict[int, tuple[str, Any, Any]] = {}
         self._visited = 0
@@ -121,6 +126,8 @@ class Comparison:
 
     def _parting(self, pair: _Pair) -> str:
         """What tells that objects which are one come back as two, or two as one."""
+        if (name := self._others.get(id(pair.live))) is not None:
+            return f"{pair.path} is {name}, and comes back as another"
         twin = self._twins.get(id(pair.live))
         if twin is not None and twin[2] is not pair.back:
             return f"{pair.path} is {twin[0]}, and comes back as another"
@@ -316,7 +323,7 @@ def _is_over(pair: _Pair) -> bool:
 
 
 def _is_of_own_codec(kind: type) -> bool:
-    return _package(kind) in _OWN_CODECS
+    return any(_package(cls) in _OWN_CODECS for cls in kind.__mro__)
 
 
 def _package(kind: type) -> str:

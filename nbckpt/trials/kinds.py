@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copyreg
 
+from nbckpt.values.widgets import is_widget
+
 _TRUSTED_MODULES = frozenset(
     {"builtins", "types", "datetime", "decimal", "fractions", "pathlib", "uuid", "collections",
      "enum", "re", "zoneinfo", "array", "functools", "itertools", "operator", "ipaddress",
@@ -34,7 +36,7 @@ def comes_back_for_sure(kind: type) -> bool:
         return True
     if module.partition(".")[0] in _TRUSTED_PACKAGES:
         return True
-    return is_plain(kind)
+    return is_plain(kind) or is_widget(kind)
 
 
 def is_plain(kind: type) -> bool:

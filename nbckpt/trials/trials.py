@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed
 from nbckpt.model import Refusal
+from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.trials.kinds import comes_back_for_sure
 from nbckpt.trials.prints import print_of
@@ -31,8 +33,11 @@ LOOK_S = 0.5
 LONGEST_S = 10.0
 """How long loading may take; what takes longer is not known to end."""
 
-NO_FORKS = frozenset({"polars", "torch", "duckdb", "jax", "jaxlib", "tensorflow"})
+NO_FORKS = frozenset({"polars", "torch", "duckdb", "_duckdb", "jax", "jaxlib", "tensorflow"})
 """Libraries whose threads a fork leaves behind: calls into them may never return."""
+
+BY_STATEMENT = frozenset({"_io", "io", "sqlite3", "socket", "_hashlib", "_blake2", "generator"})
+"""Of these the statement comes with what was done since: a place, rows, what was fed."""
 
 MOST_REMEMBERED = 1_000
 
@@ -135,7 +140,7 @@ class Trials:
         if group.encoded is None or group.recipes:
             return False
         place, names = outcome.lacking
-        kinds = [k for k in group.encoded.kinds if (k.__module__, k.__qualname__) == place]
+        kinds = [k for k in group.encoded.kinds if (_module_of(k), k.__qualname__) == place]
         learnt = [self.ways.add_members(kind, names) for kind in kinds] if names else []
         return any(learnt)
 
@@ -156,7 +161,9 @@ class Trials:
             return False
         if not unsure and self._key(group, values) in self._passed:
             return False
-        if any(kind.__module__.partition(".")[0] in NO_FORKS for kind in encoded.kinds):
+        kinds = {*encoded.kinds, *(type(values[name]) for name in group.names)}
+        packages = {_module_of(kind).partition(".")[0] for kind in kinds}
+        if packages & NO_FORKS or (group.recipes and packages & BY_STATEMENT):
             return False
         if sum(memoryview(part).nbytes for part in encoded.parts) > MOST_BYTES:
             return False
@@ -221,21 +228,29 @@ class Trials:
         parts = [memoryview(bytes(memoryview(part))) for part in group.encoded.parts]
         loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
         try:
-            back = decode(parts, loading, trusted=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # those of the notebook may be errors
+                back = decode(parts, loading, trusted=True)
         except sandbox.StoppedError as stopped:
             untold.append(f"it wants {stopped}")
             return Outcome()
         except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
             return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
         kept.append(back)
-        comparison = Comparison(time.monotonic() + LOOK_S)
+        others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
+        comparison = Comparison(time.monotonic() + LOOK_S, others)
         for name in group.names:
             found = comparison.first_difference(name, values[name], back[name])
             if found is not None:
                 kind = type(found.owner)
-                lacking = (kind.__module__, kind.__qualname__), tuple(found.lacking)
+                lacking = (_module_of(kind), kind.__qualname__), tuple(found.lacking)
                 return Outcome(f"does not come back as it is: {found.text}", lacking)
         return Outcome()
+
+
+def _module_of(kind: type) -> str:
+    """The module of a class; one of C may have none."""
+    return str(getattr(kind, "__module__", ""))
 
 
 def _told(error: BaseException) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping, Set
 from typing import Any
 
 from nbckpt.values.plain import ATOMS
@@ -42,18 +41,14 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
         return f"dict of {len(value)}: {pairs}"
     if tells_itself(kind):
         return _ADDRESS.sub("0x…", repr(value)[:MOST_LETTERS])
-    return _size_of(value)
+    base = next((one for one in (list, dict, set, tuple) if issubclass(kind, one)), None)
+    return f"{kind.__name__} of {base.__len__(value)}" if base is not None else ""
 
 
 def tells_itself(kind: type) -> bool:
     """Whether objects of a class have a text of their own."""
     told: object = kind.__repr__
     return told is not object.__repr__
-
-
-def _size_of(value: Any) -> str:
-    is_sized = isinstance(value, Mapping | Set) or hasattr(type(value), "__len__")
-    return f"{type(value).__name__} of {len(value)}" if is_sized else ""
 
 
 def are_alike(one: str, other: str) -> bool:

@@ -13,7 +13,7 @@ CASES = (
         """
 class Forgets:
     def __init__(self):
-        self.kept, self.lost = 1, 2
+        self.kept, self._lost = 1, 2
     def __getstate__(self):
         return {"kept": self.kept}
 x = Forgets()

@@ -266,4 +266,5 @@ def _handler(handler: Any, number: int) -> Any:
     holder = getattr(handler, "__self__", None)
     if holder is not None and type(holder).__module__ == "nbckpt.interrupts":
         return holder._handlers.get(number, handler)  # noqa: SLF001
-    return handler
+    is_watch = holder is not None and type(holder).__module__ == "nbckpt.bounds"
+    return signal.SIG_DFL if is_watch else handler
