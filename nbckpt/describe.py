@@ -11,6 +11,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 from weakref import ProxyTypes
 
+from nbckpt.values.mapped import require_there
+
 PREVIEW_CHARACTERS = 120
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None))
@@ -105,6 +107,7 @@ def _array_preview(value: Any) -> str:
     dtype = getattr(value, "dtype", "")
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(value) is numpy.ndarray and not value.dtype.hasobject:
+        require_there(value)
         head = numpy.array2string(value.ravel()[:6], threshold=6, precision=4)
         return f"{dtype} {head[:-1] + ' …]' if value.size > 6 else head}"
     return str(dtype)

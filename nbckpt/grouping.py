@@ -21,6 +21,7 @@ from nbckpt.recipes import Bindings, Recipe, recipe_for
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.ties import connected, mutual, pairs_of
 from nbckpt.trials.ways import Ways
+from nbckpt.values.mapped import ShortenedError
 from nbckpt.values.plain import ATOMS
 
 MAX_SUBSTITUTES = 50
@@ -250,7 +251,7 @@ class Encoder:
         RefusedError
             If it is not kept on purpose.
         """
-        if isinstance(error.__cause__, RefusedError):
+        if isinstance(error.__cause__, RefusedError | ShortenedError):
             return None
         return ssl_contexts.parts_of(error.culprit) or refused.dilled(error.culprit)
 

@@ -17,6 +17,7 @@ from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
 from nbckpt.values.dict_iterators import skip
+from nbckpt.values.mapped import require_there
 from nbckpt.values.reducing import refuses_without_need
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def _is_taken_apart(kind: type) -> bool:
 
 def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """An array as its buffer, or as a view of the memory that it shares."""
+    require_there(array)
     if id(array) in pickler.private:
         return _as_buffer(pickler, array)
     owner = owner_of(array)
@@ -311,6 +313,7 @@ def _reduce_subclass(pickler: NamespacePickler, array: np.ndarray) -> Any:
 def _reduce_memmap(pickler: NamespacePickler, array: np.memmap) -> Any:
     import numpy as np
 
+    require_there(array)
     owner = owner_of(array)
     if not memmaps.is_on_file(owner):
         reduced = list(_reduce_subclass(pickler, array))

@@ -18,6 +18,7 @@ from blake3 import blake3
 from nbckpt.pages.addresses import Place, place_of
 from nbckpt.pages.devices import is_pinned_at
 from nbckpt.pages.watches import CHUNK_BYTES, MAX_VALUES, Watch, Watches
+from nbckpt.values.mapped import require_there
 
 WATCHED_BYTES = 1 << 20
 """Smaller memory is hashed sooner than the kernel is asked."""
@@ -159,6 +160,7 @@ def is_as_known(view: memoryview, chunk: int) -> bool:
 
     A thread that writes meanwhile is no contradiction.
     """
+    require_there(view)
     known = look(view)
     data = view[chunk * CHUNK_BYTES : (chunk + 1) * CHUNK_BYTES]
     if known.names[chunk] in (None, blake3(data).digest()):
@@ -184,6 +186,7 @@ def digest_of_memory(view: memoryview, *, watch: bool = True) -> bytes:
     watch
         See `look`.
     """
+    require_there(view)
     if view.nbytes < WATCHED_BYTES:
         return blake3(view).digest()
     return digest_of_names(names_of_memory(view, watch=watch), view.nbytes)
@@ -234,6 +237,7 @@ def digest_of_names(names: Sequence[bytes | None], n_bytes: int) -> bytes:
 
 def _names(view: memoryview, indexes: Sequence[int]) -> list[bytes]:
     """The names of some chunks, by several threads if they are many."""
+    require_there(view)
     batches = [indexes[at : at + BATCH] for at in range(0, len(indexes), BATCH)]
 
     def names_of(batch: Sequence[int]) -> list[bytes]:

@@ -8,6 +8,7 @@ is not read again.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from nbckpt.pages.memory import (
     digest_of_names,
     look_at,
 )
+from nbckpt.values.mapped import is_there
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -39,6 +41,8 @@ def digest_of_array(array: Any, *, lasts: bool = True) -> Digest:
     lasts
         False if its memory was only made to be digested.
     """
+    if not is_there(array):  # of what cannot be read nothing is the same
+        return secrets.token_hex(16)
     return _digest(array.dtype, array.shape, _content(array, lasts))
 
 
