@@ -5,11 +5,13 @@ In a notebook, ``%load_ext nbckpt``; in a script, ``nbckpt.open(".nbckpt", names
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from nbckpt.version import __version__
 
+# Not that of `typing`: `python -m nbckpt` loads this with the folder where one stands on the path.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nbckpt.api import (
         diff,
         event,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -318,3 +319,19 @@ with nbckpt.checkpoint("read") as step:
     assert "1/2" in done.stdout
     assert "restored 0 of 2 cells" in done.stdout
     assert "[2/2]" not in done.stdout
+
+
+@pytest.mark.parametrize("module", ["numbers", "duckdb", "pyarrow", "json", "typing"])
+def test_nothing_is_imported_from_the_folder_where_one_stands(tmp_path: Path, module: str) -> None:
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('of a stranger')")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", "log"],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "NBCKPT_STORE"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert "of a stranger" not in done.stderr
+    assert "there is no store at" in done.stderr

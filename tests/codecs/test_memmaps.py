@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -99,3 +101,43 @@ def test_a_map_to_write_goes_on_its_file_when_that_is_as_it_was(
     x.flush()
 
     assert np.fromfile(path)[3] == 77
+
+
+SHORT = {
+    "an array": "x = np.memmap(path, 'f8', 'r+')",
+    "a part of it in a dict": "x = {'part': np.memmap(path, 'f8', 'r')[10:]}",
+    "one that was loaded": "x = np.load(saved, mmap_mode='r')",
+    "a frame on it": "x = pd.DataFrame(np.load(saved, mmap_mode='r+').reshape(-1, 3), copy=False)",
+}
+
+
+@pytest.mark.parametrize("what", SHORT)
+def test_nothing_is_read_behind_the_end_of_a_shortened_file(
+    what: str, path: Path, tmp_path: Path
+) -> None:
+    """In a process of its own: it would end by SIGBUS."""
+    np.save(tmp_path / "saved.npy", np.ones(90_000))
+    path.write_bytes(bytes(720_000))
+    source = f"""
+import os, sys
+import numpy as np, pandas as pd
+from pathlib import Path
+from nbckpt.session import Session
+from nbckpt.storage.store import Store
+from nbckpt.keys import key_of
+path, saved = {str(path)!r}, {str(tmp_path / "saved.npy")!r}
+{SHORT[what]}
+names = {{"x": x, "other": [1]}}
+session = Session(Store.open(Path({str(tmp_path / "s")!r})), names)
+session.checkpoint("one", sync=True)
+for each in (path, saved):
+    os.truncate(each, 100)
+session.checkpoint("two", sync=True)
+session.digests_of(["x", "other"])
+print([r.variable for r in session.capturer.refusals()], sorted(session.capturer.kept_names()))
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("['x'] ["), done.stdout
+    assert "'other'" in done.stdout

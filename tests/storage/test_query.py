@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -122,6 +123,29 @@ def test_a_table_variable_is_a_table(
     sql = f"select sum(x), 'it''s variable(''n'')' from {call} -- variable('n')"
 
     assert ask(store, timeline, sql) == [(total, "it's variable('n')")]
+
+
+def test_a_folder_with_signs_of_patterns_is_itself(tmp_path: Path) -> None:
+    digest = "a" * 64
+    for folder, x in (("d[v]", 1), ("dv", 99)):
+        store = Store.open(tmp_path / folder / ".nbckpt")
+        checkpoint = Checkpoint(
+            "01aaaaaa", None, "load", "main", "s1", "nb", 1.5, 0.25, Cell("df = …", 3, "c1"),
+            changed={"df": variable("df", digest)},
+        )  # fmt: skip
+        info = store.put_table(digest, "df", pd.DataFrame({"x": [x]}))
+        records = [
+            checkpoint_record(checkpoint),
+            {"kind": "head", "branch": "main", "checkpoint": "01aaaaaa", "at": 2.5},
+            {"kind": "table", "at": 3.0, "value": digest, **info},
+        ]
+        store.append(records).result()
+        timeline = Timeline()
+        for record in store.refresh():
+            timeline.apply(record)
+
+        assert ask(store, timeline, "select x from variable('df')") == [(x,)]
+        store.close()
 
 
 def test_two_states_of_one_table_are_compared(store: Store, timeline: Timeline) -> None:

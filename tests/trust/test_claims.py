@@ -118,3 +118,25 @@ def test_what_names_more_chunks_than_a_group_may_is_damaged(tmp_path: Path) -> N
     with pytest.raises(FormatError, match="no group"):
         store.get_blob(blob.hex())
     store.close()
+
+
+def test_a_name_of_pythons_own_is_not_bound_by_others(opened: Opens) -> None:
+    session = opened({"print": [1], "get_ipython": 2, "__builtins__": {}, "open": 3, "fine": [4]})
+    before = dict(session.namespace)
+
+    moved = session.rewind("theirs")
+
+    assert session.namespace == {**before, "fine": [4]}
+    told = {r.variable: r.reason for r in moved.untrusted}
+    assert told["print"].startswith("'print' is a name of Python's own")
+
+
+def test_ones_own_print_comes_back(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "s")
+    session = Session(store, {"print": [1]})
+    session.checkpoint("own", sync=True)
+    session.namespace["print"] = 2
+
+    session.rewind("own")
+
+    assert session.namespace["print"] == [1]

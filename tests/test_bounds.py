@@ -1,0 +1,105 @@
+"""Code of a value has so much time, and then it costs itself alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nbckpt import bounds, current
+from nbckpt.bounds import OutOfTimeError, bounded
+from tests.notebooks import restart
+
+ENDLESS = {
+    "a loop": "def __reduce__(self):\n        while True: pass",
+    "a wait": "def __reduce__(self):\n        import time; time.sleep(10**6)",
+    "a state": "def __getstate__(self):\n        n = 0\n        while True: n += 1",
+    "one that catches all": (
+        "def __reduce__(self):\n        while True:\n            try:\n                while True: pass\n"
+        "            except Exception: pass"
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Half a second for each value."""
+    monkeypatch.setenv("NBCKPT_CAPTURE_TIMEOUT_S", "0.5")
+    bounds.set_limit(0.5)
+    yield
+    bounds.set_limit(30.0)
+
+
+def run(shell: Any, source: str) -> None:
+    shell.run_cell(source, store_history=True).raise_error()
+
+
+def loop() -> None:
+    while True:
+        pass
+
+
+def test_a_loop_of_the_main_thread_is_ended() -> None:
+    with pytest.raises(OutOfTimeError), bounded():
+        loop()
+
+
+def test_a_wait_of_the_main_thread_is_ended() -> None:
+    began = time.perf_counter()
+
+    with pytest.raises(OutOfTimeError), bounded():
+        time.sleep(100)
+
+    assert time.perf_counter() - began < 60
+
+
+def test_a_loop_of_another_thread_is_ended() -> None:
+    ended: list[str] = []
+
+    def work() -> None:
+        try:
+            with bounded():
+                loop()
+        except OutOfTimeError:
+            ended.append("in time")
+        ended.append("on")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(60)
+
+    assert ended == ["in time", "on"]
+
+
+def test_what_ends_in_time_is_left_alone() -> None:
+    with bounded(), bounded():
+        time.sleep(0.01)
+    time.sleep(1.0)  # nothing comes later
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_value_that_never_ends_is_refused_by_name(
+    what: str, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, f"class Endless:\n    {ENDLESS[what]}\nv = Endless()\nother = [1]")
+
+    assert "not kept: v: Endless takes longer than 0.5 s" in capsys.readouterr().out
+    began = time.perf_counter()
+    run(shell, "n = len(other); v")
+    assert time.perf_counter() - began < 10  # it is not asked again
+    current.session().wait()
+    restart(shell)
+    run(shell, "%resume")
+    assert (shell.user_ns["other"], "v" in shell.user_ns) == ([1], False)
+
+
+def test_a_key_of_such_a_value_is_none(shell: Any) -> None:
+    run(shell, f"class Endless:\n    {ENDLESS['a loop']}\nv = Endless()")
+
+    run(shell, "%%checkpoint step\nx = type(v).__name__")
+
+    assert shell.user_ns["x"] == "Endless"
