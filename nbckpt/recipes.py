@@ -38,7 +38,7 @@ _EFFECTFUL_CLASSES = re.compile(r".*(Thread|Timer|Process|Popen|Writer|Server|Pd
 
 _WRITING_MODE = re.compile(r"(?=.*[wax+])[rwaxbtU+]{1,4}")
 
-_BUILDERS = frozenset({"open", "sqlite3.connect", "duckdb.connect", "socket.socket"})
+_BUILDERS = frozenset({"open", "sqlite3.connect", "duckdb.connect", "socket.socket", "numpy.load"})
 """Functions that build a value, beside classes."""
 
 _EXPRESSIONS = (

@@ -246,6 +246,17 @@ def _reduce_vocab(_: object, vocab: Any) -> Any:
     return _made(*reduced, {"writing_system": vocab.writing_system})
 
 
+def _reduce_validated(_: object, wrapper: Any) -> Any:
+    """What validates the arguments of a function; it holds the whole namespace of the notebook."""
+    config = dict(wrapper.config_wrapper.config_dict)
+    return make_validated, (type(wrapper), wrapper.function, config, wrapper.validate_return)
+
+
+def make_validated(kind: Any, function: Any, config: dict[str, Any], validates: bool) -> Any:
+    """What `pydantic.validate_call` puts around a function."""
+    return kind(function, config or None, validates, None)
+
+
 # -- shapes, images, units --------------------------------------------------------------------
 
 
@@ -301,6 +312,7 @@ _REDUCERS: dict[tuple[str, str], Reducer] = {
     ("spacy.tokens.token", "Token"): _reduce_token,
     ("spacy.lexeme", "Lexeme"): _reduce_lexeme,
     ("spacy.vocab", "Vocab"): _reduce_vocab,
+    ("pydantic._internal._validate_call", "ValidateCallWrapper"): _reduce_validated,
     ("shapely.prepared", "PreparedGeometry"): _reduce_prepared,
     ("PIL.ImageDraw", "ImageDraw"): _reduce_draw,
     ("pint.registry", "Quantity"): _reduce_quantity,
