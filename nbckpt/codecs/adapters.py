@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.values.reducing import set_members
 
 Reducer = Callable[[object, Any], Any]
 
@@ -92,6 +93,12 @@ def make_shared(kind: type, content: Any, lock: str) -> Any:
     locks: Any = {"Lock": multiprocessing.Lock, "RLock": multiprocessing.RLock}
     make: Any = multiprocessing.Array if isinstance(content, list) else multiprocessing.Value
     return make(kind, content, lock=locks[lock]())
+
+
+def _reduce_mock_call(_: object, call: Any) -> Any:
+    """A call that a mock remembers; its class would take two or three items for other ones."""
+    items = tuple(tuple.__iter__(call))
+    return tuple.__new__, (type(call), items), dict(vars(call)), None, None, set_members
 
 
 class _Lines:
@@ -257,6 +264,23 @@ def make_validated(kind: Any, function: Any, config: dict[str, Any], validates: 
     return kind(function, config or None, validates, None)
 
 
+_OF_CODERS = {
+    "Encoder": ("enc_hook", "decimal_format", "uuid_format", "order"),
+    "Decoder": ("type", "strict", "dec_hook", "float_hook", "ext_hook"),
+}
+
+
+def _reduce_coder(_: object, coder: Any) -> Any:
+    """An encoder or a decoder of msgspec, with what it was made with."""
+    names = _OF_CODERS[type(coder).__name__]
+    return make_coder, (type(coder), {n: getattr(coder, n) for n in names if hasattr(coder, n)})
+
+
+def make_coder(kind: Any, options: dict[str, Any]) -> Any:
+    """An encoder or a decoder."""
+    return kind(**options)
+
+
 # -- shapes, images, units --------------------------------------------------------------------
 
 
@@ -301,6 +325,7 @@ def make_unit(registry: Any, units: Any) -> Any:
 _REDUCERS: dict[tuple[str, str], Reducer] = {
     ("_queue", "SimpleQueue"): _reduce_simple_queue,
     ("multiprocessing.sharedctypes", "SynchronizedBase"): _reduce_shared,
+    ("unittest.mock", "_Call"): _reduce_mock_call,
     ("_csv", "reader"): _reduce_csv_reader,
     ("numpy", "ufunc"): _reduce_ufunc,
     ("numpy", "broadcast"): _reduce_broadcast,
@@ -312,6 +337,10 @@ _REDUCERS: dict[tuple[str, str], Reducer] = {
     ("spacy.tokens.token", "Token"): _reduce_token,
     ("spacy.lexeme", "Lexeme"): _reduce_lexeme,
     ("spacy.vocab", "Vocab"): _reduce_vocab,
+    ("msgspec.json", "Encoder"): _reduce_coder,
+    ("msgspec.json", "Decoder"): _reduce_coder,
+    ("msgspec.msgpack", "Encoder"): _reduce_coder,
+    ("msgspec.msgpack", "Decoder"): _reduce_coder,
     ("pydantic._internal._validate_call", "ValidateCallWrapper"): _reduce_validated,
     ("shapely.prepared", "PreparedGeometry"): _reduce_prepared,
     ("PIL.ImageDraw", "ImageDraw"): _reduce_draw,

@@ -30,9 +30,16 @@ _made: weakref.WeakKeyDictionary[type, tuple[str, dict[str, object]]] = weakref.
 _ABSENT = object()
 
 
+def makes_such(metaclass: type) -> bool:
+    """Whether the classes of a metaclass are made by their statements."""
+    if metaclass is type or not issubclass(metaclass, type):
+        return False
+    return any((kind.__module__, kind.__name__) in _METACLASSES for kind in type.mro(metaclass))
+
+
 def reduced(pickler: NamespacePickler, cls: type) -> Any:
     """How to write a class that its statement makes; None for others, or where none is known."""
-    if not any((kind.__module__, kind.__name__) in _METACLASSES for kind in type.mro(type(cls))):
+    if not makes_such(type(cls)):
         return None
     name = cls.__name__
     if (known := _made.get(cls)) is not None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt import sandbox
+from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
@@ -163,6 +164,8 @@ class Trials:
             return False
         kinds = {*encoded.kinds, *(type(values[name]) for name in group.names)}
         packages = {_module_of(kind).partition(".")[0] for kind in kinds}
+        if any(map(makes_such, encoded.kinds)):  # the library knows the live class of that name
+            return False
         if packages & NO_FORKS or (group.recipes and packages & BY_STATEMENT):
             return False
         if sum(memoryview(part).nbytes for part in encoded.parts) > MOST_BYTES:
@@ -233,6 +236,9 @@ class Trials:
                 back = decode(parts, loading, trusted=True)
         except sandbox.StoppedError as stopped:
             untold.append(f"it wants {stopped}")
+            return Outcome()
+        except PermissionError:  # to write something, which the copy may not
+            untold.append("it wants to write")
             return Outcome()
         except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
             return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
