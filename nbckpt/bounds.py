@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import FrameType
 
 CHECKED_S = 0.25
@@ -22,6 +22,7 @@ CHECKED_S = 0.25
 AT_REST_S = 2.0
 """After so long without a bound the thread sleeps until there is one."""
 
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _SIGNAL = getattr(signal, "SIGVTALRM", None)
 """Of virtual timers, which hardly anybody uses."""
 
@@ -145,21 +146,30 @@ def limit_text() -> str:
     return f"{_limit_s:g} s" if _limit_s is not None else "for ever"
 
 
-@contextmanager
-def bounded() -> Iterator[None]:
+def bounded(*values: object) -> AbstractContextManager[None]:
     """Have code of a value end in time.
 
-    Within a bound that holds already, this one changes nothing.
+    Within a bound that holds already, this one changes nothing; nor does one of values that have no
+    code, where they are given.
 
     Raises
     ------
     OutOfTimeError
         If it does not.
     """
+    if values and all(type(value) in _ATOMS for value in values):
+        return _NOTHING
     if _limit_s is None or _watch.has(threading.get_ident()):
-        yield
-        return
-    bound = _Bound(time.monotonic() + _limit_s)
+        return _NOTHING
+    return _within()
+
+
+_NOTHING = nullcontext()
+
+
+@contextmanager
+def _within() -> Iterator[None]:
+    bound = _Bound(time.monotonic() + (_limit_s or 0.0))
     _watch.begin(bound)
     try:
         yield

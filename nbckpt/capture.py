@@ -8,7 +8,7 @@ have, however large they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 def _described(value: object) -> tuple[str, str | None, str]:
     """Type, shape and preview of a value, as far as its own code tells how it looks."""
     try:
-        with allowed(), bounded():
+        with allowed(), bounded(value):
             return type_name_of(value), shape_of(value), preview_of(value)
     except (Exception, OutOfTimeError):
         return type(value).__name__, None, ""
@@ -123,6 +123,7 @@ class Capturer:
         self._looked_at: dict[str, object] | None = None
         self._all_names: list[str] = []
         self._user_names: list[str] = []
+        self._odd_names: list[object] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
         self.trials = Trials(self.namespace)
@@ -141,6 +142,7 @@ class Capturer:
         names = list(now)
         if names != self._all_names:  # hundreds of IPython's own, and nearly always the same
             self._all_names, self._user_names = names, list(filter(is_user_name, names))
+            self._odd_names = [name for name in names if is_odd_name(name)]
         return [
             n
             for n in self._user_names
@@ -553,15 +555,14 @@ class Capturer:
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What cannot be kept, as of the last look."""
-        return (*self._refusals.values(), *self._odd_names())
+        return (*self._refusals.values(), *map(self._refusal_of, self._odd_names))
 
-    def _odd_names(self) -> Iterator[Refusal]:
-        """Refusals of what is bound to no name that code can use."""
-        for name, value in list(self._now().items()):
-            if is_odd_name(name):
-                why = f"is under a name that no code can use: bind it to another ({_ODD})"
-                text = text_of_name(name)
-                yield Refusal(text, text, type(value).__name__, why)
+    def _refusal_of(self, name: object) -> Refusal:
+        """The refusal of what is bound to no name that code can use."""
+        value = self._now().get(name)  # type: ignore[call-overload]  # it is no text
+        why = f"is under a name that no code can use: bind it to another ({_ODD})"
+        text = text_of_name(name)
+        return Refusal(text, text, type(value).__name__, why)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
         """Which of `names` share objects that can change, in groups; nothing is stored."""

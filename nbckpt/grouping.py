@@ -162,7 +162,7 @@ class Encoder:
                 self._bindings.statement_of,
             )
             try:
-                with bounded():
+                with bounded(*values.values()):
                     encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
                 if isinstance(error.__cause__, TooLargeError):
