@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from nbckpt.describe import type_name_of
@@ -35,13 +36,38 @@ class LiveObjects:
         self._objects: dict[str, dict[str, weakref.ref[object]]] = {}
         self._shared: dict[str, dict[str, frozenset[str]]] = {}
         self._last: dict[str, tuple[Refusal, frozenset[str]]] = {}
+        self._waiting: dict[str, weakref.ref[Thread]] = {}
+        self._waited: dict[str, dict[str, weakref.ref[Thread]]] = {}
 
     def captured(self, checkpoint: Checkpoint) -> None:
         """Take note of a new checkpoint of what is there now."""
+        self._note_waiting(checkpoint)
         if checkpoint.refused:
             self._refusals[checkpoint.id] = checkpoint.refused
             self._shared[checkpoint.id] = {r.variable: self._held_by(r) for r in checkpoint.refused}
             self.restored(checkpoint)
+
+    def _note_waiting(self, checkpoint: Checkpoint) -> None:
+        """Which threads are kept that have not begun: once they run, they are no longer copies."""
+        namespace = self._capturer.namespace
+        names = {*self._waiting, *checkpoint.changed}
+        there = {n: namespace[n] for n in names if n in namespace}
+        self._waiting = {
+            n: weakref.ref(v)
+            for n, v in there.items()
+            if issubclass(type(v), Thread) and isinstance(v, Thread) and v.ident is None
+        }
+        if self._waiting:
+            self._waited[checkpoint.id] = self._waiting
+
+    def begun_since(self, checkpoint: Checkpoint) -> set[str]:
+        """Names of threads that had not begun at a checkpoint, and run now.
+
+        A copy that has not begun would be another thread: what stops one does not stop the other.
+        """
+        namespace = self._capturer.namespace
+        waited = {n: of() for n, of in self._waited.get(checkpoint.id, {}).items()}
+        return {n for n, t in waited.items() if t and t is namespace.get(n) and t.is_alive()}
 
     def _held_by(self, refusal: Refusal) -> frozenset[str]:
         """The other variables whose objects one that cannot be kept holds, as of its last look."""

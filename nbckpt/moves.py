@@ -50,6 +50,9 @@ class Moved(NamedTuple):
         What could not be set, and what to run for it, a short text each.
     moved_on
         Names of `left` that hold the object of then, which may have changed since.
+    begun
+        Threads that had not begun there and run by now, with what shares objects with them: they
+        stay, as copies would be others.
     refused
         Of `left`, what the checkpoint could not keep, and why.
     absent
@@ -67,6 +70,7 @@ class Moved(NamedTuple):
     was_set: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
     moved_on: tuple[str, ...] = ()
+    begun: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     absent: tuple[str, ...] = ()
 
@@ -393,6 +397,8 @@ def restore_all(
     ):  # what is there is of another moment of this history
         gone |= (refused & present) - stays
         loaded = _without_orphans(loaded, manifest, refused & gone)
+    begun = {m for n in session.live_objects.begun_since(target) for m in manifest[n].group}
+    loaded = _without(loaded, begun)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
     if ending:  # what that does comes first: it is done to what goes, not to what comes
@@ -401,11 +407,11 @@ def restore_all(
         session.capturer.adopt({}, ending)
         loaded.drop()
         session.capturer.touched(None)
-        loaded = bring_back(session, target, manifest, gone=gone)
+        loaded = _without(bring_back(session, target, manifest, gone=gone), begun)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
     session.torn_graphs.goes_back(session.observer.standing)
-    session.capturer.touched(lasting)  # they may share no more with what was replaced
+    session.capturer.touched(lasting | begun)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = randomness.NAMES
     return Moved(
@@ -421,8 +427,14 @@ def restore_all(
         unset=session.observer.unset,
         moved_on=() if is_undone else tuple(sorted(lasting)),
         refused=target.refused,
+        begun=tuple(sorted(begun)),
         absent=tuple(sorted(left - gone - session.namespace.keys())),
     )
+
+
+def _without(loaded: restore.Loaded, names: set[str]) -> restore.Loaded:
+    """`loaded` without some values, which stay as they are."""
+    return loaded._replace(values={n: v for n, v in loaded.values.items() if n not in names})
 
 
 def _without_orphans(loaded: restore.Loaded, manifest: Manifest, gone: set[str]) -> restore.Loaded:

@@ -45,6 +45,11 @@ def _left_lines(moved: Moved) -> list[str]:
     refused = {r.variable: str(r) for r in moved.refused}
     texts = {name: refused[name] for name in moved.left if name in refused}
     lines = [f"not kept there{_became(name, moved)}: {text}" for name, text in texts.items()]
+    if moved.begun:
+        names = ", ".join(moved.begun)
+        lines.append(
+            f"left as it is now: {names} (running since then: a copy would be another thread)"
+        )
     asked: dict[str, list[str]] = {}
     for name in moved.left:
         if name not in refused:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nbckpt import current
 from tests.jupyter.test_cells import restart, run
 
 SERVER = """
@@ -205,3 +206,41 @@ def test_what_was_left_is_not_kept_alive(shell: Any) -> None:
     run(shell, "del server").raise_error()
 
     assert seen() is None
+
+
+def test_a_thread_that_runs_by_now_is_not_replaced_by_a_copy(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt auto on")
+    run(
+        shell,
+        "import threading\nstop = threading.Event()\n"
+        "t = threading.Thread(target=stop.wait, daemon=True); timer = threading.Timer(1000, print)",
+    ).raise_error()
+    begun = shell.user_ns["t"], shell.user_ns["timer"]
+    before = current.session().position
+    run(shell, "t.start(); timer.start(); n = 1").raise_error()
+    capsys.readouterr()
+
+    run(shell, f"%rewind {before}").raise_error()
+
+    try:
+        assert "left as it is now: " in capsys.readouterr().out
+        assert "n" not in shell.user_ns
+        assert (shell.user_ns["t"], shell.user_ns["timer"]) == begun
+        shell.user_ns["stop"].set()
+        begun[0].join(10)
+        assert not begun[0].is_alive()
+    finally:
+        begun[1].cancel()
+
+
+def test_one_that_has_not_begun_comes_back(shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, "import threading\nt = threading.Thread(target=print, daemon=True)").raise_error()
+    before = current.session().position
+    run(shell, "t.start(); t.join()").raise_error()
+
+    run(shell, f"%rewind {before}").raise_error()
+
+    assert shell.user_ns["t"].ident is None
