@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nbckpt import randomness
 from nbckpt.comparison.details import Detail, Limits, Row
 from nbckpt.comparison.difference import Difference, Status, VariableDifference
+from nbckpt.comparison.shown import shown_otherwise
 from nbckpt.comparison.sides import LIVE, Side, sides_of
 from nbckpt.comparison.telling import cut
 from nbckpt.comparison.texts import line_diff
@@ -153,6 +154,8 @@ class _Lookup:
             warnings.simplefilter("ignore")  # about versions, empty slices and the like
             one, other = (side.value(name) for side in self._sides)
             found = detail(one, other, self._limits)
+            if found.is_same:
+                found = shown_otherwise(found.kind, one, other) or found
         return found._replace(rows=tuple(_of_variable(name, row) for row in found.rows))
 
 
