@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from nbckpt import calls
 from nbckpt.model import PLACING, UNTRUSTED, Record
 from nbckpt.storage.naming import wrong_name
-from nbckpt.storage.shapes import wrong_member
+from nbckpt.storage.shapes import is_placed, mended, wrong_member
 
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
@@ -99,6 +99,8 @@ def read_text(
             # Where the state stands before the cell, so does all that places a checkpoint; older
             # writers put it behind.
             if "state" in placing:
+                if not is_placed(placing):
+                    return None
                 return Unread(text, placing if trusted else _marked(placing), _SETTLED)
         elif kind == b"batch" and (batch := _BATCH.match(text)):
             pack, frame, own = batch.groups()
@@ -118,6 +120,8 @@ def read_text(
             placing = placing if trusted else _marked(placing)
             return Unread(text, placing, _SETTLED_OF_EVENT)
         record = members_of(text, trusted=trusted)
+        if trusted and wrong_member(record):
+            return None
     except (ValueError, RecursionError):
         return None
     if record["kind"] in _FILES and (name := wrong_name(record)):
@@ -242,7 +246,7 @@ class Unread(Mapping[str, Any]):
             return self._members
         if not isinstance(text, bytes):
             return text(self._offset)
-        self._members = members_of(text, trusted=UNTRUSTED not in self._members)
+        self._members = mended(members_of(text, trusted=UNTRUSTED not in self._members))
         self._text = None
         return self._members
 

@@ -1,8 +1,9 @@
-"""Whether a record that somebody else wrote has the members that its readers rely on.
+"""Whether a record has the members that its readers rely on.
 
-One's own records are signed, and are what they were made as. Another's may say anything; what is
-not as it should be is damage, told where it stands, so that nobody further in meets a text where a
-number belongs.
+One's own records are signed, and are what they were made as, but who made them may have had a
+defect; another's may say anything. What is not as it should be is damage, told where it stands, so
+that nobody further in meets a text where a number belongs. Of one's own checkpoints only what
+places them is looked at as a line is read; of the rest, what cannot be understood costs itself.
 """
 
 from __future__ import annotations
@@ -177,3 +178,29 @@ def wrong_member(record: Mapping[str, Any]) -> str | None:
         if record.get(name) is None:
             return name
     return _wrong_in(record, members, required)
+
+
+def is_placed(record: Mapping[str, Any]) -> bool:
+    """Whether what places a checkpoint in the history is as its readers expect it."""
+    return _wrong_in(record, _MEMBERS, ("id", "created_at", "duration_s", "session")) is None
+
+
+_FITTING: tuple[Any, ...] = (None, "", 0, 0.0, [], {}, False, {"source": ""})
+
+
+def mended(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without what cannot be understood: an empty member in its place, or none."""
+    for _ in range(len(record) + len(_REQUIRED.get(str(record.get("kind")), ())) + 1):
+        name = wrong_member(record)
+        if name is None or name == "kind":
+            break
+        members = _OF_EVENTS if record["kind"] == "event" else _MEMBERS
+        test = members.get(name)
+        value = record.pop(name, None)
+        if test is None:
+            continue
+        if isinstance(value, list) and (fine := [one for one in value if test([one])]):
+            record[name] = fine
+        elif name in _REQUIRED[record["kind"]] or name in _NOT_NONE.get(record["kind"], ()):
+            record[name] = next(fit for fit in _FITTING if test(fit))
+    return record

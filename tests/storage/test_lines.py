@@ -100,10 +100,10 @@ def test_an_event_is_read_when_somebody_asks_what_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"kind":"head","n":3', "[1", '{"id":"no kind","n":0', '{"kind":1}']
+    "text", ['{"kind":"later","n":3', "[1", '{"id":"no kind","n":0', '{"kind":1}']
 )
 def test_what_is_no_record_is_none(text: str) -> None:
-    assert (read_text(text.encode()) is None) == (not text.startswith('{"kind":"head"'))
+    assert (read_text(text.encode()) is None) == (not text.startswith('{"kind":"later"'))
 
 
 def test_a_checkpoint_of_a_small_cell_takes_a_short_line() -> None:
