@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from nbckpt import calls
 from nbckpt.model import PLACING, UNTRUSTED, Record
 from nbckpt.storage.naming import wrong_name
-from nbckpt.storage.shapes import is_placed, mended, wrong_member
+from nbckpt.storage.shapes import can_be_mended, is_placed, mended, wrong_member
 
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
@@ -121,7 +121,9 @@ def read_text(
             return Unread(text, placing, _SETTLED_OF_EVENT)
         record = members_of(text, trusted=trusted)
         if trusted and wrong_member(record):
-            return None
+            if not can_be_mended(record):
+                return None
+            record = mended(record)
     except (ValueError, RecursionError):
         return None
     if record["kind"] in _FILES and (name := wrong_name(record)):

@@ -68,17 +68,15 @@ _maybe = _or_none(_is_text)
 _CELL = _of(
     {"source": _is_text, "execution_count": _or_none(_is_count), "cell_id": _maybe}, "source"
 )
-_VARIABLE = _of(
-    {
-        **dict.fromkeys(("name", "blob", "value", "type_name", "preview"), _is_text),
-        "size_bytes": _is_count,
-        "shape": _maybe,
-        "group": _texts,
-        "needs": _texts,
-        "recipe": _is_flag,
-    },
-    *("name", "blob", "type_name", "size_bytes"),
-)
+_VARIABLE_MEMBERS: dict[str, Test] = {
+    **dict.fromkeys(("name", "blob", "value", "type_name", "preview"), _is_text),
+    "size_bytes": _is_count,
+    "shape": _maybe,
+    "group": _texts,
+    "needs": _texts,
+    "recipe": _is_flag,
+}
+_VARIABLE = _of(_VARIABLE_MEMBERS, "name", "blob", "type_name", "size_bytes")
 _KEY = _of(
     {
         "code": _is_text,
@@ -185,7 +183,38 @@ def is_placed(record: Mapping[str, Any]) -> bool:
     return _wrong_in(record, _MEMBERS, ("id", "created_at", "duration_s", "session")) is None
 
 
-_FITTING: tuple[Any, ...] = (None, "", 0, 0.0, [], {}, False, {"source": ""})
+_FITTING: tuple[Any, ...] = ("", 0.0, 0, [], {}, False, {"source": ""}, None)
+
+
+def _fine(name: str, values: list[Any], test: Test) -> list[Any]:
+    """Those of some items that can be understood; of a variable, where its bytes are."""
+    if name in {"changed", "carried"}:
+        values = [_variable(one) for one in values if isinstance(one, dict)]
+    return [one for one in values if test([one])]
+
+
+def _variable(members: dict[str, Any]) -> dict[str, Any]:
+    fine = {n: v for n, v in members.items() if _VARIABLE_MEMBERS.get(n, _anything)(v)}
+    return {"type_name": "", "size_bytes": 0, **fine}
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+_ALL_OR_NOTHING = frozenset({"head", "drop", "tag", "note", "table", "approval"})
+"""Kinds that say one thing alone."""
+
+
+def can_be_mended(record: Mapping[str, Any]) -> bool:
+    """Whether a record says something without what cannot be understood of it.
+
+    What names bytes does: a prune would delete these.
+    """
+    kind = record["kind"]
+    if not isinstance(kind, str) or kind in _ALL_OR_NOTHING:
+        return False
+    return kind != "checkpoint" or _is_text(record.get("id"))
 
 
 def mended(record: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +228,7 @@ def mended(record: dict[str, Any]) -> dict[str, Any]:
         value = record.pop(name, None)
         if test is None:
             continue
-        if isinstance(value, list) and (fine := [one for one in value if test([one])]):
+        if isinstance(value, list) and (fine := _fine(name, value, test)):
             record[name] = fine
         elif name in _REQUIRED[record["kind"]] or name in _NOT_NONE.get(record["kind"], ()):
             record[name] = next(fit for fit in _FITTING if test(fit))
