@@ -127,6 +127,11 @@ class Branches:
         own = (m for m in reversed(self._moves) if m.notebook == notebook and m.checkpoint)
         return next(((m.at, m.branch) for m in own if m.branch in branches), None)
 
+    def last_stand_of(self, notebook: str, branch: str) -> str | None:
+        """Id of the checkpoint to which a notebook's session last moved a branch."""
+        own = (m for m in reversed(self._moves) if m.notebook == notebook and m.checkpoint)
+        return next((m.checkpoint for m in own if m.branch == branch), None)
+
     def moves_to(self, checkpoints: Container[str]) -> list[Record]:
         """The records of the moves to these checkpoints."""
         return [

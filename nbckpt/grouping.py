@@ -160,6 +160,7 @@ class Encoder:
                 max_bytes,
                 self._ways.members,
                 self._bindings.statement_of,
+                self._bindings.changed_since,
             )
             try:
                 with bounded(*values.values()):
@@ -176,7 +177,7 @@ class Encoder:
                     return Group(names, None, refusals)
                 continue
             recipes = frozenset(self._recipes.intersection(names))
-            return Group(names, encoded, (), recipes, has_substitutes=bool(self._substitutes))
+            return Group(names, encoded, (), recipes, has_substitutes=bool(self._recipes))
 
     def again(self, names: tuple[str, ...]) -> Group | None:
         """Variables once more, by what was learnt since; None if they cannot be kept so."""
@@ -188,20 +189,22 @@ class Encoder:
 
         None where there is no other way.
         """
+        made_again = [n for n in group.names if id(self._values[n]) in self._substitutes]
+        if made_again:
+            for name in made_again:
+                self._substitutes.pop(id(self._values[name]), None)
+                self._ways.keep_by_parts(self._values[name])
+                self._recipes.discard(name)
+            return self.again(group.names)
         if len(group.names) != 1:
             return None
         (name,) = group.names
         value = self._values[name]
-        if group.recipes:
-            self._substitutes.pop(id(value), None)
-            self._ways.keep_by_parts(value)
-            self._recipes.discard(name)
-        else:
-            recipe = recipe_for(name, value, self._namespace, self._bindings)
-            if not isinstance(recipe, Recipe) or not self._can_keep(recipe):
-                return None
-            self._replace(value, recipe.reduced())
-            self._recipes.add(name)
+        recipe = recipe_for(name, value, self._namespace, self._bindings)
+        if not isinstance(recipe, Recipe) or not self._can_keep(recipe):
+            return None
+        self._replace(value, recipe.reduced())
+        self._recipes.add(name)
         return self.again((name,))
 
     def _together(self, names: tuple[str, ...], alone: Mapping[str, Encoded]) -> Group:

@@ -74,6 +74,7 @@ class Bindings:
     _last: dict[str, Binding] = field(default_factory=dict)
     _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
     _named: dict[str, int] = field(default_factory=dict)
+    _set_on: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def ran(self, tree: ast.Module) -> None:
         """Note the statements of a cell that ran."""
@@ -85,6 +86,8 @@ class Bindings:
                 self._last[name] = Binding(serial, statement if is_plain else None, definition)
                 self._fed.pop(name, None)
             self._named.update(dict.fromkeys(_loaded_by(statement), serial))
+            for holder, attribute in _attributes_set_by(statement):
+                self._set_on[holder] = serial, attribute
             if fed := feeding.fed_by(statement):
                 self._fed.setdefault(fed[0], []).append(fed[1])
 
@@ -96,6 +99,17 @@ class Bindings:
         """The assignment or the class statement that last bound a name; None if it was another."""
         binding = self._last.get(name)
         return None if binding is None else binding.statement or binding.definition
+
+    def changed_since(self, name: str, read: Iterable[str]) -> str:
+        """What was bound anew, or set on it, since the statement that last bound a name."""
+        binding = self._last.get(name)
+        serial = -1 if binding is None else binding.serial
+        for other in sorted(read):
+            later = self._last.get(other)
+            if binding is not None and later is not None and later.serial > serial:
+                return repr(other)
+        set_at, attribute = self._set_on.get(name, (-1, ""))
+        return f"{name}.{attribute}" if set_at > serial else ""
 
     def is_named_since(self, name: str, serial: int) -> bool:
         """Whether a statement that came later has read a name."""
@@ -115,6 +129,20 @@ def _bound_by(statement: ast.stmt) -> Iterable[str]:
     if is_simple and not any(_binds_otherwise(node) for node in nodes):
         return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return names_of_tree(ast.Module([statement], [])).binds
+
+
+def _attributes_set_by(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Names and attributes that a statement sets on them: ``P.x = 1``, ``setattr(P, "x", 1)``."""
+    from nbckpt.analysis import nodes_of
+
+    for node in nodes_of(statement):
+        match node:
+            case ast.Attribute(value=ast.Name(id=holder), attr=attribute, ctx=ast.Store()):
+                yield holder, attribute
+            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=holder), *_]):
+                yield holder, "…"
+            case _:
+                continue
 
 
 def _loaded_by(statement: ast.stmt) -> Iterator[str]:

@@ -266,11 +266,15 @@ class Timeline(Folding):
     def own_head(self, branch: str, notebook: str) -> Checkpoint | None:
         """What a notebook resumes from on a branch: its head, unless that is of another notebook.
 
-        Then it is the newest checkpoint there of its own; None if there is none.
+        Then it is where that notebook stood last, or its newest checkpoint there; None if there is
+        none.
         """
         head = self.head(branch)
         if head is None or not notebook or head.notebook in ("", notebook):
             return head
+        stood = self._branches.last_stand_of(notebook, branch)
+        if stood is not None and stood in self.checkpoints:
+            return self.checkpoints[stood]
         placed = self._places.placed.values()
         own = (p for p in placed if p.notebook == notebook and p.branch == branch)
         newest = max((p for p in own if p.state == "done"), default=None)

@@ -6,11 +6,15 @@ defined, and so it is: by the same statement, with what that read.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.functions import is_importable
 from nbckpt.codecs.loading import LOADING
 
 if TYPE_CHECKING:
@@ -24,7 +28,9 @@ _METACLASSES = frozenset(
 )  # fmt: skip
 """By module and name; those that derive from one count, too."""
 
-_made: weakref.WeakKeyDictionary[type, tuple[str, dict[str, object]]] = weakref.WeakKeyDictionary()
+_made: weakref.WeakKeyDictionary[type, tuple[str, dict[str, object], int]] = (
+    weakref.WeakKeyDictionary()
+)
 """Classes that were made here: the statement, and what it read."""
 
 _ABSENT = object()
@@ -39,27 +45,38 @@ def makes_such(metaclass: type) -> bool:
 
 def reduced(pickler: NamespacePickler, cls: type) -> Any:
     """How to write a class that its statement makes; None for others, or where none is known."""
-    if not makes_such(type(cls)):
+    if not makes_such(type(cls)) or is_importable(cls):
         return None
     name = cls.__name__
-    if (known := _made.get(cls)) is not None:
+    if (known := _made.get(cls)) is not None and not pickler.scope.changed_since(name, ()):
         return make, (name, *known)
     namespace = pickler.scope.namespace
     statement = pickler.scope.statement_of(name) if namespace.get(name) is cls else None
     if not isinstance(statement, ast.ClassDef):
-        return None
-    values = {n: namespace[n] for n in sorted(_read_at_once(statement)) if n in namespace}
-    values.pop(name, None)
-    return make, (name, ast.unparse(statement), values)
+        message = "the statement that made it is not known: define it by `class` in a cell"
+        raise RefusedError(message)
+    read = _read_at_once(statement) - {name}
+    if changed := pickler.scope.changed_since(name, read):
+        message = f"{changed} has changed since its class statement: run its cell again"
+        raise RefusedError(message)
+    values = {n: namespace[n] for n in sorted(read) if n in namespace}
+    return make, (name, ast.unparse(statement), values, _flags_in(namespace))
 
 
-def make(name: str, statement: str, values: dict[str, object]) -> object:
+def _flags_in(namespace: Mapping[str, object]) -> int:
+    """Those of `from __future__ import …`, which a shell applies to all cells below."""
+    features = {v for v in list(namespace.values()) if type(v) is __future__._Feature}  # noqa: SLF001
+    return sum(feature.compiler_flag for feature in features)
+
+
+def make(name: str, statement: str, values: dict[str, object], flags: int) -> object:
     """The class that a statement defines, with these values as globals for as long."""
     namespace = LOADING.get().namespace
     before = {n: namespace.get(n, _ABSENT) for n in (*values, name)}
     namespace.update(values)
     try:
-        exec(compile(statement, f"<class {name}>", "exec", dont_inherit=True), namespace)
+        code = compile(statement, f"<class {name}>", "exec", flags, dont_inherit=True)
+        exec(code, namespace)
         cls: Any = namespace[name]
     finally:
         for n, was in before.items():
@@ -67,7 +84,7 @@ def make(name: str, statement: str, values: dict[str, object]) -> object:
                 namespace.pop(n, None)
             else:
                 namespace[n] = was
-    _made[cls] = statement, values
+    _made[cls] = statement, values, flags
     return cls
 
 

@@ -1,15 +1,17 @@
-"""NaN in a dict is found by being the very object that is its key: one for all that came back.
+"""NaN in a dict is found by being the very object that is its key.
 
 Python compares by identity before it asks for equality, and a NaN equals nothing. Pickle makes a
-new float of each. So all NaN that come back, as variables, in lists, as keys, are NumPy's own.
+new float of each. So the one NaN among the keys of a dict that came back, and a variable that is a
+NaN, are NumPy's own, or that of a live variable. All others stay what they are, each its own.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import re
 import struct
-import sys
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, cast
@@ -22,7 +24,7 @@ _BITS = bytes.fromhex("7ff8000000000000")
 _AS_WRITTEN = re.compile(b"G" + re.escape(_BITS))
 """How a pickle has it: an opcode, and the bits."""
 
-MOST_OBJECTS = 2_000_000
+MOST_OBJECTS = 100_000
 
 
 def may_be_in(segments: Sequence[Any]) -> bool:
@@ -31,38 +33,39 @@ def may_be_in(segments: Sequence[Any]) -> bool:
 
 
 def unite(values: dict[str, object], namespace: Mapping[str, object]) -> None:
-    """Have one object be every NaN in values, as far as containers and attributes lead to it.
+    """Have NaN among keys, and variables that are NaN, be one object.
 
     Parameters
     ----------
     namespace
         The live variables: where one of them is a NaN, it is that object.
     """
-    nan = _nan_of(namespace)
+    for name, value in values.items():
+        if _is_nan(value):
+            values[name] = _nan_of(namespace)
     seen: dict[int, object] = {}
-    waiting: list[Any] = [values]
+    waiting: list[Any] = [v for v in values.values() if type(v) not in _LEAVES]
     while waiting and len(seen) < MOST_OBJECTS:
         holder = waiting.pop()
         if id(holder) in seen:
             continue
         seen[id(holder)] = holder
         kind = type(holder)
-        if issubclass(kind, dict):
-            waiting += _united_dict(holder, nan)
-        elif kind is list:
-            for n, item in enumerate(holder):
-                if _is_nan(item):
-                    holder[n] = nan
+        if kind in _DICTS:
+            _unite_keys(holder, namespace)
+            waiting += (value for value in dict.values(holder) if type(value) not in _LEAVES)
+        elif kind is list or kind is tuple:
             waiting += (item for item in holder if type(item) not in _LEAVES)
-        elif kind is tuple:
-            waiting += (item for item in holder if type(item) not in _LEAVES)
-        elif kind is set:
-            found = [item for item in holder if _is_nan(item)]
-            if len(found) == 1:  # several are not one
-                holder.discard(found[0])
-                holder.add(nan)
-        if not issubclass(kind, _CODE) and (members := members_of(holder)):
+        elif not issubclass(kind, _CODE) and (members := members_of(holder)):
             waiting.append(members)
+
+
+def _unite_keys(holder: dict[Any, Any], namespace: Mapping[str, object]) -> None:
+    if sum(map(_is_nan, holder)) != 1:  # several are not one
+        return
+    nan, items = _nan_of(namespace), list(dict.items(holder))
+    dict.clear(holder)
+    dict.update(holder, ((nan if _is_nan(key) else key, value) for key, value in items))
 
 
 def _is_nan(value: object) -> bool:
@@ -74,23 +77,13 @@ def _nan_of(namespace: Mapping[str, object]) -> float:
     if len(live) == 1:
         (found,) = live.values()
         return cast("float", found)
-    numpy: Any = sys.modules.get("numpy")
-    nan: float = getattr(numpy, "nan", math.nan)
-    return nan
+    if importlib.util.find_spec("numpy") is None:
+        return math.nan
+    import numpy as np
+
+    return np.nan
 
 
-def _united_dict(holder: Any, nan: float) -> list[Any]:
-    items = list(dict.items(holder))
-    if sum(_is_nan(key) for key, _ in items) == 1:  # several are not one
-        dict.clear(holder)
-        for key, value in items:
-            is_nan = _is_nan(key)
-            dict.__setitem__(holder, nan if is_nan else key, value)
-    for key, value in items:
-        if _is_nan(value) and not _is_nan(key):
-            dict.__setitem__(holder, key, nan)
-    return [value for _, value in items if type(value) not in _LEAVES]
-
-
+_DICTS = frozenset({dict, defaultdict, Counter})
 _CODE = (type, ModuleType, FunctionType)
 _LEAVES = frozenset({str, bytes, int, float, bool, complex, type(None)})

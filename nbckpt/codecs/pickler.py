@@ -76,6 +76,11 @@ def _no_statement(_: str) -> None:
     """None of any name."""
 
 
+def _never(_: str, __: Iterable[str]) -> str:
+    """Nothing."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a stream may refer to instead of holding it.
@@ -97,6 +102,8 @@ class Scope:
         Class → names of members of its instances that are written beside what it says of them.
     statement_of
         The statement that last bound a name; None if it is not known, or part of a larger one.
+    changed_since
+        Of what a statement that bound a name read, and of itself, what was changed since, a text.
     """
 
     namespace: Mapping[str, object]
@@ -106,6 +113,7 @@ class Scope:
     max_bytes: int | None = None
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
     statement_of: Callable[[str], ast.stmt | None] = _no_statement
+    changed_since: Callable[[str, Iterable[str]], str] = _never
 
 
 @dataclass(frozen=True)

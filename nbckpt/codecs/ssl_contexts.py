@@ -63,11 +63,23 @@ def _why_not(context: Any) -> str:
         return "it may hold a private key, which is written nowhere"
     if has_certificate:
         return "it holds a private key, which is written nowhere"
-    if context.cert_store_stats()["crl"]:
+    known = context.cert_store_stats()
+    if known["x509"] != known["x509_ca"]:
+        return "it trusts a certificate that is no authority's, which it does not tell"
+    if not known["x509"] and context.verify_mode and _knows_all_at_once():
+        return "it trusts nobody that it tells"
+    if known["crl"]:
         return "it holds lists of revoked certificates, which it does not tell"
     if context.sni_callback is not None or context.keylog_filename is not None:
         return "it calls code, or writes keys, at each connection"
     return ""
+
+
+def _knows_all_at_once() -> bool:
+    """Whether a usual context names its authorities, and does not look for them when asked."""
+    import ssl
+
+    return ssl.create_default_context().cert_store_stats()["x509"] > 0
 
 
 def _has_certificate(context: Any) -> bool | None:

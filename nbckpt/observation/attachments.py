@@ -457,8 +457,11 @@ class Attachments:
 
     def _register_again(self) -> None:
         """Register with libraries what another process did, now that it is there again."""
+        undone = {_home_of_call(w) for w in self.missing if ".unregister" in w}
         for where, found in list(self.missing.items()):
             if where not in self.missing or not found.get("known") or "source" not in found:
+                continue
+            if _home_of_call(where) in undone:  # in which order, the record does not say
                 continue
             source, known = str(found["source"]), str(found["known"])
             is_input = bool(found.get("is_input", True))
@@ -583,6 +586,7 @@ class Attachments:
             if is_set:
                 texts.append(str((want or {}).get("what") or self._named(where)))
         self.libraries.look()
+        self.missing = {where: self.missing[where] for where in wanted if where in self.missing}
         return [text for text in texts if text not in self.unset]
 
     def _put_original(self, where: str) -> bool:
@@ -613,6 +617,12 @@ class Attachments:
     def to_run(self) -> Iterator[str]:
         """The code of cells that attached what is missing, each once, in their order."""
         yield from dict.fromkeys(str(found.get("source", "")) for found in self.missing.values())
+
+
+def _home_of_call(where: str) -> str:
+    """The library of a call that registers something; empty of other places."""
+    kind, _, rest = where.partition(" ")
+    return rest.partition(" ")[0].rpartition(".")[0] if kind == "call" else ""
 
 
 def _is_put(change: Change, value: object) -> bool:

@@ -29,13 +29,14 @@ _ONLY_EFFECTS = frozenset({"atexit"})
 
 def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
     """What a cell registers with libraries, as its text has it."""
+    decorated = _decorated(tree)
     for call in _calls(tree):
-        if attached := _registered_by(call, tree, namespace):
+        if attached := _registered_by(call, tree, namespace, decorated.get(call, "")):
             yield attached
 
 
 def _registered_by(
-    call: ast.expr, tree: ast.Module, namespace: Mapping[str, object]
+    call: ast.expr, tree: ast.Module, namespace: Mapping[str, object], decorated: str
 ) -> Attached | None:
     function = call.func if isinstance(call, ast.Call) else call
     name = function.attr if isinstance(function, ast.Attribute) else (
@@ -43,49 +44,77 @@ def _registered_by(
     )  # fmt: skip
     if not _NAMES.fullmatch(name) or not (home := _home_of(function, namespace)):
         return None
-    statement = ast.Module([ast.Expr(call)], [])
+    run = _run_of(call, decorated)
+    statement = ast.fix_missing_locations(ast.Module([ast.Expr(run)], []))
     return Attached(
         where=f"call {home}.{name} {ast.unparse(call)[:200]}",
         what=f"what '{name}' of {home} was given",
         source=ast.unparse(tree),
         change=None,
-        known=keys.key_of(ast.fix_missing_locations(statement), namespace).digest,
+        known=keys.key_of(statement, namespace).digest,
         is_input=home not in _ONLY_EFFECTS,
     )
+
+
+def _decorated(tree: ast.Module) -> dict[ast.expr, str]:
+    """Decorators of the functions and classes at a cell's top that have no other → whose."""
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return {node.decorator_list[0]: node.name for node in found if len(node.decorator_list) == 1}
+
+
+def _run_of(call: ast.expr, decorated: str) -> ast.expr:
+    """What a call does; of a decorator, with what stands below it."""
+    return ast.Call(call, [ast.Name(decorated, ast.Load())], []) if decorated else call
 
 
 def repeated(
     attached: Attached, namespace: MutableMapping[str, object]
 ) -> Callable[[], object] | None:
-    """What registers something once more; None where it is no call, or its inputs are others.
+    """What registers something once more; None where that cannot be known to do the same.
 
-    It has to run with its cell, not in a function that the cell defines; of a decorator, what it
-    is given is the function or class that it stands above.
+    It is a statement of its own, or a decorator with no other beside it, so that it ran as its cell
+    did; it takes names, constants and functions alone, so that nothing else happens.
     """
+    if not isinstance(namespace, dict):
+        return None
     tree = ast.parse(attached.source)
-    for call, decorated in _running_calls(tree):
-        known = _registered_by(call, tree, namespace)
+    decorated = _decorated(tree)
+    calls = [
+        s.value for s in tree.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)
+    ]
+    for call in (*calls, *decorated):
+        known = _registered_by(call, tree, namespace, decorated.get(call, ""))
         if known is None or (known.where, known.known) != (attached.where, attached.known):
             continue
-        is_there = not decorated or decorated in namespace
-        if not is_there or not isinstance(namespace, dict):
+        name = attached.where.partition(" ")[2].partition(" ")[0].rpartition(".")[2]
+        below = decorated.get(call, "")
+        if not _AGAIN.fullmatch(name) or not _is_plain(call) or (below and below not in namespace):
             return None
-        given: list[ast.expr] = [ast.Name(decorated, ast.Load())] if decorated else []
-        run = ast.Call(call, given, []) if decorated else call
-        expression = ast.fix_missing_locations(ast.Expression(run))
-        code = compile(expression, "<registered again>", "eval")
-        return partial(eval, code, namespace)
+        expression = ast.fix_missing_locations(ast.Expression(_run_of(call, below)))
+        return partial(eval, compile(expression, "<registered again>", "eval"), namespace)
     return None
 
 
-def _running_calls(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
-    """Calls that run with a cell, and of decorators the name of what is below them."""
-    decorators: dict[ast.expr, str] = {}
-    for node in run_nodes(tree):
-        for decorator in getattr(node, "decorator_list", ()):
-            decorators[decorator] = str(getattr(node, "name", ""))
-    found: dict[ast.expr, str] = {n: "" for n in run_nodes(tree) if isinstance(n, ast.Call)}
-    yield from {**found, **decorators}.items()
+_AGAIN = re.compile(r"register(_\w+)?")
+"""What is called again: nothing that traces, or takes back what was registered."""
+
+
+def _is_plain(call: ast.expr) -> bool:
+    """Whether the arguments of a call are no calls, and no comprehensions."""
+    arguments = (
+        [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
+    )
+    return all(_is_plain_argument(argument) for argument in arguments)
+
+
+def _is_plain_argument(node: ast.expr) -> bool:
+    if isinstance(node, ast.Lambda):
+        return not node.args.defaults and not node.args.kw_defaults
+    if isinstance(node, ast.List | ast.Tuple):
+        return all(map(_is_plain_argument, node.elts))
+    if isinstance(node, ast.Attribute):
+        return _is_plain_argument(node.value)
+    return isinstance(node, ast.Constant | ast.Name)
 
 
 def inner_stores(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:

@@ -42,6 +42,7 @@ _OF_NO_MATTER = {
     ("PIL", "Image"): frozenset({"palette", "pyaccess", "readonly", "has_transparency_data"}),
     ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
     # What keeps parts alive, and who lets them go.
+    ("holoviews", "Dimensioned"): frozenset({"pipeline"}),
     ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
 }
 """What a class shows of the way in which an object was made: package and class → names."""
@@ -55,6 +56,8 @@ class Difference(NamedTuple):
 
     Attributes
     ----------
+    path
+        Where it is.
     text
         A clause that tells it.
     owner
@@ -63,6 +66,7 @@ class Difference(NamedTuple):
         Names of the owner's plain members that did not come back, or came back as others.
     """
 
+    path: str
     text: str
     owner: Any = None
     lacking: frozenset[str] = frozenset()
@@ -103,8 +107,8 @@ class Comparison:
             pair = waiting.popleft()
             if pair.live is pair.back or isinstance(pair.live, _CODE):
                 continue
-            if found := self._difference(pair):
-                return _explained(found, pair)
+            if (found := self._difference(pair)) and (told := _explained(found, pair)):
+                return told
             is_over = _is_over(pair)
             if not self._is_known(pair) and not is_over:
                 waiting.extend(self._inside(pair))
@@ -168,6 +172,7 @@ class Comparison:
         members = {**_members(pair.back), **_members(pair.live)}
         names = [name for name in members if type(name) is str and not name.startswith("_")]
         names += [n for n in _properties(kind) if n not in members]
+        names = [n for n in names if not _is_cached(kind, n)]
         left_out = _of_no_matter(kind)
         for name in [n for n in names if n not in left_out]:
             if time.monotonic() > self._until:
@@ -186,18 +191,40 @@ class Comparison:
                 yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
 
 
-def _explained(text: str, pair: _Pair) -> Difference:
+def _explained(text: str, pair: _Pair) -> Difference | None:
     if pair.owners is None:
-        return Difference(text)
+        return Difference(pair.path, text)
     live, back = pair.owners
+    if _is_its_word(type(live)) and not _is_lost(pair):
+        return None
     members, came_back = _members(live), _members(back)
     lacking = {
         name
         for name, member in members.items()
         if type(name) is str and _is_plain(member)
-        if name not in came_back or _text(came_back[name]) != _text(member)
+        if name not in came_back
+        or (not _has_code(type(live), "__setstate__") and _text(came_back[name]) != _text(member))
     }
-    return Difference(text, live, frozenset(lacking))
+    return Difference(pair.path, text, live, frozenset(lacking))
+
+
+_NOT_THEIR_WORD = frozenset({"holoviews"})
+"""Packages whose own state leaves out what users set."""
+
+
+def _has_code(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), types.FunctionType)
+
+
+def _is_its_word(kind: type) -> bool:
+    """Whether a class says itself what its objects are once they come back."""
+    says = _has_code(kind, "__getstate__") or _has_code(kind, "__setstate__")
+    return says and _package(kind) not in _NOT_THEIR_WORD
+
+
+def _is_lost(pair: _Pair) -> bool:
+    """Whether a plain member is left out by a class that puts nothing in its place."""
+    return _is_plain(pair.live) and isinstance(pair.back, Missing)
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
@@ -222,6 +249,9 @@ class _Asked(NamedTuple):
 def _asked(value: Any, name: str) -> _Asked | None:
     """What an attribute is; None if it is none, or does more than tell."""
     try:
+        found = next((vars(c)[name] for c in type(value).__mro__ if name in vars(c)), None)
+        if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`
+            return _Asked(found.__get__(value))
         return _Asked(getattr(value, name))
     except (Exception, StoppedError):  # whatever a library raises
         return None
@@ -242,7 +272,8 @@ def _text(value: Any) -> str | None:
 
 def _difference_of_texts(pair: _Pair) -> str:
     ours, its = _text(pair.live), _text(pair.back)
-    if ours is None or (its is not None and are_alike(ours, its)) or ours != _text(pair.live):
+    is_alike = its is not None and are_alike(ours or "", its)
+    if ours is None or is_alike or ours != _text(pair.live):
         return ""
     if its is None:
         return f"{pair.path} raises when it is looked at, once it came back"
@@ -265,6 +296,14 @@ def _members(value: Any) -> dict[str, Any]:
     except (AttributeError, TypeError):
         return {}
     return members if type(members) is dict else {}
+
+
+def _is_cached(kind: type, name: str) -> bool:
+    """Whether an attribute is computed when it is first asked for, and kept from then on."""
+    found = next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), None)
+    if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
+        return False
+    return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
 
 
 def _properties(kind: type) -> list[str]:

@@ -12,6 +12,9 @@ DEPTH = 4
 MOST_ITEMS = 200
 MOST_LETTERS = 20_000
 
+_TOLD_BY = {("ssl", "SSLContext"): "cert_store_stats"}
+"""Classes that tell what they hold by a method alone."""
+
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9]{12,}\b")
 
 
@@ -39,6 +42,8 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
             (text_of(k, 0), text_of(v, depth - 1)) for k, v in list(value.items())[:MOST_ITEMS]
         ]
         return f"dict of {len(value)}: {pairs}"
+    if (kind.__module__, kind.__name__) in _TOLD_BY:
+        return str(getattr(value, _TOLD_BY[kind.__module__, kind.__name__])())
     if tells_itself(kind):
         return _ADDRESS.sub("0x…", repr(value)[:MOST_LETTERS])
     base = next((one for one in (list, dict, set, tuple) if issubclass(kind, one)), None)
@@ -52,5 +57,5 @@ def tells_itself(kind: type) -> bool:
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two texts say the same, in whatever order: that of a set is another's."""
-    return one == other or sorted(one) == sorted(other)
+    """Whether two texts say the same; where there are sets in them, in whatever order."""
+    return one == other or ("{" in one and sorted(one) == sorted(other))

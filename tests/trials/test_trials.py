@@ -252,3 +252,50 @@ def test_a_context_with_a_private_key_is_refused(auto: Any, tmp_path: Any) -> No
     run(auto, "import ssl\nv = [ssl.create_default_context()]\nv[0].load_cert_chain('own.pem')")
 
     assert "private key" in refusals()["v"]
+
+
+def test_what_a_class_says_itself_of_what_comes_back_is_its_word(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Door:
+            def __init__(self): self.is_open, self.handle, self.n = True, object(), 3
+            def __getstate__(self): return {"n": self.n}
+            def __setstate__(self, state): self.__dict__.update(state, is_open=False, handle=None)
+        v = Door()
+        """,
+    )
+
+    assert refusals() == {}
+    door = resumed(auto)["v"]
+    assert (door.n, door.is_open, door.handle) == (3, False, None)
+
+
+def test_what_is_random_each_time_is_no_difference(auto: Any) -> None:
+    run(
+        auto,
+        """
+        import uuid
+        from functools import cached_property
+        class Own:
+            def __getstate__(self): return {}
+            @cached_property
+            def key(self): return uuid.uuid4().hex
+            @property
+            def other(self): return self.key
+        v = [Own()]; _ = v[0].key
+        """,
+    )
+
+    assert refusals() == {}
+
+
+def test_a_changed_client_in_a_container_is_kept_with_it(auto: Any) -> None:
+    run(auto, "import httpx\nh = httpx.Client(); held = {'h': h, 'n': 0}")
+    run(auto, "h.headers['x'] = 'y'; held['n'] = 1")
+
+    namespace = resumed(auto)
+
+    assert namespace["held"]["n"] == 1
+    assert namespace["held"]["h"] is namespace["h"]
+    assert namespace["h"].headers["x"] == "y"
