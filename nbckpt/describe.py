@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 from weakref import ProxyTypes
 
-from nbckpt.values.mapped import require_there
+from nbckpt.mapped import require_there
 
 PREVIEW_CHARACTERS = 120
 

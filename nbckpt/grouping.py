@@ -15,13 +15,13 @@ from nbckpt.codecs.streams import TooLargeError
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
 from nbckpt.limits import least_size, too_large
+from nbckpt.mapped import ShortenedError
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.recipes import Bindings, Recipe, recipe_for
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.ties import connected, mutual, pairs_of
 from nbckpt.trials.ways import Ways
-from nbckpt.values.mapped import ShortenedError
 from nbckpt.values.plain import ATOMS
 
 MAX_SUBSTITUTES = 50

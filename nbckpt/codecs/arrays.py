@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
+from nbckpt.mapped import require_there
 from nbckpt.values.dict_iterators import skip
-from nbckpt.values.mapped import require_there
 from nbckpt.values.reducing import refuses_without_need
 
 if TYPE_CHECKING:

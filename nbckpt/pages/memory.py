@@ -15,10 +15,10 @@ from typing import TypeVar, cast
 
 from blake3 import blake3
 
+from nbckpt.mapped import require_there
 from nbckpt.pages.addresses import Place, place_of
 from nbckpt.pages.devices import is_pinned_at
 from nbckpt.pages.watches import CHUNK_BYTES, MAX_VALUES, Watch, Watches
-from nbckpt.values.mapped import require_there
 
 WATCHED_BYTES = 1 << 20
 """Smaller memory is hashed sooner than the kernel is asked."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
+from nbckpt.mapped import is_there
 from nbckpt.pages.memory import (
     CHUNK_BYTES,
     WATCHED_BYTES,
@@ -23,7 +24,6 @@ from nbckpt.pages.memory import (
     digest_of_names,
     look_at,
 )
-from nbckpt.values.mapped import is_there
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
