@@ -72,7 +72,11 @@ class _Watch:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(bound.thread), None)
 
     def forget(self) -> None:
-        """In a child after a fork: the thread is not there."""
+        """In a child after a fork: the thread is not there, and a copy may start none.
+
+        So nothing is bound there until a session says so.
+        """
+        set_limit(None)
         self._bounds, self._thread = {}, None
         self._is_needed = threading.Event()
 

@@ -105,7 +105,8 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     if branch is not None:
         require_text(branch, "the name of a branch")
     session.refresh()
-    is_asked_for, branch = branch is not None, branch or session.branch
+    is_asked_for = branch is not None or not session.is_on_usual_branch
+    branch = branch or session.branch
     head = session.timeline.head(branch)
     if head is None and branch != session.branch:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))

@@ -122,9 +122,14 @@ class Standing:
         if news:
             self.tell(news)
 
+    @property
+    def is_on_usual_branch(self) -> bool:
+        """Whether nobody has said which branch to work on."""
+        return self.branch == self._usual_branch
+
     def choose_branch(self) -> None:
         """Before the first checkpoint: another notebook may have taken the branch meanwhile."""
-        if self.position is None and not self.begun and self.branch == self._usual_branch:
+        if self.position is None and not self.begun and self.is_on_usual_branch:
             self.refresh()
             self._usual_branch = self.branch = usual_branch(self.timeline, self.notebook)
 

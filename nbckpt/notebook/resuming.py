@@ -67,7 +67,8 @@ def target_of(session: Session, branch: str | None) -> tuple[Checkpoint | None, 
         If there is no such branch.
     """
     timeline = session.timeline
-    notebook = "" if branch is not None else session.notebook
+    is_asked_for = branch is not None or not session.is_on_usual_branch
+    notebook = "" if is_asked_for else session.notebook
     branch = branch or session.branch
     with timeline.lock:
         head = timeline.own_head(branch, notebook)

@@ -19,7 +19,7 @@ from nbckpt.storage.store import Store
 THEIRS: dict[str, object] = {
     "verify": "raise",
     "retention_count": 1, "retention_days": 1, "max_size": 1, "max_value_size": 1,
-    "max_store_size": 1, "retention_recordings": 0, "auto": "on", "prices": "m=0/0",
+    "max_store_size": 1, "capture_timeout_s": 1, "retention_recordings": 0, "auto": "on", "prices": "m=0/0",
     "record_hosts": "example.org", "telemetry": "on",
     "idle_s": 7, "patience_s": 7, "track_share": 0.5, "max_background_memory": 7,
     "secret_fields": "user", "approvals": "fail",
