@@ -11,9 +11,10 @@ import os
 import signal
 import threading
 import time
-import weakref
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
+
+from nbckpt.weak_objects import WeakObjects
 
 CHECKED_S = 0.25
 """How often the clock is looked at while something is bound."""
@@ -114,24 +115,8 @@ def _is_main() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-class _Slow:
-    """Values that ran out of time, as long as they live."""
-
-    def __init__(self) -> None:
-        self._found: dict[int, weakref.ref[object]] = {}
-
-    def add(self, value: object) -> None:
-        place = id(value)
-        with suppress(TypeError):  # nothing can refer to it weakly: it is tried each time
-            self._found[place] = weakref.ref(value, lambda _: self._found.pop(place, None))
-
-    def __contains__(self, value: object) -> bool:
-        known = self._found.get(id(value))
-        return known is not None and known() is value
-
-
-slow = _Slow()
-"""Values that took longer than they may, and are not asked again."""
+slow = WeakObjects()
+"""Values that took longer than they may, and are not asked again; others are tried each time."""
 
 _watch = _Watch()
 if hasattr(os, "register_at_fork"):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt import randomness
 from nbckpt.bounds import OutOfTimeError, bounded
@@ -123,7 +123,7 @@ class Capturer:
         self._looked_at: dict[str, object] | None = None
         self._all_names: list[str] = []
         self._user_names: list[str] = []
-        self._odd_names: list[object] = []
+        self._odd_names: list[Any] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
         self.trials = Trials(self.namespace)
@@ -141,8 +141,10 @@ class Capturer:
         now = self._now()
         names = list(now)
         if names != self._all_names:  # hundreds of IPython's own, and nearly always the same
+            fresh = now.keys() - set(self._all_names)  # with each cell IPython adds a few
+            odd = [*filter(is_odd_name, fresh), *(n for n in self._odd_names if n in now)]
+            self._odd_names = odd
             self._all_names, self._user_names = names, list(filter(is_user_name, names))
-            self._odd_names = [name for name in names if is_odd_name(name)]
         return [
             n
             for n in self._user_names
@@ -557,9 +559,9 @@ class Capturer:
         """What cannot be kept, as of the last look."""
         return (*self._refusals.values(), *map(self._refusal_of, self._odd_names))
 
-    def _refusal_of(self, name: object) -> Refusal:
+    def _refusal_of(self, name: Any) -> Refusal:
         """The refusal of what is bound to no name that code can use."""
-        value = self._now().get(name)  # type: ignore[call-overload]  # it is no text
+        value = self._now().get(name)
         why = f"is under a name that no code can use: bind it to another ({_ODD})"
         text = text_of_name(name)
         return Refusal(text, text, type(value).__name__, why)

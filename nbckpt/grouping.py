@@ -159,7 +159,7 @@ class Encoder:
                 self._tuples,
                 max_bytes,
                 self._ways.members,
-                self._bindings.statement_of,
+                self._bindings.class_statement,
                 self._bindings.changed_since,
             )
             try:
@@ -193,7 +193,7 @@ class Encoder:
         if made_again:
             for name in made_again:
                 self._substitutes.pop(id(self._values[name]), None)
-                self._ways.keep_by_parts(self._values[name])
+                self._ways.by_parts.add(self._values[name])
                 self._recipes.discard(name)
             return self.again(group.names)
         if len(group.names) != 1:
@@ -262,7 +262,7 @@ class Encoder:
         """A recipe for the outermost object on the way that is a variable and has one."""
         because = ""
         for _, obj in path:
-            for name in () if self._ways.is_by_parts(obj) else self._names_of(obj):
+            for name in () if obj in self._ways.by_parts else self._names_of(obj):
                 recipe = recipe_for(name, obj, self._namespace, self._bindings)
                 if isinstance(recipe, Recipe) and self._can_keep(recipe):
                     self._replace(obj, recipe.reduced())

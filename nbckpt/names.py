@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Hashable
 from types import FunctionType, MethodType, ModuleType
 
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
@@ -13,14 +14,10 @@ RESULT = re.compile(r"_{1,3}|_\d+")
 """IPython's names of results."""
 
 
-def is_user_name(name: object) -> bool:
-    """Whether `name` is the user's, not IPython's history or Python's own, and no odd one."""
-    return type(name) is str and _is_users(name)
-
-
 @functools.cache
-def _is_users(name: str) -> bool:
-    return not is_odd_name(name) and _IPYTHON.fullmatch(name) is None
+def is_user_name(name: Hashable) -> bool:
+    """Whether `name` is the user's, not IPython's history or Python's own, and no odd one."""
+    return isinstance(name, str) and not is_odd_name(name) and _IPYTHON.fullmatch(name) is None
 
 
 def is_odd_name(name: object) -> bool:

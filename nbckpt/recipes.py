@@ -95,10 +95,10 @@ class Bindings:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
 
-    def statement_of(self, name: str) -> ast.stmt | None:
-        """The assignment or the class statement that last bound a name; None if it was another."""
+    def class_statement(self, name: str) -> ast.ClassDef | None:
+        """The class statement that last bound a name; None if another statement did."""
         binding = self._last.get(name)
-        return None if binding is None else binding.statement or binding.definition
+        return None if binding is None else binding.definition
 
     def changed_since(self, name: str, read: Iterable[str]) -> str:
         """What was bound anew, or set on it, since the statement that last bound a name."""

@@ -63,6 +63,10 @@ _CONNECTS = 1 << 0 | 1 << 1
 _SIGNALS = 1 << 0 | 1 << 1
 
 
+NO_FORKS = frozenset({"polars", "torch", "duckdb", "jax", "tensorflow"})
+"""Libraries whose threads a fork leaves behind: calls into them may never return."""
+
+
 class StoppedError(BaseException):
     """The code wanted what a copy must not do."""
 

@@ -6,7 +6,6 @@ restored without it.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import sys
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbckpt import sandbox
+from nbckpt.analysis.scopes import future_flags
 from nbckpt.audit import Stale
 from nbckpt.digests import Digest
 from nbckpt.keys import is_users_name
@@ -30,9 +30,6 @@ LONGEST_S = 20.0
 
 PATIENCE_S = 10.0
 """What a copy may take beside the time that its code has: locks of threads may hold it for ever."""
-
-NO_FORKS = frozenset({"polars", "torch", "duckdb", "jax", "tensorflow"})
-"""Libraries whose threads a fork leaves behind: calls into them may never return."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ def _shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> Sh
     if why := _why_not(session, checkpoint, session.reach(tree)):
         return why
     try:
-        flags = _future_flags(session.namespace)
+        flags = future_flags(session.namespace)
         code = compile(tree, "<shadow run>", "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return "it awaits"
@@ -123,16 +120,9 @@ def _why_not(session: Session, checkpoint: Checkpoint, loads: frozenset[str] | N
     homes = {_package_of(namespace[n]) for n in loads if n in namespace}
     if "nbckpt" in homes:
         return "it calls nbckpt"
-    if found := sorted(homes & NO_FORKS):
+    if found := sorted(homes & sandbox.NO_FORKS):
         return f"it uses {found[0]}"
     return sandbox.why_none()
-
-
-def _future_flags(namespace: Mapping[str, object]) -> int:
-    """Those of `from __future__ import …`, which a shell applies to all cells below."""
-    return sum(
-        {v.compiler_flag for v in list(namespace.values()) if type(v) is __future__._Feature}  # noqa: SLF001
-    )
 
 
 def _package_of(value: object) -> str:

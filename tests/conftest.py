@@ -151,3 +151,10 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     atexit.unregister(shell.atexit_operations)
     InteractiveShell.clear_instance()
     sys.modules["__main__"], sys.displayhook, sys.path[:] = main, hook, sys_path
+
+
+@pytest.fixture
+def auto(shell: Any) -> Any:
+    """A shell in which each cell is kept."""
+    shell.run_line_magic("nbckpt", "auto on")
+    return shell

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import linecache
+import textwrap
 from typing import Any
 
+from nbckpt import current
 from nbckpt.digests import digest_of
 from nbckpt.jupyter.shell import load, unload
 
@@ -24,3 +26,22 @@ def restart(shell: Any) -> None:
     unload(shell)
     shell.reset(new_session=False)
     load(shell)
+
+
+def run(shell: Any, source: str) -> None:
+    """Run a cell, which must not raise."""
+    shell.run_cell(textwrap.dedent(source), store_history=True).raise_error()
+
+
+def resumed(shell: Any) -> dict[str, Any]:
+    """What is there after a restart and a resume."""
+    current.session().wait()
+    restart(shell)
+    run(shell, "%resume")
+    namespace: dict[str, Any] = shell.user_ns
+    return namespace
+
+
+def refusals() -> dict[str, str]:
+    """The variables that cannot be kept, and why."""
+    return {r.variable: r.reason for r in current.session().capturer.refusals()}

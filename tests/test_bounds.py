@@ -11,7 +11,7 @@ import pytest
 
 from nbckpt import bounds, current
 from nbckpt.bounds import OutOfTimeError, bounded
-from tests.notebooks import restart
+from tests.notebooks import restart, run
 
 ENDLESS = {
     "a loop": "def __reduce__(self):\n        while True: pass",
@@ -31,10 +31,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     bounds.set_limit(0.5)
     yield
     bounds.set_limit(30.0)
-
-
-def run(shell: Any, source: str) -> None:
-    shell.run_cell(source, store_history=True).raise_error()
 
 
 def loop() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbckpt import current
-from tests.notebooks import restart
+from tests.notebooks import resumed, run
 
 ODD = {
     "a number": ("globals()[1] = 2", "1"),
@@ -27,18 +27,6 @@ HARMLESS = {
         "class L(list):\n    def __iter__(self):\n        while True: yield 1\nv = L([1])"
     ),
 }
-
-
-def run(shell: Any, source: str) -> None:
-    shell.run_cell(source, store_history=True).raise_error()
-
-
-def resumed(shell: Any) -> dict[str, Any]:
-    current.session().wait()
-    restart(shell)
-    run(shell, "%resume")
-    namespace: dict[str, Any] = shell.user_ns
-    return namespace
 
 
 @pytest.mark.parametrize("what", ODD)

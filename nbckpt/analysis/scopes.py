@@ -1,9 +1,11 @@
 """Pieces of a tree: its digest, and the names inside a scope of its own."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import sys
+from collections.abc import Mapping
 from types import CodeType
 
 from nbckpt.analysis.bytecode import (
@@ -133,3 +135,10 @@ def annotations_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.exp
     named += [a for a in (arguments.vararg, arguments.kwarg) if a]
     found = [a.annotation for a in named if a.annotation]
     return [*found, node.returns] if node.returns else found
+
+
+def future_flags(namespace: Mapping[str, object]) -> int:
+    """Those of `from __future__ import …`, which a shell applies to all cells below."""
+    return sum(
+        {v.compiler_flag for v in list(namespace.values()) if type(v) is __future__._Feature}  # noqa: SLF001
+    )

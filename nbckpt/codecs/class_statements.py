@@ -6,11 +6,9 @@ defined, and so it is: by the same statement, with what that read.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import weakref
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.alive import RefusedError
@@ -47,12 +45,14 @@ def reduced(pickler: NamespacePickler, cls: type) -> Any:
     """How to write a class that its statement makes; None for others, or where none is known."""
     if not makes_such(type(cls)) or is_importable(cls):
         return None
+    from nbckpt.analysis.scopes import future_flags  # no resume needs it
+
     name = cls.__name__
     if (known := _made.get(cls)) is not None and not pickler.scope.changed_since(name, ()):
         return make, (name, *known)
     namespace = pickler.scope.namespace
-    statement = pickler.scope.statement_of(name) if namespace.get(name) is cls else None
-    if not isinstance(statement, ast.ClassDef):
+    statement = pickler.scope.class_statement(name) if namespace.get(name) is cls else None
+    if statement is None:
         message = "the statement that made it is not known: define it by `class` in a cell"
         raise RefusedError(message)
     read = _read_at_once(statement) - {name}
@@ -60,13 +60,7 @@ def reduced(pickler: NamespacePickler, cls: type) -> Any:
         message = f"{changed} has changed since its class statement: run its cell again"
         raise RefusedError(message)
     values = {n: namespace[n] for n in sorted(read) if n in namespace}
-    return make, (name, ast.unparse(statement), values, _flags_in(namespace))
-
-
-def _flags_in(namespace: Mapping[str, object]) -> int:
-    """Those of `from __future__ import …`, which a shell applies to all cells below."""
-    features = {v for v in list(namespace.values()) if type(v) is __future__._Feature}  # noqa: SLF001
-    return sum(feature.compiler_flag for feature in features)
+    return make, (name, ast.unparse(statement), values, future_flags(namespace))
 
 
 def make(name: str, statement: str, values: dict[str, object], flags: int) -> object:
@@ -90,6 +84,8 @@ def make(name: str, statement: str, values: dict[str, object], flags: int) -> ob
 
 def _read_at_once(statement: ast.AST) -> set[str]:
     """The names that a definition reads while it is made, and not when its methods are called."""
+    from nbckpt.analysis.scopes import annotations_of  # no resume needs it
+
     found: set[str] = set()
     waiting: list[ast.AST] = [statement]
     while waiting:
@@ -97,12 +93,13 @@ def _read_at_once(statement: ast.AST) -> set[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.add(node.id)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            args = node.args
-            own = [a.annotation for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-            waiting += [*node.decorator_list, *args.defaults, *filter(None, args.kw_defaults)]
-            waiting += filter(None, (*own, node.returns))
+            waiting += [*node.decorator_list, *annotations_of(node), *_defaults_of(node)]
         elif isinstance(node, ast.Lambda):
-            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            waiting += _defaults_of(node)
         else:
             waiting += ast.iter_child_nodes(node)
     return found
+
+
+def _defaults_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.expr]:
+    return [*node.args.defaults, *filter(None, node.args.kw_defaults)]

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import queue
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from nbckpt.values.reducing import (
-    NEW_OBJECT,
     asks_for_its_state,
+    by_members,
     past_getattr,
     reduction_of,
-    set_members,
 )
 
 Reducer = Callable[[object, Any], Any]
@@ -37,22 +35,11 @@ _SHORTEST = 8
 def reducer_for(kind: type) -> Reducer | None:
     """How pools of connections and clients are written; None for anything else."""
     package = str(kind.__module__).partition(".")[0]
-    if package == "httpcore" and _derives(kind, ("ConnectionPool", "AsyncConnectionPool")):
-        return _reduce_httpcore_pool
-    if package == "urllib3" or (package in sys.modules and "urllib3" in sys.modules):
-        if _derives(kind, ("PoolManager",), "urllib3"):
-            return _reduce_manager
-        if _derives(kind, ("HTTPConnectionPool",), "urllib3"):
-            return _reduce_urllib3_pool
+    for base in kind.__mro__[:-1]:
+        if reducer := _POOLS.get((str(base.__module__).partition(".")[0], base.__name__)):
+            return reducer
     is_client = package in _SDKS or (kind.__module__, kind.__name__) in _SECRETS
     return _reduce_client if is_client and _is_told_by_members(kind) else None
-
-
-def _derives(kind: type, names: tuple[str, ...], package: str = "httpcore") -> bool:
-    return any(
-        cls.__name__ in names and str(cls.__module__).partition(".")[0] == package
-        for cls in kind.__mro__
-    )
 
 
 def _is_told_by_members(kind: type) -> bool:
@@ -60,18 +47,14 @@ def _is_told_by_members(kind: type) -> bool:
     return ways == (object.__reduce_ex__, object.__reduce__)
 
 
-def _with_members(value: Any, members: dict[str, Any]) -> Any:
-    return NEW_OBJECT, (type(value),), members, None, None, set_members
-
-
 def _reduce_httpcore_pool(_: object, pool: Any) -> Any:
-    return _with_members(pool, {**vars(pool), "_connections": [], "_requests": []})
+    return by_members(pool, {**vars(pool), "_connections": [], "_requests": []})
 
 
 def _reduce_manager(_: object, manager: Any) -> Any:
     pools = manager.pools
     fresh = type(pools)(pools._maxsize, pools.dispose_func)  # noqa: SLF001
-    return _with_members(manager, {**vars(manager), "pools": fresh})
+    return by_members(manager, {**vars(manager), "pools": fresh})
 
 
 def _reduce_urllib3_pool(_: object, pool: Any) -> Any:
@@ -80,8 +63,16 @@ def _reduce_urllib3_pool(_: object, pool: Any) -> Any:
         members["pool"] = type(pool.pool)(pool.pool.maxsize)
         for _n in range(pool.pool.maxsize):
             members["pool"].put(None)
-    return _with_members(pool, members)
+    return by_members(pool, members)
 
+
+_POOLS: dict[tuple[str, str], Reducer] = {
+    ("httpcore", "ConnectionPool"): _reduce_httpcore_pool,
+    ("httpcore", "AsyncConnectionPool"): _reduce_httpcore_pool,
+    ("urllib3", "PoolManager"): _reduce_manager,
+    ("urllib3", "HTTPConnectionPool"): _reduce_urllib3_pool,
+}
+"""By the package and the name of a class; those that derive from one count, too."""
 
 # -- keys -----------------------------------------------------------------------------------
 

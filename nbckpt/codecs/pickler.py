@@ -100,8 +100,8 @@ class Scope:
         How long the stream may become; None: as long as it takes.
     members
         Class → names of members of its instances that are written beside what it says of them.
-    statement_of
-        The statement that last bound a name; None if it is not known, or part of a larger one.
+    class_statement
+        The class statement that last bound a name; None if another one did, or it is not known.
     changed_since
         Of what a statement that bound a name read, and of itself, what was changed since, a text.
     """
@@ -112,7 +112,7 @@ class Scope:
     tuples: frozenset[int] = frozenset()
     max_bytes: int | None = None
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
-    statement_of: Callable[[str], ast.stmt | None] = _no_statement
+    class_statement: Callable[[str], ast.ClassDef | None] = _no_statement
     changed_since: Callable[[str, Iterable[str]], str] = _never
 
 

@@ -122,11 +122,16 @@ def _data_key_of(mark: Mark) -> object:
 
 
 def id_of_store(path: Path) -> str:
-    """The random name of a store; empty of one that has none, or cannot be read."""
+    """The random name of the store at `path`; empty of one that has none, or cannot be read."""
     try:
-        return str((read_mark(path) or {}).get(ID, ""))
+        return id_of(read_mark(path) or {})
     except (FormatError, StoreError):
         return ""
+
+
+def id_of(mark: Mark) -> str:
+    """The random name that a mark gives its store; empty of one that has none."""
+    return str(mark.get(ID, ""))
 
 
 def _known_mark(path: Path) -> Mark | None:

@@ -33,7 +33,7 @@ from nbckpt.storage.committing import (
 )
 from nbckpt.storage.configuration import read_config, write_config
 from nbckpt.storage.counting import CHECKPOINT
-from nbckpt.storage.folder import ROOMS, id_of_store, open_folder
+from nbckpt.storage.folder import ROOMS, id_of, open_folder
 from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import Entry
@@ -82,12 +82,12 @@ class Store:
         Tell which lines of journals are this user's.
     """
 
-    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None, store_id: str = "") -> None:
         self.path = path
         self.cipher = remember(path, cipher)
         self._verified: Verified = set()
         self._index = Index(path / "packs")
-        self.signers = Signers(cipher=self.cipher, store_id=id_of_store(path))
+        self.signers = Signers(cipher=self.cipher, store_id=store_id)
         self._known = Known(path, self._index, self._verified, self.signers)
         self._reader = self._reading(self._find)
         self._relied_on = self._reading(self._find_durable)
@@ -122,7 +122,7 @@ class Store:
         """
         path = Path(path).absolute()
         mark = open_folder(path, create=create, extra=partial(new_members, key))
-        return cls(path, unlocked(path, mark, key))
+        return cls(path, unlocked(path, mark, key), id_of(mark))
 
     @property
     def generation(self) -> int:

@@ -14,11 +14,14 @@ import time
 import types
 from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from nbckpt.sandbox import StoppedError
+from nbckpt.trials.kinds import OWN_CODECS, package_of
 from nbckpt.trials.visible import are_alike, text_of
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import elements_of, members_of, pairs_of
 
 MOST_PAIRS = 5_000
 MOST_ITEMS = 200
@@ -31,18 +34,16 @@ _CODE = (
     enum.Enum,
 )  # fmt: skip
 _DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType)
-_OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywidgets"})
-"""Values of these are written by nbckpt itself: its tests tell of them."""
-
-_PLAIN = ATOMS | {list, tuple, dict, set, frozenset, deque}
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, deque})
+_PLAIN = ATOMS | _CONTAINERS
 
 _OF_NO_MATTER = {
     ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
     # Made when it is asked for, and what rests on it.
     ("PIL", "Image"): frozenset({"palette", "pyaccess", "readonly", "has_transparency_data"}),
     ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
+    ("holoviews", "Dimensioned"): frozenset({"pipeline"}),  # a counter is in it
     # What keeps parts alive, and who lets them go.
-    ("holoviews", "Dimensioned"): frozenset({"pipeline"}),
     ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
 }
 """What a class shows of the way in which an object was made: package and class → names."""
@@ -109,8 +110,7 @@ class Comparison:
                 continue
             if (found := self._difference(pair)) and (told := _explained(found, pair)):
                 return told
-            is_over = _is_over(pair)
-            if not self._is_known(pair) and not is_over:
+            if not self._is_known(pair) and not _is_over(pair):
                 waiting.extend(self._inside(pair))
         return None
 
@@ -124,7 +124,7 @@ class Comparison:
             return found
         if _is_of_own_codec(type(live)):
             return ""
-        if type(live) in {list, tuple, dict, set, frozenset, deque} and len(live) == len(back):
+        if type(live) in _CONTAINERS and len(live) == len(back):
             return ""
         return _difference_of_texts(pair)
 
@@ -142,24 +142,22 @@ class Comparison:
 
     def _is_known(self, pair: _Pair) -> bool:
         """Take note of a pair; whether it has been looked at before."""
-        if type(pair.live) in ATOMS:
+        if type(pair.live) in ATOMS or id(pair.live) in self._twins:
             return True
-        if id(pair.live) in self._twins:
-            return True
+        self._twins[id(pair.live)] = pair[:3]
         if pair.is_held:
-            self._twins[id(pair.live)] = self._back[id(pair.back)] = pair[:3]
-        else:
-            self._twins[id(pair.live)] = pair[:3]
+            self._back[id(pair.back)] = pair[:3]
         return False
 
     def _inside(self, pair: _Pair) -> Iterator[_Pair]:
         path, live, back, is_held, level, owners = pair
         if isinstance(live, list | tuple | deque):
-            for n, (one, other) in enumerate(zip(_items(live), _items(back), strict=False)):
+            elements = zip(elements_of(live), elements_of(back), strict=False)
+            for n, (one, other) in enumerate(islice(elements, MOST_ITEMS)):
                 yield _Pair(f"{path}[{n}]", one, other, is_held, level, owners)
         elif isinstance(live, dict):
-            ours, its = dict.items(live), dict.items(back)
-            for (key, one), (its_key, other) in list(zip(ours, its, strict=False))[:MOST_ITEMS]:
+            items = zip(pairs_of(live), pairs_of(back), strict=False)
+            for (key, one), (its_key, other) in islice(items, MOST_ITEMS):
                 if type(key) in ATOMS and repr(key) != repr(its_key):
                     yield _Pair(f"a key of {path}", key, its_key, is_held, level, owners)
                 where = f"{path}[{key!r}]" if type(key) in ATOMS else f"{path}[…]"
@@ -169,7 +167,7 @@ class Comparison:
 
     def _attributes(self, pair: _Pair) -> Iterator[_Pair]:
         kind, level, owners = type(pair.live), pair.level + 1, (pair.live, pair.back)
-        members = {**_members(pair.back), **_members(pair.live)}
+        members = {**members_of(pair.back), **members_of(pair.live)}
         names = [name for name in members if type(name) is str and not name.startswith("_")]
         names += [n for n in _properties(kind) if n not in members]
         names = [n for n in names if not _is_cached(kind, n)]
@@ -197,7 +195,7 @@ def _explained(text: str, pair: _Pair) -> Difference | None:
     live, back = pair.owners
     if _is_its_word(type(live)) and not _is_lost(pair):
         return None
-    members, came_back = _members(live), _members(back)
+    members, came_back = members_of(live), members_of(back)
     lacking = {
         name
         for name, member in members.items()
@@ -219,7 +217,7 @@ def _has_code(kind: type, name: str) -> bool:
 def _is_its_word(kind: type) -> bool:
     """Whether a class says itself what its objects are once they come back."""
     says = _has_code(kind, "__getstate__") or _has_code(kind, "__setstate__")
-    return says and _package(kind) not in _NOT_THEIR_WORD
+    return says and package_of(kind) not in _NOT_THEIR_WORD
 
 
 def _is_lost(pair: _Pair) -> bool:
@@ -249,7 +247,7 @@ class _Asked(NamedTuple):
 def _asked(value: Any, name: str) -> _Asked | None:
     """What an attribute is; None if it is none, or does more than tell."""
     try:
-        found = next((vars(c)[name] for c in type(value).__mro__ if name in vars(c)), None)
+        found = _of_class(type(value), name)
         if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`
             return _Asked(found.__get__(value))
         return _Asked(getattr(value, name))
@@ -290,17 +288,14 @@ def _shortened(text: str, other: str) -> str:
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _members(value: Any) -> dict[str, Any]:
-    try:
-        members = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        return {}
-    return members if type(members) is dict else {}
+def _of_class(kind: type, name: str) -> Any:
+    """What a class has under a name, as it is there; None if it has nothing."""
+    return next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), None)
 
 
 def _is_cached(kind: type, name: str) -> bool:
     """Whether an attribute is computed when it is first asked for, and kept from then on."""
-    found = next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), None)
+    found = _of_class(kind, name)
     if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
         return False
     return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
@@ -313,11 +308,6 @@ def _properties(kind: type) -> list[str]:
         if cls is not object:
             found.update(vars(cls))
     return [n for n, v in found.items() if n[:1] != "_" and isinstance(v, _DESCRIPTORS)]
-
-
-def _items(value: Any) -> list[Any]:
-    base = next(one for one in (list, tuple, deque) if isinstance(value, one))
-    return list(base.__iter__(value))[:MOST_ITEMS]
 
 
 def _is_of_one_class(one: type, other: type) -> bool:
@@ -340,7 +330,7 @@ def _can_be_shared(value: Any) -> bool:
         return False
     if issubclass(kind, list | dict | set | deque):
         return True
-    if any(type(n) is str and n[:1] != "_" for n in _members(value)):
+    if any(type(n) is str and n[:1] != "_" for n in members_of(value)):
         return True
     return any(_is_settable(member) for cls in kind.__mro__ for member in vars(cls).values())
 
@@ -351,7 +341,7 @@ def _is_settable(member: object) -> bool:
 
 
 def _of_no_matter(kind: type) -> frozenset[str]:
-    found = [_OF_NO_MATTER.get((_package(cls), cls.__name__)) for cls in kind.__mro__]
+    found = [_OF_NO_MATTER.get((package_of(cls), cls.__name__)) for cls in kind.__mro__]
     return frozenset[str]().union(*filter(None, found))
 
 
@@ -362,8 +352,4 @@ def _is_over(pair: _Pair) -> bool:
 
 
 def _is_of_own_codec(kind: type) -> bool:
-    return any(_package(cls) in _OWN_CODECS for cls in kind.__mro__)
-
-
-def _package(kind: type) -> str:
-    return str(kind.__module__).partition(".")[0]
+    return any(package_of(cls) in OWN_CODECS for cls in kind.__mro__)

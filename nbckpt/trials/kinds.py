@@ -16,7 +16,8 @@ _TRUSTED_MODULES = frozenset(
 _OF_CLASSES = frozenset({"__main__", "abc", "enum"})
 """Where metaclasses are whose classes nbckpt makes again by what they hold."""
 
-_TRUSTED_PACKAGES = frozenset({"numpy", "pandas", "polars", "pyarrow", "ipywidgets", "nbckpt"})
+OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywidgets", "nbckpt"})
+"""Packages whose values nbckpt writes itself: its tests tell of them."""
 
 _OWN_WAYS = (
     "__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",
@@ -26,15 +27,25 @@ _NO_WAYS = (
 )  # fmt: skip
 
 
+def module_of(kind: type) -> str:
+    """The module of a class; one of C may have none."""
+    return str(getattr(kind, "__module__", ""))
+
+
+def package_of(kind: type) -> str:
+    """The package of a class."""
+    return module_of(kind).partition(".")[0]
+
+
 def comes_back_for_sure(kind: type) -> bool:
     """Whether there is nothing in the way of an object between its parts and what it shows.
 
     So it is of what nbckpt writes itself, and of instances whose class leaves it to Python.
     """
-    module = str(kind.__module__)
+    module = module_of(kind)
     if module in _TRUSTED_MODULES or (issubclass(kind, type) and module in _OF_CLASSES):
         return True
-    if module.partition(".")[0] in _TRUSTED_PACKAGES:
+    if package_of(kind) in OWN_CODECS:
         return True
     return is_plain(kind) or is_widget(kind)
 

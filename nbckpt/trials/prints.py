@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 from typing import Any
 
 from blake3 import blake3
 
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import elements_of, members_of, pairs_of
 
 MOST_OBJECTS = 5_000
 MOST_LETTERS = 1_000
@@ -41,20 +43,7 @@ def print_of(value: Any) -> bytes:
 
 
 def _inside(item: Any) -> list[Any]:
-    found: list[Any] = []
     if isinstance(item, type):
-        return found
-    for base in (list, tuple, set, frozenset, deque):
-        if issubclass(type(item), base):
-            found += base.__iter__(item)
-    if issubclass(type(item), dict):
-        for key, one in dict.items(item):
-            found += key, one
-    try:
-        members = object.__getattribute__(item, "__dict__")
-    except (AttributeError, TypeError):
-        return found
-    if type(members) is dict:
-        for name, member in members.items():
-            found += name, member
-    return found
+        return []
+    pairs = [*pairs_of(item), *members_of(item).items()]
+    return [*elements_of(item), *chain.from_iterable(pairs)]

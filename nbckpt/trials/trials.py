@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 import weakref
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from nbckpt.interrupts import allowed
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
-from nbckpt.trials.kinds import comes_back_for_sure
+from nbckpt.trials.kinds import comes_back_for_sure, module_of, package_of
 from nbckpt.trials.prints import print_of
 from nbckpt.trials.ways import Ways
 
@@ -35,16 +36,13 @@ LOOK_S = 0.5
 LONGEST_S = 2.0
 """How long loading may take; what takes longer is not known to end."""
 
-NO_FORKS = frozenset(
-    {"polars", "torch", "duckdb", "_duckdb", "jax", "jaxlib", "tensorflow", "lightgbm", "xgboost"}
-)
-"""Libraries whose threads a fork leaves behind: calls into them may never return."""
+NO_FORKS = sandbox.NO_FORKS | {"_duckdb", "jaxlib", "lightgbm", "xgboost"}
+"""Packages of what is not loaded in a copy; some are those of C beneath such a library."""
 
 BY_STATEMENT = frozenset({"_io", "io", "sqlite3", "socket", "_hashlib", "_blake2", "generator"})
 """Of these the statement comes with what was done since: a place, rows, what was fed."""
 
 MOST_REMEMBERED = 1_000
-
 
 MOST_ROUNDS = 3
 """How often a group is written again with more of its members."""
@@ -90,7 +88,7 @@ class Trials:
     """
 
     def __init__(self, namespace: dict[str, object]) -> None:
-        self.untold: dict[str, int] = {}
+        self.untold: Counter[str] = Counter()
         self.ways = Ways()
         self._namespace = namespace
         self._known: weakref.WeakSet[type] = weakref.WeakSet()
@@ -144,7 +142,7 @@ class Trials:
         if group.encoded is None or group.recipes:
             return False
         place, names = outcome.lacking
-        kinds = [k for k in group.encoded.kinds if (_module_of(k), k.__qualname__) == place]
+        kinds = [k for k in group.encoded.kinds if (module_of(k), k.__qualname__) == place]
         learnt = [self.ways.add_members(kind, names) for kind in kinds] if names else []
         return any(learnt)
 
@@ -155,27 +153,23 @@ class Trials:
         if encoded is None:
             return False
         new = [kind for kind in encoded.kinds if kind not in self._known]
-        unsure = []
-        for kind in new:
-            if comes_back_for_sure(kind):
-                self._known.add(kind)
-            else:
-                unsure.append(kind)
-        if not unsure and not group.has_substitutes:
+        sure = [kind for kind in new if comes_back_for_sure(kind)]
+        self._known.update(sure)
+        is_unsure = len(sure) < len(new)
+        if not is_unsure and not group.has_substitutes:
             return False
-        if not unsure and self._key(group, values) in self._passed:
-            return False
-        kinds = {*encoded.kinds, *(type(values[name]) for name in group.names)}
-        packages = {_module_of(kind).partition(".")[0] for kind in kinds}
         if any(map(makes_such, encoded.kinds)):  # the library knows the live class of that name
             return False
+        packages = set(map(package_of, (*encoded.kinds, *(type(values[n]) for n in group.names))))
         if packages & NO_FORKS or (group.recipes and packages & BY_STATEMENT):
             return False
         if sum(memoryview(part).nbytes for part in encoded.parts) > MOST_BYTES:
             return False
         if self._why_none is None:
             self._why_none = sandbox.why_none()
-        return not self._why_none
+        if self._why_none:
+            return False
+        return is_unsure or self._key(group, values) not in self._passed
 
     # -- a trial ----------------------------------------------------------------------------
 
@@ -185,12 +179,11 @@ class Trials:
         if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
             return [self._tried([group], values)[0] for group in groups]
         if "why" in answer:
-            self._note(str(answer["why"]))
+            self.untold[str(answer["why"])] += 1
             outcomes = [Outcome()]
         else:
             outcomes = [Outcome.of(told) for told in answer["outcomes"]]
-            for why in answer["untold"]:
-                self._note(str(why))
+            self.untold.update(map(str, answer["untold"]))
         for group, outcome in zip(groups, outcomes, strict=True):
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
@@ -208,9 +201,6 @@ class Trials:
         self._passed[key] = None
         while len(self._passed) > MOST_REMEMBERED:
             del self._passed[next(iter(self._passed))]
-
-    def _note(self, why: str) -> None:
-        self.untold[why] = self.untold.get(why, 0) + 1
 
     def _asked(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
         with allowed():
@@ -232,11 +222,8 @@ class Trials:
 
         assert group.encoded is not None
         parts = [memoryview(bytes(memoryview(part))) for part in group.encoded.parts]
-        loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # those of the notebook may be errors
-                back = decode(parts, loading, trusted=True)
+            back = self._loaded(parts)
         except sandbox.StoppedError as stopped:
             untold.append(f"it wants {stopped}")
             return Outcome()
@@ -252,9 +239,15 @@ class Trials:
             found = comparison.first_difference(name, values[name], back[name])
             if found is not None and self._is_steady(parts, back, found):
                 kind = type(found.owner)
-                lacking = (_module_of(kind), kind.__qualname__), tuple(found.lacking)
+                lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
                 return Outcome(f"does not come back as it is: {found.text}", lacking)
         return Outcome()
+
+    def _loaded(self, parts: list[memoryview]) -> dict[str, object]:
+        loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of the notebook may be errors
+            return decode(parts, loading, trusted=True)
 
     def _is_steady(
         self, parts: list[memoryview], back: Mapping[str, object], found: Difference
@@ -262,21 +255,13 @@ class Trials:
         """Whether it is the same each time that the group is loaded, and no number of its own."""
         from nbckpt.trials.comparison import Comparison
 
-        loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            again = decode(parts, loading, trusted=True)
+        again = self._loaded(parts)
         comparison = Comparison(time.monotonic() + LOOK_S, {})
         for name, value in back.items():
             other = comparison.first_difference(name, value, again[name])
             if other is not None and other.path == found.path:
                 return False
         return True
-
-
-def _module_of(kind: type) -> str:
-    """The module of a class; one of C may have none."""
-    return str(getattr(kind, "__module__", ""))
 
 
 def _told(error: BaseException) -> str:

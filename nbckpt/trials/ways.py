@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable
 
+from nbckpt.weak_objects import WeakObjects
+
 
 class Ways:
     """Objects that no statement makes again, and members that a class leaves out of its pickles.
@@ -13,24 +15,13 @@ class Ways:
     ----------
     members
         Class → names of members that are written beside what it says itself.
+    by_parts
+        Values that are written as what they are, and not as a statement.
     """
 
     def __init__(self) -> None:
         self.members: weakref.WeakKeyDictionary[type, frozenset[str]] = weakref.WeakKeyDictionary()
-        self._by_parts: dict[int, weakref.ref[object]] = {}
-
-    def keep_by_parts(self, value: object) -> None:
-        """Have a value be written as what it is from now on, and not as a statement."""
-        place = id(value)
-        try:
-            self._by_parts[place] = weakref.ref(value, lambda _: self._by_parts.pop(place, None))
-        except TypeError:  # nothing can refer to it weakly: it is tried each time
-            return
-
-    def is_by_parts(self, value: object) -> bool:
-        """Whether that is so of a value."""
-        known = self._by_parts.get(id(value))
-        return known is not None and known() is value
+        self.by_parts = WeakObjects()
 
     def add_members(self, kind: type, names: Iterable[str]) -> bool:
         """Have members be written; whether some are new."""

@@ -23,10 +23,15 @@ def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
     return [*dict.items(mapping)] if issubclass(type(mapping), dict) else []
 
 
-def members_of(value: Any) -> dict[str, Any]:
-    """The attributes that an instance has of its own; empty where it has none, or hides them."""
+def dict_of(value: Any) -> dict[str, Any] | None:
+    """The attributes that an instance has of its own; None where it has no dict, or hides it."""
     try:
         members = object.__getattribute__(value, "__dict__")
     except Exception:  # a class of C may raise anything
-        return {}
-    return members if type(members) is dict else {}
+        return None
+    return members if type(members) is dict else None
+
+
+def members_of(value: Any) -> dict[str, Any]:
+    """The same, empty where there is none."""
+    return dict_of(value) or {}

@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
+from nbckpt.values.raw import dict_of, members_of
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
@@ -63,7 +64,7 @@ def past_getattr(reduction: Any) -> Any:
 
 def beside(reduction: Any, value: Any, names: Iterable[str]) -> Any:
     """A reduction after which an object has some of its members, whatever else sets its state."""
-    members = _members_of(value) or {}
+    members = members_of(value)
     more = {name: members[name] for name in sorted(names) if name in members}
     if not isinstance(reduction, tuple) or not more:
         return reduction
@@ -111,9 +112,9 @@ def reduction_of(value: Any, protocol: int) -> Any:
     if (base := container_behind(type(value))) is not None:
         contents = _COPIES[base](value)
         return NEW_OBJECT, (type(value),), (contents, value.__getstate__()), None, None, fill
-    members = _members_of(value)
+    members = dict_of(value)
     if members is not None and refuses_without_need(type(value)):
-        return _by_members(value, members)
+        return by_members(value, dict(members))
     if members is None or not has_state_of_its_own(type(value)):
         return value.__reduce_ex__(protocol)
     before = dict(members)
@@ -130,25 +131,15 @@ def reduction_of(value: Any, protocol: int) -> Any:
     return made
 
 
-def _members_of(value: Any) -> dict[str, Any] | None:
-    try:
-        members = object.__getattribute__(value, "__dict__")
-    except (AttributeError, TypeError):
-        return None
-    return members if type(members) is dict else None
-
-
-def _by_members(value: Any, members: dict[str, Any]) -> Any:
-    if isinstance(value, str):  # a text in a document
-        return (
-            str.__new__,
-            (type(value), str.__str__(value)),
-            dict(members),
-            None,
-            None,
-            set_members,
-        )
-    return NEW_OBJECT, (type(value),), dict(members), None, None, set_members
+def by_members(value: Any, members: dict[str, Any]) -> Any:
+    """A reduction to an object's attributes, past all that its class says."""
+    is_text = isinstance(value, str)  # of a document
+    made = (
+        (str.__new__, (type(value), str.__str__(value)))
+        if is_text
+        else (NEW_OBJECT, (type(value),))
+    )
+    return *made, members, None, None, set_members
 
 
 def container_behind(kind: type) -> type | None:

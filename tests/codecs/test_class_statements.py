@@ -6,33 +6,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from tests.notebooks import restart
+from tests.notebooks import refusals, resumed, run
 
 pytest.importorskip("msgspec")
-
-
-def run(shell: Any, source: str) -> None:
-    shell.run_cell(source, store_history=True).raise_error()
-
-
-@pytest.fixture
-def auto(shell: Any) -> Any:
-    """A shell in which each cell is kept."""
-    run(shell, "%nbckpt auto on")
-    return shell
-
-
-def refusals() -> dict[str, str]:
-    return {r.variable: r.reason for r in current.session().capturer.refusals()}
-
-
-def resumed(shell: Any) -> dict[str, Any]:
-    current.session().wait()
-    restart(shell)
-    run(shell, "%resume")
-    namespace: dict[str, Any] = shell.user_ns
-    return namespace
 
 
 def test_what_the_statement_read_is_as_it_was(auto: Any) -> None:

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from typing import Any
 
 import pytest
 
 from nbckpt import current, sandbox
 from nbckpt.model import Variable
-from tests.notebooks import restart
+from tests.notebooks import refusals, restart, resumed, run
 
 pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of processes here")
-
-
-def run(shell: Any, source: str) -> None:
-    shell.run_cell(textwrap.dedent(source), store_history=True).raise_error()
-
-
-@pytest.fixture
-def auto(shell: Any) -> Any:
-    """A shell in which each cell is kept."""
-    run(shell, "%nbckpt auto on")
-    return shell
-
-
-def refusals() -> dict[str, str]:
-    return {r.variable: r.reason for r in current.session().capturer.refusals()}
 
 
 def kept(name: str) -> Variable:
     variable = current.session().capturer.kept_as(name)
     assert variable is not None
     return variable
-
-
-def resumed(shell: Any) -> dict[str, Any]:
-    current.session().wait()
-    restart(shell)
-    run(shell, "%resume")
-    namespace: dict[str, Any] = shell.user_ns
-    return namespace
 
 
 LIBRARY = """
