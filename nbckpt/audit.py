@@ -20,6 +20,7 @@ from nbckpt import randomness
 from nbckpt.config import verify_log
 from nbckpt.contexts import called_with
 from nbckpt.errors import StaleCaptureError
+from nbckpt.names import Own
 from nbckpt.pages.memory import READS_ALL, is_as_known
 from nbckpt.pages.tracker import give_up
 from nbckpt.sampling import RESTLESS, Names, Sampler
@@ -65,7 +66,7 @@ class Stale:
         return f"{self.name!r} was changed{where}, and nbckpt did not see it: {self.rule}"
 
 
-class Audit:
+class Audit(Own):
     """Compares what a session keeps with what is there.
 
     Attributes
@@ -77,8 +78,6 @@ class Audit:
     shadows
         What came of running restored steps as well: ``compared``, or why not → how often.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, session: Keeping) -> None:
         self.found: list[Stale] = []

@@ -14,13 +14,14 @@ from nbckpt import current
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.interrupts import held
 from nbckpt.model import Cell
+from nbckpt.names import Own
 from nbckpt.references import require_name
 from nbckpt.selection import Selection
 from nbckpt.session import Session
 from nbckpt.steps import Request, Step
 
 
-class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("train"):
+class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("train"):
     """A step whose code is the body of this `with` statement.
 
     In a notebook the body is skipped when it can be restored. A script says so itself::
@@ -57,8 +58,6 @@ class checkpoint:  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("trai
     StoreError
         On leaving: the checkpoint could not be written; the values are there.
     """
-
-    is_nbckpts_own = True
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from nbckpt.generators import Generators
 from nbckpt.interrupts import allowed, breathe
 from nbckpt.limits import Limits
 from nbckpt.model import Refusal, Variable
-from nbckpt.names import is_odd_name, is_user_name, text_of_name
+from nbckpt.names import Own, is_odd_name, is_user_name, text_of_name
 from nbckpt.pages.memory import READS_ALL
 from nbckpt.progress import Bar
 from nbckpt.reachability import reaches
@@ -148,7 +148,7 @@ class Capturer:
         return [
             n
             for n in self._user_names
-            if n not in self.hidden and not getattr(type(now.get(n)), "is_nbckpts_own", False)
+            if n not in self.hidden and not issubclass(type(now.get(n)), Own)
         ]
 
     def hidden_names(self) -> set[str]:

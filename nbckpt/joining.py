@@ -21,6 +21,7 @@ from nbckpt.endings import end_at_exit
 from nbckpt.errors import line_of
 from nbckpt.interrupts import whole
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.names import Own
 from nbckpt.policy import Decision, Measured, Spent
 from nbckpt.references import require_name
 from nbckpt.selection import Selection
@@ -40,7 +41,7 @@ class _Ran:
     outputs: Sequence[Json] = ()
 
 
-class Joining:
+class Joining(Own):
     """What of one session is joined to its next checkpoint, and what decides that.
 
     Attributes
@@ -50,8 +51,6 @@ class Joining:
     cells_of_failed
         Id of each such checkpoint → the cell that ended with it. Of this process only.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -9,6 +9,7 @@ from nbckpt.building import own_values
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError, VariableNotFoundError
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
+from nbckpt.names import Own
 from nbckpt.randomness import NAMES
 from nbckpt.selection import missing
 from nbckpt.session import Session
@@ -28,7 +29,7 @@ def ref_of(ref: object) -> str:
     raise UsageError(message)
 
 
-class Look:
+class Look(Own):
     """A checkpoint, read-only; its values are loaded when they are asked for.
 
     Attributes
@@ -38,8 +39,6 @@ class Look:
     parent
         id of the checkpoint before; None for the first.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, session: Session, checkpoint: Checkpoint) -> None:
         self._session = session

@@ -8,6 +8,16 @@ import sys
 from collections.abc import Hashable
 from types import FunctionType, MethodType, ModuleType
 
+
+class Own:
+    """Base of nbckpt's classes whose objects stand for nothing of a notebook.
+
+    A base, and no attribute: a metaclass of the notebook may say that it has all of these.
+    """
+
+    __slots__ = ()
+
+
 _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_ipython")
 
 RESULT = re.compile(r"_{1,3}|_\d+")

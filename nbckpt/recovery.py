@@ -19,6 +19,7 @@ from nbckpt import current, moves
 from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.figures import count_text
 from nbckpt.model import AUTOMATIC, Checkpoint
+from nbckpt.names import Own
 from nbckpt.session import Session
 
 NAME = "before-recover"
@@ -29,7 +30,7 @@ _SHOWN = 200
 """Characters of an error that a note shows."""
 
 
-class recover:  # noqa: N801  # reads as a verb: with nbckpt.recover(max_retries=3):
+class recover(Own):  # noqa: N801  # reads as a verb: with nbckpt.recover(max_retries=3):
     """A block that is tried again after an error, on the values that it began with.
 
     In a notebook it is a `with` statement at the top level of a cell. A script writes the loop
@@ -60,8 +61,6 @@ class recover:  # noqa: N801  # reads as a verb: with nbckpt.recover(max_retries
         On entering: no session is open, or this is inside a function, whose variables would not
         be restored.
     """
-
-    is_nbckpts_own = True
 
     def __init__(
         self,
@@ -102,7 +101,7 @@ class recover:  # noqa: N801  # reads as a verb: with nbckpt.recover(max_retries
         return isinstance(error, self._on) and not isinstance(error, _NEVER)
 
 
-class Attempt:
+class Attempt(Own):
     """One run of the block.
 
     Attributes
@@ -112,8 +111,6 @@ class Attempt:
     left
         ``break`` or ``continue``, if the block left a loop around it so.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, block: _Block, number: int) -> None:
         self.number = number

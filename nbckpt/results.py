@@ -12,13 +12,13 @@ import base64
 import gc
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import RestoreError
 from nbckpt.interrupts import allowed
 from nbckpt.keys.memory import on_same_memory
-from nbckpt.names import RESULT
+from nbckpt.names import RESULT, Own
 from nbckpt.values.plain import ATOMS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _NAME = "_"
 _TABLES = frozenset({"Out", "_oh"})
 
 
-class Lost:
+class Lost(Own):
     """Stands for a result that could not be kept; whatever is done with it raises.
 
     Parameters
@@ -49,7 +49,6 @@ class Lost:
         Whether it held what a variable held, too: it changed with that.
     """
 
-    is_nbckpts_own: ClassVar[bool] = True
     __slots__ = ("__weakref__", "_maker", "_shares")
 
     def __init__(self, maker: Maker, *, shares: bool = False) -> None:
@@ -110,7 +109,7 @@ def kept(session: Session, value: object, names: Iterable[str]) -> Json:
     for name in near:
         if namespace[name] is value:
             return {"name": name}
-    if getattr(type(value), "is_nbckpts_own", False):
+    if issubclass(type(value), Own):
         return {}
     with allowed():
         if type(value) not in ATOMS and _shares(value, near, namespace):

@@ -16,6 +16,7 @@ from nbckpt.keeping import Keeping
 from nbckpt.meanwhile import AtWork
 from nbckpt.model import Checkpoint, Key
 from nbckpt.moves import Moved
+from nbckpt.names import Own
 from nbckpt.policy import OFF, Policy
 from nbckpt.reducers import Reducer
 from nbckpt.standing import verb
@@ -32,7 +33,7 @@ class Interrupted(NamedTuple):
     inputs: Mapping[str, Digest]
 
 
-class Session(Keeping):
+class Session(Keeping, Own):
     """A live namespace bound to one branch of one store.
 
     Parameters
@@ -55,8 +56,6 @@ class Session(Keeping):
     running_steps
         id → each step whose body runs, in the order in which they began.
     """
-
-    is_nbckpts_own = True
 
     def __init__(
         self,

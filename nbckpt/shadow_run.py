@@ -19,6 +19,7 @@ from nbckpt.audit import Stale
 from nbckpt.digests import Digest
 from nbckpt.keys import is_users_name
 from nbckpt.model import Checkpoint
+from nbckpt.names import Own
 from nbckpt.selection import Selection
 from nbckpt.values import ValueDigester
 
@@ -127,7 +128,7 @@ def _why_not(session: Session, checkpoint: Checkpoint, loads: frozenset[str] | N
 
 def _package_of(value: object) -> str:
     kind = type(value)
-    if getattr(kind, "is_nbckpts_own", False):
+    if issubclass(kind, Own):
         return "nbckpt"
     named = value if kind is type(sys) else None
     name = getattr(named, "__name__", "") or getattr(value, "__module__", "") or kind.__module__

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nbckpt import (
     analysis,
@@ -57,6 +57,7 @@ from nbckpt.model import (
     checkpoint_record,
     is_trusted,
 )
+from nbckpt.names import Own
 from nbckpt.observation import Ran, unheard
 from nbckpt.referents import names_reached
 from nbckpt.selection import Selection
@@ -126,7 +127,7 @@ class Watch(Protocol):
 
 
 @dataclass(eq=False)
-class Step(ThroughItems):
+class Step(ThroughItems, Own):
     """One execution of a step.
 
     Attributes
@@ -148,8 +149,6 @@ class Step(ThroughItems):
     outside
         What the body changed that no checkpoint brings back, if its caller has seen it.
     """
-
-    is_nbckpts_own: ClassVar[bool] = True
 
     session: Session
     request: Request

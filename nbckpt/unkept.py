@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.digests import Digest
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.names import Own
 
 
 class Maker(NamedTuple):
@@ -44,7 +45,7 @@ class Maker(NamedTuple):
 
 
 @dataclass
-class Unkept:
+class Unkept(Own):
     """What a namespace lacks of what its cells made.
 
     Attributes
@@ -72,8 +73,6 @@ class Unkept:
     told: list[str] = field(default_factory=list)
     has_lost_results: bool = False
     _noted: int = 0
-
-    is_nbckpts_own: ClassVar[bool] = True
 
     def next_order(self) -> int:
         """The order of a cell that comes after all that were noted."""

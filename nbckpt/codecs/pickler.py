@@ -46,6 +46,7 @@ from nbckpt.codecs import (
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.garbage import switched_off
+from nbckpt.names import Own
 from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
@@ -344,7 +345,7 @@ def _taking_large(buffers: list[Buffer]) -> Callable[[pickle.PickleBuffer], bool
 def _reducer_for(kind: type) -> Reducer | None:
     if issubclass(kind, type):
         return _reduce_class
-    if getattr(kind, "is_nbckpts_own", False):
+    if issubclass(kind, Own):
         return _reduce_own
     exact: dict[type, Reducer] = {
         FunctionType: _reduce_function,

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from nbckpt.comparison.details import Detail, Line
 from nbckpt.comparison.sides import Side
 from nbckpt.model import Variable
+from nbckpt.names import Own
 
 Status: TypeAlias = Literal["added", "removed", "changed", "same"]
 
@@ -44,7 +45,7 @@ class VariableDifference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Own):
     """How `b` differs from `a`.
 
     Attributes
@@ -60,8 +61,6 @@ class Difference:
     remarks
         What else there is to know.
     """
-
-    is_nbckpts_own = True
 
     a: Side
     b: Side

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from nbckpt.durable.code import Reached
 from nbckpt.durable.plans import Plan
 from nbckpt.durable.telling import tell
+from nbckpt.names import Own
 from nbckpt.session import Session
 
 
 @dataclass
-class Known:
+class Known(Own):
     """A decorated function, and what was found out about it in this process."""
-
-    is_nbckpts_own: ClassVar[bool] = True
 
     plan: Plan
     reached: Reached

@@ -35,6 +35,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.names import Own
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:
@@ -119,10 +120,8 @@ def _running_cell(shell: Any) -> SimpleNamespace | None:
     return SimpleNamespace(raw_cell=content.get("code", ""), cell_id=metadata.get("cellId"))
 
 
-class Written:
+class Written(Own):
     """The answer to a write, as JSON to who asked for it."""
-
-    is_nbckpts_own = True
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         self.answer = answer

@@ -5,11 +5,11 @@ from __future__ import annotations
 import anywidget
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.names import Own
 
-class QuietWidget(anywidget.AnyWidget):
+
+class QuietWidget(anywidget.AnyWidget, Own):
     """A widget that can be asked on the thread of a subshell."""
-
-    is_nbckpts_own = True
 
     def open(self) -> None:
         """Open the comm."""

@@ -17,6 +17,7 @@ from typing import Any
 from weakref import ProxyTypes, ReferenceType
 
 from nbckpt.analysis.bytecode import NOTHING, Names, names_of_code, union
+from nbckpt.names import Own
 from nbckpt.values.caches import cache_of
 from nbckpt.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.values.generators import code_of
@@ -119,7 +120,7 @@ def _inside_definition(definition: object) -> Iterator[object]:
 def _inside(value: Any) -> Iterator[object]:
     """What hangs directly on a value: elements, attributes, its class."""
     kind = type(value)
-    if getattr(kind, "is_nbckpts_own", False):
+    if issubclass(kind, Own):
         return
     if str(kind.__module__).partition(".")[0] in _BULK:
         yield from _elements(value, _objects_in(value))

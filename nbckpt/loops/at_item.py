@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from nbckpt.llm import scope
+from nbckpt.names import Own
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
 
 
-class AtItem:
+class AtItem(Own):
     """Where one execution of a step is.
 
     Attributes
@@ -25,8 +26,6 @@ class AtItem:
     failures
         Items that failed, and that the next run is to try again.
     """
-
-    is_nbckpts_own: ClassVar[bool] = True
 
     def __init__(self, session: Session) -> None:
         self.scope: scope.Scope | None = None

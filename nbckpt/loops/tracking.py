@@ -11,11 +11,12 @@ from collections.abc import (
     Iterator,
     Sized,
 )
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nbckpt.errors import UsageError
 from nbckpt.loops.followed import Followed, Loop
 from nbckpt.model import Checkpoint
+from nbckpt.names import Own
 
 if TYPE_CHECKING:
     from nbckpt.steps import Step
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-class Loops:
+class Loops(Own):
     """The tracked loops of one execution of a step, in the order in which they begin.
 
     Attributes
@@ -31,8 +32,6 @@ class Loops:
     begun
         How many have begun.
     """
-
-    is_nbckpts_own: ClassVar[bool] = True
 
     def __init__(self, step: Step, unfinished: Checkpoint | None, begun: int = 0) -> None:
         self.step = step

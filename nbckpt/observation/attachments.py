@@ -25,6 +25,7 @@ from nbckpt.analysis import names_of_tree
 from nbckpt.digests import Digest, Json
 from nbckpt.fixed import Place
 from nbckpt.keys.inputs import MODULE
+from nbckpt.names import Own
 from nbckpt.observation.attached import (
     Attached,
     source_of,
@@ -89,7 +90,7 @@ class _Window:
     shared: Mapping[str, str]
 
 
-class Attachments:
+class Attachments(Own):
     """The facet of what libraries hold of the notebook.
 
     Parameters
@@ -101,7 +102,6 @@ class Attachments:
     """
 
     name = "attachments"
-    is_nbckpts_own = True
 
     def __init__(
         self,

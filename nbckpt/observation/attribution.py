@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from nbckpt.analysis.bytecode import words_of
+from nbckpt.names import Own
 from nbckpt.observation.attached import is_named_module
 from nbckpt.observation.changes import ABSENT, Change
 from nbckpt.observation.libraries import Libraries
@@ -42,14 +43,12 @@ A flag that says that it was done is the library's own.
 
 
 @dataclass(frozen=True)
-class Attribution:
+class Attribution(Own):
     """Tells the notebook's changes from those that libraries make of themselves.
 
     What counts is code or an instance of the user's, what one library puts into another when it is
     called, and a name that the cell, or a function of the notebook, sets on something.
     """
-
-    is_nbckpts_own = True
 
     namespace: Mapping[str, object]
     libraries: Libraries

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from nbckpt.analysis import nodes_of
 from nbckpt.analysis.bytecode import words_of
 from nbckpt.analysis.nodes import run_nodes
+from nbckpt.names import Own
 from nbckpt.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.observation.libraries import Libraries, members_of
 from nbckpt.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN, is_bookkeeping
@@ -74,10 +75,8 @@ class _Held(NamedTuple):
         return self.owner, self.name
 
 
-class Refill:
+class Refill(Own):
     """Has a container hold again what it held at a moment, or what another one holds."""
-
-    is_nbckpts_own = True
 
     def __init__(self, container: Any, content: Any) -> None:
         self._container = container
@@ -98,7 +97,7 @@ class Refill:
         fill(content)
 
 
-class Containers:
+class Containers(Own):
     """Tells which containers of libraries a cell changes.
 
     Parameters
@@ -108,8 +107,6 @@ class Containers:
     libraries
         Knows which modules and classes are of libraries.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, namespace: MutableMapping[str, object], libraries: Libraries) -> None:
         self._namespace = namespace

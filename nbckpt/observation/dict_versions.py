@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from nbckpt.names import Own
+
 WORD = 8
 """Bytes of a version."""
 
@@ -26,7 +28,7 @@ _FIRST, _WORDS = 0x1000, 1 << 44  # 128 TB: user space with 48 bits
 _CHUNK = 64 * WORD
 
 
-class DictVersions:
+class DictVersions(Own):
     """Tells which dicts were written to.
 
     Attributes
@@ -34,8 +36,6 @@ class DictVersions:
     tells_rebinding
         Whether a key that is bound again is seen; else only keys that came or went.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self) -> None:
         tag = _offset_of_tag()

@@ -20,6 +20,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from nbckpt.garbage import uncollected
+from nbckpt.names import Own
 from nbckpt.observation.changes import ABSENT, UNKNOWN, Change, Kind
 from nbckpt.observation.dict_versions import DictVersions
 from nbckpt.observation.ownership import is_users
@@ -120,7 +121,7 @@ _FEW = 20
 
 
 @dataclass
-class Libraries:
+class Libraries(Own):
     """All that is followed of the libraries of this process.
 
     Attributes
@@ -130,8 +131,6 @@ class Libraries:
     user_modules
         Names of modules beside the notebook, as of the last look.
     """
-
-    is_nbckpts_own = True
 
     namespace: Mapping[str, object]
     user_modules: set[str] = field(default_factory=set)

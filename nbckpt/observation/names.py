@@ -17,6 +17,7 @@ from nbckpt.digests import Digest, Json, digest_of_json
 from nbckpt.keys import is_users_name
 from nbckpt.keys.inputs import Inputs
 from nbckpt.keys.reach import names_of_definition
+from nbckpt.names import Own
 from nbckpt.observation import audit, audit_events
 from nbckpt.observation.look_ups import look_ups_of
 from nbckpt.observation.observer import Ran, Unmoved
@@ -218,7 +219,7 @@ def all_values(ran: Ran, there: frozenset[str]) -> dict[str, Json]:
 
 def _untold(value: object, ran: Ran) -> str:
     """What stands for a value that cannot be kept: itself as far as it can be walked."""
-    if getattr(type(value), "is_nbckpts_own", False):
+    if issubclass(type(value), Own):
         return ""
     try:
         return ValueDigester(ran.namespace).digest(value)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from nbckpt.digests import Json
 from nbckpt.interrupts import allowed
 from nbckpt.model import Key
+from nbckpt.names import Own
 
 
 class UnrepeatableError(Exception):
@@ -129,7 +130,7 @@ class Bystander(Unmoved):
 
 
 @dataclass
-class Observer:
+class Observer(Own):
     """The facets of one session.
 
     Parameters
@@ -146,8 +147,6 @@ class Observer:
     silenced
         Filters of warnings before that, of those that hide some: they hold while values are loaded.
     """
-
-    is_nbckpts_own = True
 
     early: tuple[Facet, ...] = ()
     later: Callable[[], tuple[Facet, ...]] = tuple

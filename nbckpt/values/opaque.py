@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.names import Own
 from nbckpt.values import databases, widgets
 from nbckpt.values.generators import parts_of_generator
 from nbckpt.values.locks import parts_of_lock, parts_of_reentrant_lock
@@ -92,7 +93,7 @@ def is_bare(kind: type) -> bool:
     package = str(kind.__module__).partition(".")[0]
     if package in _MACHINERY:
         return not _DATA.match(kind.__module__) or hasattr(kind, "class_traits")
-    if getattr(kind, "is_nbckpts_own", False):
+    if issubclass(kind, Own):
         return True
     return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
 

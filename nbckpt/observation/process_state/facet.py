@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nbckpt.digests import Digest, Json
+from nbckpt.names import Own
 from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.observer import Ran
 from nbckpt.observation.process_state.kinds import (
@@ -41,7 +42,7 @@ class _Window:
     is_shown: bool = False
 
 
-class ProcessState:
+class ProcessState(Own):
     """The process state of one session.
 
     Parameters
@@ -53,8 +54,6 @@ class ProcessState:
     touch
         Is told which variables code can have changed that the process calls; None for any.
     """
-
-    is_nbckpts_own = True
 
     name = "process state"
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from nbckpt.names import Own
 from nbckpt.observation.process_state.kinds import (
     ABSENT,
     IS_ABSENT,
@@ -18,7 +19,7 @@ from nbckpt.observation.process_state.kinds import (
 )
 
 
-class Readings:
+class Readings(Own):
     """The last reading of each kind, and what it differs from.
 
     Attributes
@@ -32,8 +33,6 @@ class Readings:
     originals
         Kind, item and digest of a value that no record can set → the value.
     """
-
-    is_nbckpts_own = True
 
     def __init__(self, kinds: Iterable[Kind], namespace: Mapping[str, object]) -> None:
         self.kinds = {kind.name: kind for kind in kinds}
