@@ -137,6 +137,7 @@ def _is_of_a_file(name: str = "") -> bool:
 
 def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str, Any]:
     """What `work` returns in a copy of this process, as JSON, or ``why`` there is nothing."""
+    data: bytes | None = None
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, which the copy does not have
@@ -148,7 +149,7 @@ def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str,
         data = _read_all(reading, timeout_s)
     finally:
         os.close(reading)
-        _end(child)
+        _end(child, 1 if data else 0)
     if data is None:
         return {"why": "it did not end in time"}
     try:
@@ -159,9 +160,9 @@ def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str,
     return answer
 
 
-def _end(child: int) -> None:
+def _end(child: int, patience_s: float) -> None:
     """Wait for a copy, which has answered or never will."""
-    until = time.monotonic() + 1
+    until = time.monotonic() + patience_s
     while not os.waitpid(child, os.WNOHANG)[0]:
         if time.monotonic() > until:
             os.kill(child, signal.SIGKILL)

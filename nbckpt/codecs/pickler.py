@@ -50,6 +50,7 @@ from nbckpt.names import Own
 from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import members_of
 from nbckpt.values.reducing import (
     asks_for_its_state,
     beside,
@@ -59,6 +60,7 @@ from nbckpt.values.reducing import (
     reduction_of,
     refuses_without_need,
 )
+from nbckpt.values.sure import comes_back_for_sure
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -139,6 +141,8 @@ class Encoded:
         ids of the dicts of instances that something else inside holds, too.
     kinds
         The types of the objects inside, but for atoms and plain containers.
+    members
+        Of those types whose code has a say in what is written: names that their objects have.
     """
 
     parts: list[Buffer]
@@ -149,6 +153,7 @@ class Encoded:
     written: frozenset[int] = frozenset()
     dicts: frozenset[int] = frozenset()
     kinds: frozenset[type] = frozenset()
+    members: Mapping[type, frozenset[str]] = field(default_factory=dict)
     keepalive: object = None
 
 
@@ -215,6 +220,7 @@ def encode(
         written=frozenset(pickler.written),
         dicts=twice,
         kinds=frozenset(pickler.kinds()),
+        members={kind: frozenset(names) for kind, names in pickler.members.items()},
         # As long as ids are compared: what only this pickling made would lend its to another.
         keepalive=(
             _compared(memo, pickler.own_dicts),
@@ -301,6 +307,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.private: set[int] = set()
         self.latest: object = None
         self._reducers: dict[type, Reducer | None] = {}
+        self.members: dict[type, set[str]] = {}
         self.kept: list[object] = []
 
     def keep(self, temporary: object) -> None:
@@ -315,6 +322,8 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         kind = type(obj)
         if kind not in self._reducers:
             usual = with_members(_reducer_for(kind), self.scope.members.get(kind, frozenset()))
+            if not comes_back_for_sure(kind):
+                usual = _noting(usual, self.members.setdefault(kind, set()))
             self._reducers[kind] = instance_dicts.watching(kind, usual)
         reducer = self._reducers[kind]
         return NotImplemented if reducer is None else reducer(self, obj)
@@ -389,6 +398,16 @@ def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None
         return beside(
             reduction_of(value, 5) if reduced is NotImplemented else reduced, value, names
         )
+
+    return reduce
+
+
+def _noting(usual: Reducer | None, names: set[str]) -> Reducer:
+    """How objects are written while the names of their members are noted."""
+
+    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
+        names.update(members_of(value))
+        return NotImplemented if usual is None else usual(pickler, value)
 
     return reduce
 

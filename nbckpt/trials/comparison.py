@@ -18,10 +18,12 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from nbckpt.sandbox import StoppedError
-from nbckpt.trials.kinds import OWN_CODECS, package_of
+from nbckpt.trials.prints import print_of
 from nbckpt.trials.visible import are_alike, text_of
 from nbckpt.values.plain import ATOMS
 from nbckpt.values.raw import elements_of, members_of, pairs_of
+from nbckpt.values.reducing import reduction_of
+from nbckpt.values.sure import OWN_CODECS, package_of
 
 MOST_PAIRS = 5_000
 MOST_ITEMS = 200
@@ -273,9 +275,33 @@ def _difference_of_texts(pair: _Pair) -> str:
     is_alike = its is not None and are_alike(ours or "", its)
     if ours is None or is_alike or ours != _text(pair.live):
         return ""
+    if _is_of_c(type(pair.live)) and _say_the_same(pair.live, pair.back):
+        return ""
     if its is None:
         return f"{pair.path} raises when it is looked at, once it came back"
     return f"{pair.path} is {_shortened(ours, its)} and comes back as {_shortened(its, ours)}"
+
+
+def _is_of_c(kind: type) -> bool:
+    """Whether neither the text of an object nor its state is told by Python code.
+
+    Such a text may be that of a debugger: pydantic's validators show how they do what their state
+    says, in another way before their class was made than after it, and in any order.
+    """
+    return not any(_has_code(kind, n) for n in ("__repr__", *_TELL_STATE)) and any(
+        n in vars(cls) for n in _TELL_STATE for cls in kind.__mro__ if cls is not object
+    )
+
+
+_TELL_STATE = ("__reduce__", "__reduce_ex__", "__getstate__")
+
+
+def _say_the_same(live: Any, back: Any) -> bool:
+    """Whether two objects say the same of their state, all of it."""
+    try:
+        return print_of(reduction_of(live, 5)) == print_of(reduction_of(back, 5))
+    except (Exception, StoppedError):  # whatever a library raises
+        return False
 
 
 def _shortened(text: str, other: str) -> str:

@@ -26,6 +26,9 @@ def print_of(value: Any) -> bytes:
     while waiting and len(seen) < MOST_OBJECTS:
         item = waiting.popleft()
         kind = type(item)
+        if isinstance(item, type):
+            hasher.update(f"class {item.__module__}.{item.__qualname__};".encode(errors="replace"))
+            continue
         hasher.update(f"{kind.__module__}.{kind.__qualname__};".encode(errors="replace"))
         if kind in ATOMS:
             text = item[:MOST_LETTERS] if isinstance(item, str | bytes) else item
@@ -43,7 +46,5 @@ def print_of(value: Any) -> bytes:
 
 
 def _inside(item: Any) -> list[Any]:
-    if isinstance(item, type):
-        return []
     pairs = [*pairs_of(item), *members_of(item).items()]
     return [*elements_of(item), *chain.from_iterable(pairs)]

@@ -6,7 +6,7 @@ import time
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +19,10 @@ from nbckpt.interrupts import allowed
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
-from nbckpt.trials.kinds import comes_back_for_sure, module_of, package_of
+from nbckpt.trials.members import Members
 from nbckpt.trials.prints import print_of
 from nbckpt.trials.ways import Ways
+from nbckpt.values.sure import comes_back_for_sure, module_of, package_of
 
 if TYPE_CHECKING:
     from nbckpt.grouping import Encoder, Group
@@ -59,16 +60,20 @@ class Outcome(NamedTuple):
         What is not as it was, the end of a sentence; empty if all is, or nobody can tell.
     lacking
         Module and name of a class, and names of members that did not come back of its object.
+    name
+        The variable that is not as it was; empty if it is not known which.
     """
 
     problem: str = ""
     lacking: Lacking = (("", ""), ())
+    name: str = ""
 
     @classmethod
     def of(cls, told: Any) -> Outcome:
         """One that came as JSON."""
-        problem, (place, names) = told
-        return cls(str(problem), ((str(place[0]), str(place[1])), tuple(map(str, names))))
+        problem, (place, names), name = told
+        lacking = ((str(place[0]), str(place[1])), tuple(map(str, names)))
+        return cls(str(problem), lacking, str(name))
 
 
 class Trials:
@@ -92,13 +97,15 @@ class Trials:
         self.ways = Ways()
         self._namespace = namespace
         self._known: weakref.WeakSet[type] = weakref.WeakSet()
+        self._members = Members()
+        self._refused: frozenset[str] = frozenset()
         self._passed: dict[Digest, None] = {}
         self._why_none: str | None = None
 
     def judged(
         self, groups: Sequence[Group], values: Mapping[str, object], encoder: Encoder
     ) -> list[Group]:
-        """The same groups, with refusals in the place of those that do not come back.
+        """The same variables, with refusals of those that do not come back.
 
         Parameters
         ----------
@@ -107,21 +114,22 @@ class Trials:
         encoder
             What encoded them, and can in another way.
         """
-        found = list(groups)
-        suspects = [n for n, group in enumerate(found) if self._is_to_be_tried(group, values)]
+        suspects = [n for n, group in enumerate(groups) if self._is_to_be_tried(group, values)]
         if not suspects:
-            return found
-        outcomes = self._tried([found[n] for n in suspects], values)
-        for n, outcome in zip(suspects, outcomes, strict=True):
-            if outcome.problem:
-                found[n] = self._mended(found[n], outcome, values, encoder)
+            return list(groups)
+        self._refused = frozenset()
+        outcomes = iter(self._tried([groups[n] for n in suspects], values))
+        found: list[Group] = []
+        for n, group in enumerate(groups):
+            outcome = next(outcomes) if n in suspects else Outcome()
+            found += self._mended(group, outcome, values, encoder) if outcome.problem else [group]
         return found
 
     def _mended(
         self, group: Group, outcome: Outcome, values: Mapping[str, object], encoder: Encoder
-    ) -> Group:
-        """A group in another way, by which all of it comes back; else refusals."""
-        first = outcome.problem
+    ) -> list[Group]:
+        """A group in another way, by which all of it comes back; else without what does not."""
+        first = outcome
         for _ in range(MOST_ROUNDS):
             if not self._learn(group, outcome):
                 break
@@ -130,12 +138,39 @@ class Trials:
                 break
             outcome = self._tried([again], values)[0]
             if not outcome.problem:
-                return again
+                return [again]
         other = encoder.otherwise(group)
         if other is not None and not self._tried([other], values)[0].problem:
-            return other
-        refusals = [Refusal(n, n, type_name_of(values[n]), first) for n in group.names]
-        return replace(group, encoded=None, refusals=tuple(refusals), recipes=frozenset())
+            return [other]
+        return self._parted(group, first, values, encoder)
+
+    def _parted(
+        self, group: Group, outcome: Outcome, values: Mapping[str, object], encoder: Encoder
+    ) -> list[Group]:
+        """Refusals of what does not come back, and the rest of its group."""
+        names = group.names
+        culprits = {outcome.name} if outcome.name else self._culprits(group, values, encoder)
+        rest = tuple(name for name in names if name not in culprits)
+        again = encoder.again(rest) if rest else None
+        if again is None:
+            return _refused(group, names, values, outcome.problem)
+        if len(rest) > 1:
+            again = replace(again, values={name: group.values[name] for name in rest})
+        self._refused |= culprits
+        found = self._tried([again], values)[0]
+        of_rest = self._mended(again, found, values, encoder) if found.problem else [again]
+        return [*_refused(group, sorted(culprits), values, outcome.problem), *of_rest]
+
+    def _culprits(self, group: Group, values: Mapping[str, object], encoder: Encoder) -> set[str]:
+        """Those of several variables that do not come back by themselves; all if each does."""
+        if len(group.names) == 1:
+            return {*group.names}
+        alone = [one for name in group.names if (one := encoder.again((name,))) is not None]
+        needed = frozenset[str]().union(*(one.encoded.needs for one in alone if one.encoded))
+        before, self._refused = self._refused, self._refused.union(group.names) - needed
+        outcomes = [(one, self._tried([one], values)[0]) for one in alone]
+        self._refused = before
+        return {one.names[0] for one, found in outcomes if found.problem} or {*group.names}
 
     def _learn(self, group: Group, outcome: Outcome) -> bool:
         """Have members be written that did not come back; whether there are new ones."""
@@ -155,7 +190,7 @@ class Trials:
         new = [kind for kind in encoded.kinds if kind not in self._known]
         sure = [kind for kind in new if comes_back_for_sure(kind)]
         self._known.update(sure)
-        is_unsure = len(sure) < len(new)
+        is_unsure = len(sure) < len(new) or self._members.are_new(encoded.members)
         if not is_unsure and not group.has_substitutes:
             return False
         if any(map(makes_such, encoded.kinds)):  # the library knows the live class of that name
@@ -184,12 +219,30 @@ class Trials:
         else:
             outcomes = [Outcome.of(told) for told in answer["outcomes"]]
             self.untold.update(map(str, answer["untold"]))
+            if any(one.problem for one in outcomes) and self._are_others_in_a_copy(groups, values):
+                self.untold["a copy of the process changes it"] += 1
+                if len(groups) > 1:
+                    return [self._tried([group], values)[0] for group in groups]
+                outcomes = [Outcome()]
         for group, outcome in zip(groups, outcomes, strict=True):
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
+                self._members.add(group.encoded.members)
                 if group.has_substitutes:
                     self._remember(self._key(group, values))
         return outcomes
+
+    def _are_others_in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> bool:
+        """Whether values are others in a copy, before anything is done there.
+
+        Python says of threads that they ended, and libraries may do as much to what they have.
+        """
+        live = [values[name] for group in groups for name in group.names]
+        with allowed():
+            told = sandbox.in_a_copy(
+                lambda: {"prints": [print_of(value).hex() for value in live]}, LONGEST_S
+            )
+        return "prints" in told and told["prints"] != [print_of(value).hex() for value in live]
 
     def _key(self, group: Group, values: Mapping[str, object]) -> Digest:
         """What a statement makes, and what there is: as long as both stay, so does the verdict."""
@@ -223,45 +276,65 @@ class Trials:
         assert group.encoded is not None
         parts = [memoryview(bytes(memoryview(part))) for part in group.encoded.parts]
         try:
-            back = self._loaded(parts)
+            back = self._loaded(parts, group.names)
         except sandbox.StoppedError as stopped:
             untold.append(f"it wants {stopped}")
             return Outcome()
         except PermissionError:  # to write something, which the copy may not
             untold.append("it wants to write")
             return Outcome()
-        except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
-            return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
+        except BaseException as error:  # a value's own code raises it: nobody interrupts a copy
+            name = group.names[0] if len(group.names) == 1 else ""
+            problem = f"cannot be made again from what is kept of it ({_told(error)})"
+            return Outcome(problem, name=name)
         kept.append(back)
         others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
         comparison = Comparison(time.monotonic() + LOOK_S, others)
         for name in group.names:
             found = comparison.first_difference(name, values[name], back[name])
-            if found is not None and self._is_steady(parts, back, found):
+            if found is not None and self._is_steady(parts, group.names, back, found):
                 kind = type(found.owner)
                 lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
-                return Outcome(f"does not come back as it is: {found.text}", lacking)
+                return Outcome(f"does not come back as it is: {found.text}", lacking, name)
         return Outcome()
 
-    def _loaded(self, parts: list[memoryview]) -> dict[str, object]:
+    def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
+        """What comes back where none of these names is bound, nor one that was refused."""
         loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # those of the notebook may be errors
-            return decode(parts, loading, trusted=True)
+        own = {n: self._namespace.pop(n) for n in {*names, *self._refused} if n in self._namespace}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # those of the notebook may be errors
+                return decode(parts, loading, trusted=True)
+        finally:
+            self._namespace.update(own)
 
     def _is_steady(
-        self, parts: list[memoryview], back: Mapping[str, object], found: Difference
+        self,
+        parts: list[memoryview],
+        names: Sequence[str],
+        back: Mapping[str, object],
+        found: Difference,
     ) -> bool:
         """Whether it is the same each time that the group is loaded, and no number of its own."""
         from nbckpt.trials.comparison import Comparison
 
-        again = self._loaded(parts)
+        again = self._loaded(parts, names)
         comparison = Comparison(time.monotonic() + LOOK_S, {})
         for name, value in back.items():
             other = comparison.first_difference(name, value, again[name])
             if other is not None and other.path == found.path:
                 return False
         return True
+
+
+def _refused(
+    group: Group, names: Iterable[str], values: Mapping[str, object], why: str
+) -> list[Group]:
+    """Some variables of a group, each by itself and refused."""
+    refusals = [Refusal(name, name, type_name_of(values[name]), why) for name in names]
+    none = replace(group, encoded=None, recipes=frozenset(), values={})
+    return [replace(none, names=(one.variable,), refusals=(one,)) for one in refusals]
 
 
 def _told(error: BaseException) -> str:
