@@ -597,7 +597,9 @@ def test_a_dead_proxy_among_the_variables_is_no_obstacle() -> None:
 
 
 def test_what_is_nbckpt_s_own_reaches_nothing_of_the_user_s() -> None:
-    space = ran("from nbckpt.names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []")
+    space = ran(
+        "from nbckpt.names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []"
+    )
     space["step"] = space["Own"]()
     space["step"].namespace = space
 

@@ -1,8 +1,10 @@
-"""Instances of the notebook's classes that have a `__new__`: made again without it.
+"""Instances of the notebook's classes that are made again without their `__new__` and `__init__`.
 
-Pickle calls it. What it writes besides (a count of instances, a registry) it would write twice:
-the class comes back with what was written. Where a class says itself how its instances are
-pickled, it may count on its `__new__`, and has it called.
+Pickle calls these. What they write besides (a count of instances, a registry) they would write
+twice: the class comes back with what was written. And what derives from a class of Python, as
+``class Length(float)`` does, is called with what that class needs, which its own `__new__` may not
+take. Where a class says itself how its instances are pickled, it may count on these calls, and has
+them.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import copyreg
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.reducing import NEW_OBJECT, reduction_of
+from nbckpt.values.raw import members_of
+from nbckpt.values.reducing import NEW_OBJECT, beside, reduction_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import Reducer
@@ -22,29 +25,54 @@ _TELLING = frozenset(
         "__getnewargs_ex__",
     }
 )  # fmt: skip
+_NOTEBOOK = "__main__"
 
 
 def reducer_for(kind: type) -> Reducer | None:
     """How such an instance is written; None of other classes."""
-    members = [vars(base) for base in kind.__mro__]
-    new = next((own["__new__"] for own in members if "__new__" in own), None)
-    if type(new) is not staticmethod or type(new.__func__) is not FunctionType:
+    if kind in copyreg.dispatch_table:
         return None
-    if new.__func__.__module__ != "__main__" or kind in copyreg.dispatch_table:
+    if not any(_is_of_the_notebook(kind, name) for name in ("__new__", "__init__")):
         return None
-    own = {name for one in members for name in _TELLING & one.keys() if _is_code(one[name])}
-    return None if own else _reduce
+    own = [vars(cls) for cls in kind.__mro__ if base_of(kind) is object or _is_written(cls)]
+    tells = any(_is_code(one[name]) for one in own for name in _TELLING & one.keys())
+    return None if tells else _reduce
+
+
+def _is_written(kind: type) -> bool:
+    """Whether a class is one of the notebook's, and no tuple with names that Python made there."""
+    return kind.__module__ == _NOTEBOOK and "_field_defaults" not in vars(kind)
+
+
+def _is_of_the_notebook(kind: type, name: str) -> bool:
+    """Whether a method is code of the notebook."""
+    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    function = found.__func__ if type(found) is staticmethod else found
+    return type(function) is FunctionType and function.__module__ == _NOTEBOOK
 
 
 def _is_code(member: object) -> bool:
     return type(member) in (FunctionType, classmethod, staticmethod, property)
 
 
+def base_of(kind: type) -> Any:
+    """The first base of a class that is not the notebook's."""
+    return next(base for base in kind.__mro__ if not _is_written(base))
+
+
 def _reduce(_: object, value: Any) -> Any:
+    kind = type(value)
     make, arguments, *rest = reduction_of(value, 5)
-    if make is not NEW_OBJECT or arguments != (type(value),):
-        return make, arguments, *rest
-    return new_bare, arguments, *rest
+    if make is NEW_OBJECT and arguments == (kind,):
+        if _is_of_the_notebook(kind, "__new__"):
+            return new_bare, arguments, *rest
+    elif make is NEW_OBJECT and _is_of_the_notebook(kind, "__new__"):
+        return new_of_base, (*arguments[:1], base_of(kind), *arguments[1:]), *rest
+    elif make is kind:
+        reduced = made_by_base, (kind, base_of(kind), *arguments), *rest
+        has_state = bool(rest) and rest[0] is not None
+        return reduced if has_state else beside(reduced, value, members_of(value))
+    return make, arguments, *rest
 
 
 def new_bare(kind: type) -> object:
@@ -54,3 +82,16 @@ def new_bare(kind: type) -> object:
         if new is not None and type(new) is not staticmethod:
             return new(kind)
     return object.__new__(kind)
+
+
+def new_of_base(kind: type, base: Any, *arguments: Any) -> object:
+    """An instance, as a base of its class makes it."""
+    return base.__new__(kind, *arguments)
+
+
+def made_by_base(kind: type, base: Any, *arguments: Any) -> object:
+    """An instance, as a base of its class makes it when that is called."""
+    made = base.__new__(kind, *arguments)
+    if base.__init__ is not object.__init__:
+        base.__init__(made, *arguments)
+    return made

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from nbckpt.codecs import bare_instances
+from nbckpt.codecs.bare_instances import new_bare
 from nbckpt.values.reducing import reduction_of
 
 
@@ -15,24 +17,21 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
     if bunches is not None and kind is bunches.Bunch:
         return _reduce_bunch
     if issubclass(kind, dict) and kind.__dictoffset__ and kind.__reduce_ex__ is dict.__reduce_ex__:
-        return _reduce_self_held if kind.__reduce__ is dict.__reduce__ else None
+        return _reduce_mapping if kind.__reduce__ is dict.__reduce__ else None
     return None
 
 
 def _reduce_bunch(_: object, bunch: Any) -> Any:
-    return bare_bunch, (type(bunch),), vars(bunch), None, iter(bunch.items()), set_members
+    return new_bare, (type(bunch),), vars(bunch), None, iter(bunch.items()), set_members
 
 
-def _reduce_self_held(_: object, members: Any) -> Any:
-    """A dict whose items are its attributes, as `self.__dict__ = self` makes them."""
-    if members.__dict__ is not members:
-        return reduction_of(members, 5)
-    return bare_bunch, (type(members),), True, None, iter(dict.items(members)), hold_itself
-
-
-def bare_bunch(kind: Any) -> Any:
-    """A bunch that is still to be filled."""
-    return kind.__new__(kind)
+def _reduce_mapping(pickler: Any, members: Any) -> Any:
+    """A dict whose items may be its attributes, as `self.__dict__ = self` makes them."""
+    kind = type(members)
+    if members.__dict__ is members:
+        return new_bare, (kind,), True, None, iter(dict.items(members)), hold_itself
+    usual = bare_instances.reducer_for(kind)
+    return usual(pickler, members) if usual is not None else reduction_of(members, 5)
 
 
 def hold_itself(members: Any, _: object) -> None:

@@ -26,7 +26,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     members when an old one is loaded. Without the id, a load makes a class of its own: going back
     never changes what another variable still uses.
     """
-    if made := _of_ctypes(cls) or class_statements.reduced(pickler, cls):
+    if made := _of_ctypes(cls) or _parametrised(cls) or class_statements.reduced(pickler, cls):
         return made
     reduced = pickler.default_reduce(cls)
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
@@ -54,6 +54,19 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     arguments = (kind, name, bases, members)
     return class_making.make_class, arguments, *rest[:-1], class_making.set_class
+
+
+def _parametrised(cls: Any) -> Any:
+    """A generic model of pydantic with what its parameters stand for, ``Box[int]``.
+
+    pydantic makes one class of these, and gives it to whoever asks.
+    """
+    made = vars(cls).get("__pydantic_generic_metadata__")
+    if not isinstance(made, dict) or not made.get("origin") or not made.get("args"):
+        return None
+    origin, arguments = made["origin"], made["args"]
+    asked = arguments[0] if len(arguments) == 1 else arguments
+    return (operator.getitem, (origin, asked)) if origin[asked] is cls else None
 
 
 def bases_first(values: Mapping[str, object]) -> list[str]:

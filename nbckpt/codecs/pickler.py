@@ -380,10 +380,10 @@ def _reducer_for(kind: type) -> Reducer | None:
         or clients.reducer_for(kind)
         or views.reducer_for(kind)
         or library.reducer_for(kind)
-        or named.reducer_for(kind)
-        or weak.reducer_for(kind)
         or exceptions.reducer_for(kind)
         or bare_instances.reducer_for(kind)
+        or named.reducer_for(kind)
+        or weak.reducer_for(kind)
         or _own_state(kind)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any
 
 
@@ -19,8 +19,11 @@ def elements_of(container: Any) -> list[Any]:
 
 
 def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
-    """The items of a dict, or of what derives from one; empty for anything else."""
-    return [*dict.items(mapping)] if issubclass(type(mapping), dict) else []
+    """The items of a dict, or of what derives from one, in its order; empty for anything else."""
+    kind = type(mapping)
+    if issubclass(kind, OrderedDict):  # which has an order beside that of the dict
+        return [*OrderedDict.items(mapping)]
+    return [*dict.items(mapping)] if issubclass(kind, dict) else []
 
 
 def dict_of(value: Any) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ anew, it has done something and stays so: an image of a file is read then, and l
 from __future__ import annotations
 
 import copyreg
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -143,7 +144,7 @@ def by_members(value: Any, members: dict[str, Any]) -> Any:
 
 
 def container_behind(kind: type) -> type | None:
-    """`list`, `dict` or `set`, for a class that derives from it and has its own ways in or out.
+    """The container that a class derives from, if it has its own ways in or out.
 
     Pickle takes the elements by these, and puts them in again: a list that prints what is appended
     would print it once more, and a dict that is frozen would take nothing.
@@ -157,11 +158,13 @@ def container_behind(kind: type) -> type | None:
 
 
 _COPIES: dict[type, Callable[[Any], Any]] = {
+    OrderedDict: lambda value: OrderedDict(OrderedDict.items(value)),
     dict: dict.copy,
     list: lambda value: list.__getitem__(value, slice(None)),
     set: lambda value: {*set.__iter__(value)},
 }
 _WAYS: dict[type, frozenset[str]] = {
+    OrderedDict: frozenset({"__iter__", "__setitem__", "items"}),
     dict: frozenset({"__iter__", "__setitem__", "items"}),
     list: frozenset({"__iter__", "append", "extend"}),
     set: frozenset({"__init__", "__iter__", "__new__", "add", "update"}),
@@ -174,7 +177,10 @@ _TELLING = frozenset({"__getnewargs__", "__getnewargs_ex__", "__reduce__", "__re
 def fill(value: Any, given: tuple[dict[Any, Any] | list[Any] | set[Any], Any]) -> None:
     """Give an object of a class that derives from a container its elements and its state."""
     contents, state = given
-    if isinstance(contents, dict):
+    if isinstance(contents, OrderedDict):
+        for key, item in contents.items():
+            OrderedDict.__setitem__(value, key, item)
+    elif isinstance(contents, dict):
         dict.update(value, contents)
     elif isinstance(contents, set):
         set.update(value, contents)

@@ -9,6 +9,7 @@ import pytest
 
 from nbckpt import current, sandbox
 from nbckpt.model import Variable
+from nbckpt.trials.members import MOST_TIMES
 from tests.notebooks import refusals, restart, resumed, run
 
 pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of processes here")
@@ -275,3 +276,115 @@ def test_a_changed_client_in_a_container_is_kept_with_it(auto: Any) -> None:
     assert namespace["held"]["n"] == 1
     assert namespace["held"]["h"] is namespace["h"]
     assert namespace["h"].headers["x"] == "y"
+
+
+def test_what_python_does_to_threads_in_a_copy_is_no_difference(auto: Any) -> None:
+    run(
+        auto,
+        """
+        import logging, threading
+        class Watch:
+            def __init__(self):
+                self.log = logging.getLogger("x"); self.timer = threading.Timer(9, print)
+        v = Watch()
+        """,
+    )
+
+    assert refusals() == {}
+    assert "initial" in repr(resumed(auto)["v"].timer)
+
+
+def test_the_text_of_a_debugger_is_no_difference(auto: Any) -> None:
+    run(
+        auto,
+        """
+        from typing import Literal, Union
+        from pydantic import BaseModel, TypeAdapter
+        class User(BaseModel):
+            name: str
+        class Cat(BaseModel):
+            kind: Literal["cat"]
+        v = TypeAdapter(list[Union[User, Cat]])
+        made = v.validate_python([{"name": "x"}])
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert type(back["made"][0]) is back["User"]
+    assert type(back["v"].validate_python([{"kind": "cat"}])[0]) is back["Cat"]
+
+
+def test_of_a_group_only_what_does_not_come_back_is_refused(library: Any) -> None:
+    lines = "one = [1]; v = [lib.Careless(5), one]; w = [lib.Late(), one]; two = {'one': one}"
+    made(library, "Wrapper(0)", lines)
+
+    assert sorted(refusals()) == ["v", "w"]
+    back = resumed(library)
+    assert back["two"]["one"] is back["one"]
+
+
+def test_what_looks_for_itself_under_its_own_name_is_refused(auto: Any) -> None:
+    run(
+        auto,
+        """
+        pool = {}
+        class Named:
+            def __init__(self, name): self.name = name; pool[name] = self
+            def __reduce__(self): return get, (self.name,)
+        def get(name): return pool[name]
+        v = Named("a")
+        other = [1]
+        """,
+    )
+
+    assert sorted(refusals()) == ["pool", "v"]
+    assert "name 'pool' is not defined" in refusals()["v"]
+    assert resumed(auto)["other"] == [1]
+
+
+def test_members_that_a_later_object_of_a_class_has_are_kept(library: Any) -> None:
+    made(library, "Loses()")
+    run(library, "v.later = [5]")
+    run(library, "w = lib.Loses(); w.other = (6,)")
+
+    assert refusals() == {}
+    back = resumed(library)
+    assert (back["v"].later, back["w"].other) == ([5], (6,))
+
+
+def test_a_class_that_takes_all_members_in_is_tried_a_few_times(
+    auto: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(
+        auto,
+        """
+        class Takes:
+            def __getstate__(self): return dict(self.__dict__)
+        v = Takes()
+        """,
+    )
+    copies: list[object] = []
+    in_a_copy = sandbox.in_a_copy
+    monkeypatch.setattr(sandbox, "in_a_copy", lambda *a: copies.append(a) or in_a_copy(*a))
+
+    for n in range(MOST_TIMES + 5):
+        run(auto, f"v.a{n} = {n}")
+
+    assert 0 < len(copies) <= MOST_TIMES
+    assert resumed(auto)["v"].a24 == 24
+
+
+def test_code_that_raises_an_interrupt_when_it_is_loaded_is_refused(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Stops:
+            def __getstate__(self): return {"a": 1}
+            def __setstate__(self, state): raise KeyboardInterrupt
+        v = Stops(); other = 3
+        """,
+    )
+
+    assert "KeyboardInterrupt" in refusals()["v"]
+    assert resumed(auto)["other"] == 3

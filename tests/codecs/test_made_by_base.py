@@ -1,0 +1,184 @@
+"""What derives from a class of Python, with another `__new__` or `__init__`, comes back by that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.notebooks import refusals, resumed, run
+
+MADE = {
+    "float": (
+        "class K(float):\n def __new__(cls, v, unit):",
+        "super().__new__(cls, v)",
+        "1.5, 'C'",
+    ),
+    "str": ("class K(str):\n def __new__(cls, a, b):", "super().__new__(cls, a + b)", "'a', 'b'"),
+    "int": ("class K(int):\n def __new__(cls, *, v):", "super().__new__(cls, v)", "v=4"),
+    "bytes": (
+        "class K(bytes):\n def __new__(cls, a, b):",
+        "super().__new__(cls, a + b)",
+        "b'a', b'b'",
+    ),
+    "tuple": ("class K(tuple):\n def __new__(cls, a, b):", "super().__new__(cls, (a, b))", "1, 2"),
+    "frozenset": (
+        "class K(frozenset):\n def __new__(cls, a, b):",
+        "super().__new__(cls, [a, b])",
+        "1, 2",
+    ),
+    "complex": (
+        "class K(complex):\n def __new__(cls, a, b, c):",
+        "super().__new__(cls, a, b)",
+        "1, 2, 3",
+    ),
+    "date": (
+        "class K(datetime.date):\n def __new__(cls, a, b, c, d):",
+        "super().__new__(cls, a, b, c)",
+        "2020, 1, 2, 3",
+    ),
+    "datetime": (
+        "class K(datetime.datetime):\n def __new__(cls, *, day):",
+        "super().__new__(cls, 2020, 1, day)",
+        "day=3",
+    ),
+    "timedelta": (
+        "class K(datetime.timedelta):\n def __new__(cls, *, n):",
+        "super().__new__(cls, days=n)",
+        "n=3",
+    ),
+    "Decimal": (
+        "class K(decimal.Decimal):\n def __new__(cls, a, b):",
+        "super().__new__(cls, a)",
+        "'1.10', 2",
+    ),
+    "Fraction": (
+        "class K(fractions.Fraction):\n def __new__(cls, a):",
+        "super().__new__(cls, a, 7)",
+        "3",
+    ),
+    "namedtuple": (
+        "class K(collections.namedtuple('P', 'x y')):\n def __new__(cls, x):",
+        "super().__new__(cls, x, x)",
+        "3",
+    ),
+    "list": ("class K(list):\n def __new__(cls, *given):", "super().__new__(cls)", "[1, 2]"),
+    "dict": ("class K(dict):\n def __new__(cls, *given):", "super().__new__(cls)", "{1: 2}"),
+}
+"""The statement and the first line of `__new__`, what it makes, what it is given."""
+
+FILLED = {
+    "OrderedDict": ("collections.OrderedDict", "", ""),
+    "defaultdict": ("collections.defaultdict", "list", "v['a'].append(1)"),
+    "Counter": ("collections.Counter", "'aab'", ""),
+    "deque": ("collections.deque", "[1, 2], 5", ""),
+    "set": ("set", "[1, 2]", ""),
+    "list": ("list", "[1, 2]", ""),
+    "dict": ("dict", "[(1, 2)]", ""),
+    "bytearray": ("bytearray", "b'ab'", ""),
+    "a bunch": ("dict", "", "v.__dict__ = v; v['a'] = v; v['more'] = [5]"),
+}
+"""What a class derives from, what its `__init__` gives that, and what is done to the object."""
+
+
+@pytest.mark.parametrize("base", MADE)
+def test_no_new_of_the_notebook_is_called(auto: Any, base: str) -> None:
+    first, made, given = MADE[base]
+    run(
+        auto,
+        "import collections, datetime, decimal, fractions\n"
+        f"{first}\n  cls.made.append(1); self = {made}\n  self.more = [5]; return self\n"
+        f"K.made = []\nv = K({given}); w = [v]",
+    )
+    text = repr(auto.user_ns["v"])
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert (repr(back["v"]), back["v"].more) == (text, [5])
+    assert type(back["v"]) is back["K"]
+    assert back["w"][0] is back["v"]
+    assert back["K"].made == [1]
+
+
+@pytest.mark.parametrize("base", FILLED)
+def test_no_init_of_the_notebook_is_called(auto: Any, base: str) -> None:
+    kind, given, after = FILLED[base]
+    run(
+        auto,
+        f"import collections\nclass K({kind}):\n made = []\n"
+        f" def __init__(self, a, b):\n  self.made.append(1); super().__init__({given})\n"
+        f"  self.more = [b]\nv = K(1, 5)\n{after}",
+    )
+    text = repr(auto.user_ns["v"])
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert repr(back["v"]) == text
+    assert back["v"].more == [5]
+    assert getattr(back["v"], "maxlen", None) == (5 if base == "deque" else None)
+    assert back["K"].made == [1]
+
+
+def test_the_order_of_an_ordered_dict_with_its_own_ways_comes_back(auto: Any) -> None:
+    run(
+        auto,
+        """
+        from collections import OrderedDict
+        class K(OrderedDict):
+            def __setitem__(self, key, value):
+                taken.append(key)
+                super().__setitem__(key, value)
+        taken = []
+        v = K(a=1, b=2, c=3); v.move_to_end("a")
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert (list(back["v"]), back["taken"]) == (["b", "c", "a"], ["a", "b", "c"])
+    assert back["v"].popitem(last=False) == ("b", 2)
+
+
+def test_a_class_that_says_how_it_is_pickled_is_called(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class K(float):
+            made = 0
+            def __new__(cls, v, unit):
+                K.made += 1
+                self = super().__new__(cls, v); self.unit = unit; return self
+            def __getnewargs__(self): return float(self), self.unit
+        v = [K(1.5, "C")]
+        """,
+    )
+
+    back = resumed(auto)
+    assert (back["v"][0].unit, back["K"].made) == ("C", 2)
+
+
+def test_generic_models_are_those_that_pydantic_makes_of_the_same_parameters(auto: Any) -> None:
+    run(
+        auto,
+        """
+        from typing import Generic, TypeVar
+        from pydantic import BaseModel
+        A = TypeVar("A"); B = TypeVar("B")
+        class Pair(BaseModel, Generic[A, B]):
+            a: A
+            b: B
+        class Holder(BaseModel):
+            pairs: list[Pair[int, str]]
+        p = Pair[int, str](a=1, b="x"); h = Holder(pairs=[p]); kind = Pair[int, str]
+        class Half(Pair[int, B], Generic[B]): pass
+        half = Half[float](a=1, b=2.0)
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)
+    pair, half = back["Pair"], back["Half"]
+    assert type(back["p"]) is back["kind"] is pair[int, str] is type(back["h"].pairs[0])
+    assert type(back["half"]) is half[float]
+    assert issubclass(half, pair)
+    assert back["Holder"](pairs=[back["p"]]) == back["h"]
