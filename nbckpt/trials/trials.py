@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
     lacking
         Module and name of a class, and names of members that did not come back of its object.
     name
-        The variable that is not as it was; empty if it is not known which.
+        The variable that is not as it was; empty if nothing came back.
     """
 
     problem: str = ""
@@ -162,7 +162,7 @@ class Trials:
         return [*_refused(group, sorted(culprits), values, outcome.problem), *of_rest]
 
     def _culprits(self, group: Group, values: Mapping[str, object], encoder: Encoder) -> set[str]:
-        """Those of several variables that do not come back by themselves; all if each does."""
+        """Those of several variables that do not load by themselves; all if each does."""
         if len(group.names) == 1:
             return {*group.names}
         alone = [one for name in group.names if (one := encoder.again((name,))) is not None]
@@ -170,7 +170,8 @@ class Trials:
         before, self._refused = self._refused, self._refused.union(group.names) - needed
         outcomes = [(one, self._tried([one], values)[0]) for one in alone]
         self._refused = before
-        return {one.names[0] for one, found in outcomes if found.problem} or {*group.names}
+        failed = {one.names[0] for one, found in outcomes if found.problem and not found.name}
+        return failed or {*group.names}
 
     def _learn(self, group: Group, outcome: Outcome) -> bool:
         """Have members be written that did not come back; whether there are new ones."""
@@ -284,9 +285,7 @@ class Trials:
             untold.append("it wants to write")
             return Outcome()
         except BaseException as error:  # a value's own code raises it: nobody interrupts a copy
-            name = group.names[0] if len(group.names) == 1 else ""
-            problem = f"cannot be made again from what is kept of it ({_told(error)})"
-            return Outcome(problem, name=name)
+            return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
         kept.append(back)
         others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
         comparison = Comparison(time.monotonic() + LOOK_S, others)
