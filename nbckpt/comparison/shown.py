@@ -1,8 +1,8 @@
 """Values that are equal, and that a user sees as two: ``0.0`` and ``-0.0``, a time in two zones.
 
 Python's ``==`` calls them the same, and so does a comparison of numbers. But they print otherwise,
-or come in another order, and a cell below may give another answer for them. So a comparison that
-finds nothing else says this. The order of a plain dict is not told, as ``==`` does not ask for it.
+are of another type, come in another order or take other items, and a cell below may give another
+answer for them. So a comparison that finds nothing else says this.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import datetime
 import itertools
 import math
 import sys
-from collections import OrderedDict, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from nbckpt.comparison.alike import are_alike
 from nbckpt.comparison.details import Detail, Kind, Row
+from nbckpt.values.raw import pairs_of
 
 MOST_LOOKED_AT = 200_000
-_BY_TEXT = (float, complex, Decimal, datetime.datetime, datetime.time)
+MOST_OF_A_TEXT = 60
+_BY_TEXT = (float, complex, Decimal, datetime.datetime, datetime.time, range, slice)
 
 
 class _Pair(NamedTuple):
@@ -45,7 +48,10 @@ def _rows(before: Any, after: Any) -> Iterator[Row]:
         if not waiting:
             return
         pair = waiting.popleft()
-        if pair.one is pair.other or type(pair.one) is not type(pair.other):
+        if pair.one is pair.other:
+            continue
+        if _name_of_type(pair.one) != _name_of_type(pair.other):
+            yield Row(pair.path, _with_type(pair.one), _with_type(pair.other))
             continue
         if row := _row_of(pair):
             yield row
@@ -59,9 +65,34 @@ def _row_of(pair: _Pair) -> Row | None:
     if isinstance(one, _BY_TEXT):
         texts = _text_of(one), _text_of(other)
         return Row(path, *texts) if texts[0] != texts[1] else None
-    if isinstance(one, OrderedDict) and _texts(one) != _texts(other):
-        return Row(f"order of keys{f' of {path}' if path else ''}", _texts(one), _texts(other))
+    if isinstance(one, dict) and (keys := _other_keys(one, other)):
+        what = "order of keys" if sorted(keys[0]) == sorted(keys[1]) else "keys"
+        return Row(_of(what, path), *(_cut(", ".join(texts)) for texts in keys))
+    if isinstance(one, set | frozenset) and sorted(map(repr, one)) != sorted(map(repr, other)):
+        return Row(_of("elements", path), _cut(repr(one)), _cut(repr(other)))
+    if isinstance(one, defaultdict | deque):
+        name = "default_factory" if isinstance(one, defaultdict) else "maxlen"
+        made, its = getattr(one, name), getattr(other, name)
+        is_same = made == its or are_alike(made, its)
+        return None if is_same else Row(_of(name, path), _cut(repr(made)), _cut(repr(its)))
     return _row_of_array(path, one, other) or _row_of_pandas(path, one, other)
+
+
+def _name_of_type(value: object) -> tuple[str, str]:
+    """A type by name: a class that came back twice is two objects."""
+    return type(value).__module__, type(value).__qualname__
+
+
+def _with_type(value: object) -> str:
+    return f"{_cut(repr(value))} ({type(value).__qualname__})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_OF_A_TEXT else f"{text[:MOST_OF_A_TEXT]}…"
+
+
+def _of(what: str, path: str) -> str:
+    return f"{what} of {path}" if path else what
 
 
 def _text_of(value: Any) -> str:
@@ -74,8 +105,12 @@ def _text_of(value: Any) -> str:
     return f"{text}{named}{' (the second time)' if fold else ''}"
 
 
-def _texts(mapping: dict[Any, Any]) -> str:
-    return ", ".join(map(repr, itertools.islice(dict.keys(mapping), 50)))
+def _other_keys(one: dict[Any, Any], other: dict[Any, Any]) -> tuple[list[str], list[str]] | None:
+    """The keys of two equal dicts as texts, if these are not the same one by one."""
+    keys = [[k for k, _ in pairs_of(side)[:MOST_LOOKED_AT]] for side in (one, other)]
+    if all(a is b or repr(a) == repr(b) for a, b in zip(*keys, strict=True)):
+        return None
+    return list(map(repr, keys[0])), list(map(repr, keys[1]))
 
 
 def _row_of_array(path: str, one: Any, other: Any) -> Row | None:
@@ -95,15 +130,21 @@ def _row_of_array(path: str, one: Any, other: Any) -> Row | None:
 
 def _row_of_pandas(path: str, one: Any, other: Any) -> Row | None:
     pandas: Any = sys.modules.get("pandas")
-    if pandas is None or not isinstance(one, pandas.Series | pandas.Index | pandas.Categorical):
+    if pandas is None:
         return None
-    old, new = getattr(one, "dtype", None), getattr(other, "dtype", None)
-    if not isinstance(old, pandas.CategoricalDtype) or not isinstance(new, pandas.CategoricalDtype):
+    for name in ("attrs", "flags", "freq"):
+        told = [getattr(side, name, None) for side in (one, other)]
+        if isinstance(one, pandas.DataFrame | pandas.Series | pandas.Index) and told[0] != told[1]:
+            return Row(_of(name, path), *(_cut(repr(text)) for text in told))
+    if isinstance(one, pandas.Index) and (old := str(one.dtype)) != (new := str(other.dtype)):
+        return Row(_of("type", path), old, new)
+    if not isinstance(one, pandas.Series | pandas.Index | pandas.Categorical):
         return None
-    texts = [f"{list(d.categories)}{' ordered' if d.ordered else ''}" for d in (old, new)]
-    return (
-        Row(f"categories{f' of {path}' if path else ''}", *texts) if texts[0] != texts[1] else None
-    )
+    kinds = [getattr(side, "dtype", None) for side in (one, other)]
+    if not all(isinstance(kind, pandas.CategoricalDtype) for kind in kinds):
+        return None
+    texts = [f"{list(d.categories)}{' ordered' if d.ordered else ''}" for d in kinds if d]
+    return Row(_of("categories", path), *texts) if texts[0] != texts[1] else None
 
 
 def _inside(pair: _Pair) -> Iterable[_Pair]:
@@ -118,8 +159,20 @@ def _inside(pair: _Pair) -> Iterable[_Pair]:
         return ()
     if isinstance(one, pandas.DataFrame):
         columns = enumerate(one.columns) if len(one.columns) == len(other.columns) else ()
-        return [_Pair(f"{path}[{c!r}]", one.iloc[:, n], other.iloc[:, n]) for n, c in columns]
-    if isinstance(one, pandas.Series) and one.dtype.kind in "fO" and len(one) == len(other):
+        axes = [_Pair(f"{path}.{n}", getattr(one, n), getattr(other, n)) for n in _AXES]
+        inside = (_Pair(f"{path}[{c!r}]", one.iloc[:, n], other.iloc[:, n]) for n, c in columns)
+        return itertools.chain(axes, inside)
+    if isinstance(one, pandas.Series):
+        return [_Pair(f"{path}.index", one.index, other.index), *_values_of(pair)]
+    return ()
+
+
+_AXES = ("index", "columns")
+
+
+def _values_of(pair: _Pair) -> Iterable[_Pair]:
+    path, one, other = pair
+    if one.dtype.kind in "fO" and len(one) == len(other):
         old, new = one.to_numpy(), other.to_numpy()
         if one.dtype.kind == "f":
             return [_Pair(path, old, new)]

@@ -6,7 +6,7 @@ import time
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -149,29 +149,37 @@ class Trials:
     ) -> list[Group]:
         """Refusals of what does not come back, and the rest of its group."""
         names = group.names
-        culprits = {outcome.name} if outcome.name else self._culprits(group, values, encoder)
+        culprits = {outcome.name: outcome.problem}
+        if not outcome.name:
+            culprits = self._culprits(group, values, encoder)
+        culprits = culprits or dict.fromkeys(names, outcome.problem)
         rest = tuple(name for name in names if name not in culprits)
         again = encoder.again(rest) if rest else None
         if again is None:
-            return _refused(group, names, values, outcome.problem)
+            return _refused(group, {n: culprits.get(n, outcome.problem) for n in names}, values)
         if len(rest) > 1:
             again = replace(again, values={name: group.values[name] for name in rest})
-        self._refused |= culprits
+        self._refused |= culprits.keys()
         found = self._tried([again], values)[0]
         of_rest = self._mended(again, found, values, encoder) if found.problem else [again]
-        return [*_refused(group, sorted(culprits), values, outcome.problem), *of_rest]
+        return [*_refused(group, culprits, values), *of_rest]
 
-    def _culprits(self, group: Group, values: Mapping[str, object], encoder: Encoder) -> set[str]:
-        """Those of several variables that do not load by themselves; all if each does."""
+    def _culprits(
+        self, group: Group, values: Mapping[str, object], encoder: Encoder
+    ) -> dict[str, str]:
+        """Those of several variables that do not load by themselves, and why."""
         if len(group.names) == 1:
-            return {*group.names}
+            return {}
         alone = [one for name in group.names if (one := encoder.again((name,))) is not None]
         needed = frozenset[str]().union(*(one.encoded.needs for one in alone if one.encoded))
         before, self._refused = self._refused, self._refused.union(group.names) - needed
         outcomes = [(one, self._tried([one], values)[0]) for one in alone]
         self._refused = before
-        failed = {one.names[0] for one, found in outcomes if found.problem and not found.name}
-        return failed or {*group.names}
+        return {
+            one.names[0]: found.problem
+            for one, found in outcomes
+            if found.problem and not found.name
+        }
 
     def _learn(self, group: Group, outcome: Outcome) -> bool:
         """Have members be written that did not come back; whether there are new ones."""
@@ -328,10 +336,10 @@ class Trials:
 
 
 def _refused(
-    group: Group, names: Iterable[str], values: Mapping[str, object], why: str
+    group: Group, problems: Mapping[str, str], values: Mapping[str, object]
 ) -> list[Group]:
     """Some variables of a group, each by itself and refused."""
-    refusals = [Refusal(name, name, type_name_of(values[name]), why) for name in names]
+    refusals = [Refusal(n, n, type_name_of(values[n]), why) for n, why in problems.items()]
     none = replace(group, encoded=None, recipes=frozenset(), values={})
     return [replace(none, names=(one.variable,), refusals=(one,)) for one in refusals]
 

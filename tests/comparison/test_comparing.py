@@ -96,7 +96,7 @@ def test_variables_that_lie_in_one_blob_are_loaded_once(session: Session) -> Non
 
 
 def test_equal_values_of_other_bytes_are_the_same_and_it_says_so(session: Session) -> None:
-    before, after = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    before, after = ["ab"] * 2, ["ab", "".join("ab")]
 
     found = two(session, {"config": before}, {"config": after})
 

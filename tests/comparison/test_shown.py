@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import zoneinfo
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,12 @@ from nbckpt.storage.store import Store
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 AB = ["a", "b"]
+
+
+def attributed(frame: pd.DataFrame) -> pd.DataFrame:
+    frame.attrs["unit"] = "m"
+    return frame
+
 
 PAIRS: dict[str, tuple[Any, Any, str]] = {
     "the order of an ordered dict": (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1), "order of keys"),
@@ -55,6 +61,37 @@ PAIRS: dict[str, tuple[Any, Any, str]] = {
         pd.Timestamp(NOON),
         pd.Timestamp(NOON).tz_convert(BERLIN),
         "Europe/Berlin",
+    ),
+    "the order of a dict": ({"a": 1, "b": 2}, {"b": 2, "a": 1}, "order of keys"),
+    "the type of a key": ({1: 0}, {True: 0}, "keys"),
+    "the sign of a key": ({0.0: 0}, {-0.0: 0}, "keys"),
+    "the sign of an element": ({0.0}, {-0.0}, "elements"),
+    "the type of an element": ({"k": (1, 2)}, {"k": (1, True)}, "1 changed"),
+    "the type of a number": ([1], [1.0], "1 changed"),
+    "bytes and a bytearray": (b"ab", bytearray(b"ab"), "bytearray"),
+    "a text of a class": ([np.str_("a")], ["a"], "1 changed"),
+    "the end of a range": (range(0, 3, 2), range(0, 4, 2), "range(0, 4, 2)"),
+    "the type of a slice": (slice(1, 2), slice(1.0, 2), "slice(1.0, 2, None)"),
+    "what a dict makes of what is missing": (
+        defaultdict(list, a=[]),
+        defaultdict(set, a=[]),
+        "default_factory",
+    ),
+    "how many a deque holds": (deque([1], 2), deque([1], 3), "maxlen"),
+    "the attributes of a frame": (
+        pd.DataFrame({"x": [1]}),
+        attributed(pd.DataFrame({"x": [1]})),
+        "attrs",
+    ),
+    "the type of an index": (
+        pd.DataFrame({"x": [1]}, index=[0]),
+        pd.DataFrame({"x": [1]}, index=[0.0]),
+        "index",
+    ),
+    "the type of a column's name": (
+        pd.DataFrame({1: [1]}),
+        pd.DataFrame({1.0: [1]}),
+        "columns",
     ),
     "which of two hours": (
         datetime.datetime(2026, 1, 1),  # noqa: DTZ001
