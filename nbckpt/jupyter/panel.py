@@ -203,7 +203,7 @@ class Panel:
 
     def _moved(self, moved: Moved, did: str) -> Answer:
         return {
-            **self._told("\n".join(report.moved_lines(moved, did))),
+            **self._told("\n".join(report.moved_lines(moved, did, self._session.notebook))),
             "checkpoint": moved.checkpoint.id,
             "failed": [refusal._asdict() for refusal in moved.failed],
         }

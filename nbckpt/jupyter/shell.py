@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -21,6 +19,7 @@ from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.interrupting import Blocks
 from nbckpt.jupyter.magics import CheckpointMagics
+from nbckpt.jupyter.notebook_names import notebook_of
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
@@ -43,8 +42,9 @@ class Extension:
         settings = settings_of(store, settings)
         # user_ns_hidden also names what the user may bind anew (`open`, `np` under %pylab).
         hidden = frozenset(shell.user_ns) & frozenset(shell.user_ns_hidden)
+        name = notebook_of(shell.user_ns)
         self.session = Session(
-            store, shell.user_ns, notebook=_notebook(), hidden=hidden, settings=settings
+            store, shell.user_ns, notebook=name, hidden=hidden, settings=settings
         )
         self.session.asker = self._ask
         self.session.shown = (vars(shell.displayhook), shell.user_ns_hidden)
@@ -162,9 +162,3 @@ def unload(shell: InteractiveShell) -> None:
         extension.detach()
     except NbckptError as problem:
         notices.warn(str(problem))
-
-
-def _notebook() -> str:
-    """Name of the notebook, as its server tells the kernel; empty elsewhere."""
-    path = os.environ.get("JPY_SESSION_NAME", "")
-    return Path(path).stem if path else ""

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from nbckpt.moves import Moved
 
 
-def moved_lines(moved: Moved, did: str) -> list[str]:
+def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
     """What is said of a move: the first line tells what came back, the others what did not.
 
     Parameters
     ----------
     did
         What was done, as in `rewound to`.
+    notebook
+        The name of the notebook that moved; empty if it is not known.
     """
     name, took = moved.checkpoint.name, duration_text(moved.took_s)
     parts = [f"{count_text(len(moved.came_back), 'variable')} restored in {took}"]
@@ -29,7 +31,9 @@ def moved_lines(moved: Moved, did: str) -> list[str]:
         parts.append(f"{len(moved.unchanged)} were the same")
     if removed := [name for name in moved.removed if name not in moved.left]:
         parts.append(f"gone: {', '.join(removed)}")
-    lines = [f"{did} {name!r}: {'; '.join(parts)}"]
+    of = moved.checkpoint.notebook
+    whose = f" of the notebook {of!r}" if of and of != notebook else ""
+    lines = [f"{did} {name!r}{whose}: {'; '.join(parts)}"]
     if moved.was_set:
         lines.append(f"set: {', '.join(moved.was_set)}")
     lines += [f"not restored: {what}" for what in (*moved.failed, *moved.unset)]

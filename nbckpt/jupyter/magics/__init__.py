@@ -171,5 +171,5 @@ class CheckpointMagics(Magics):
         return self._commands.run(line)
 
     def _show(self, moved: Moved, did: str) -> None:
-        for text in report.moved_lines(moved, did):
+        for text in report.moved_lines(moved, did, self._session.notebook):
             notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)
