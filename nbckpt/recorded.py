@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["cell", "block", "joined", "nothing"]
 
 _MOST_NAMED = 4
-_MARKED = re.compile(r"\s*%%checkpoint(?![^\s])")
+_MARKED = re.compile(r"\s*(#[ \t]*)?%%checkpoint(?!\S)")
 
 
 class Recorded(NamedTuple):

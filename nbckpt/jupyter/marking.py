@@ -15,6 +15,8 @@ _TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
 _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
+_COMMENT = re.compile(r"#[ \t]*(%%checkpoint\b.*)", re.DOTALL)
+
 _OURS = frozenset(
     {
         "nbckpt", "resume", "rewind", "fork", "switch", "rerun", "timeline", "checkpoint",
@@ -44,8 +46,14 @@ def has_marker(source: str) -> bool:
 
 
 def _marker_first(lines: list[str]) -> list[str]:
-    """The lines of a cell with ``%%checkpoint`` above another cell magic, if it was below it."""
+    """The lines of a cell with ``%%checkpoint`` first, if it was a comment or below another magic.
+
+    Whoever reads a notebook's code as Python (ruff, nbqa, an editor) sees nothing of a cell with a
+    cell magic, and all of one with a comment.
+    """
     text = [i for i, line in enumerate(lines) if line.strip()][:2]
+    if text and (comment := _COMMENT.match(lines[text[0]])):
+        return [comment[1], *lines[text[0] + 1 :]]
     if len(text) < 2 or not lines[text[1]].startswith(MARKER):
         return lines
     first = lines[text[0]]

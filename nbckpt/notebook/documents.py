@@ -18,7 +18,7 @@ _OURS = re.compile(
     r"\s*%(load_ext\s+nbckpt|unload_ext\s+nbckpt|reload_ext\s+nbckpt"
     r"|(nbckpt|resume|rewind|fork|switch|rerun|timeline)\b).*"
 )
-_MARKED = re.compile(r"\s*%%checkpoint(?!\S)")
+_MARKED = re.compile(r"\s*(#[ \t]*)?%%checkpoint(?!\S)")
 
 
 class Written(NamedTuple):
@@ -31,7 +31,8 @@ class Written(NamedTuple):
     def is_marked(self) -> bool:
         """Whether it asks to be restored instead of run."""
         lines = [line for line in self.source.splitlines() if line.strip()][:2]
-        return any(_MARKED.match(line) for line in lines)
+        marks = [_MARKED.match(line) for line in lines]
+        return any(mark and not (n and mark[1]) for n, mark in enumerate(marks))
 
     @property
     def is_empty(self) -> bool:

@@ -463,3 +463,36 @@ def test_an_error_without_a_text_fails_its_cell_and_no_later_one(tmp_path: Path)
     assert later.ok, later.error
     assert [name for name in ("cell", "block", "later") if name not in listed] == []
     assert listed.count("failed:") == 2
+
+
+@pytest.mark.parametrize(
+    "mark", ["# %%checkpoint train", "#%%checkpoint train", "\n# %%checkpoint train --note x"]
+)
+def test_a_comment_is_as_good_as_a_magic(
+    shell: Any, capsys: pytest.CaptureFixture[str], mark: str
+) -> None:
+    cell = f"{mark}\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')\nmodel = [1, 2]"
+    run(shell, cell)
+    restart(shell)
+    run(shell, cell)
+
+    assert shell.user_ns["model"] == [1, 2]
+    assert Path("ran.txt").read_text() == "x"
+    assert "restored 'train'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "mark", ["# %%checkpointed", "x = 1\n# %%checkpoint train", "## %%checkpoint train"]
+)
+def test_another_comment_is_a_comment(shell: Any, mark: str) -> None:
+    run(shell, f"{mark}\nmodel = [1, 2]")
+
+    assert names_of_history() == []
+    assert shell.user_ns["model"] == [1, 2]
+
+
+def test_a_comment_marks_a_cell_with_another_magic(shell: Any) -> None:
+    run(shell, "# %%checkpoint train\n%%time\nmodel = [1, 2]")
+
+    assert names_of_history() == ["train"]
+    assert shell.user_ns["model"] == [1, 2]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import UsageError
+from nbckpt.notebook.documents import Written
 from nbckpt.notebook.prospects import rerun_plan
 from tests.notebook.cells import Notebook
 
@@ -161,3 +162,18 @@ def test_cells_whose_ids_were_not_kept_are_known_by_their_texts(shell: Any) -> N
     plan = planned(notebook, "load")
 
     assert plan == {f"new-{i}": fate for i, fate in before.items()}
+
+
+@pytest.mark.parametrize(
+    ("source", "is_marked"),
+    [
+        ("%%checkpoint x\ny = 1", True),
+        ("%%time\n%%checkpoint x\ny = 1", True),
+        ("# %%checkpoint x\ny = 1", True),
+        ("\n#%%checkpoint\ny = 1", True),
+        ("y = 1\n# %%checkpoint x", False),
+        ("# %%checkpointed\ny = 1", False),
+    ],
+)
+def test_a_cell_asks_to_be_restored_by_a_magic_or_a_comment(source: str, is_marked: bool) -> None:
+    assert Written("a", source).is_marked is is_marked

@@ -36,11 +36,13 @@ test('a cell is called by its checkpoint or its first line', () => {
     [
       '%%checkpoint train --sync\nmodel = fit(df)',
       '%%checkpoint --sync\n\nmodel = fit(df)',
+      '# %%checkpoint train\nmodel = fit(df)',
+      '#%%checkpoint\nmodel = fit(df)',
       '\n  x = 1  \ny = 2',
       '%%time\nslow()',
       ''
     ].map(source => firstLine(source)),
-    ['train', 'model = fit(df)', 'x = 1', 'slow()', '']
+    ['train', 'model = fit(df)', 'train', 'model = fit(df)', 'x = 1', 'slow()', '']
   );
   assert.equal(firstLine('x'.repeat(100)).length, 60);
 });
