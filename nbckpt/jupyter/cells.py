@@ -89,6 +89,7 @@ class Cells:
         self.auto = Auto()
         self.latest: Step | None = None
         self.loads: Any = None  # the cell that loads nbckpt, of which IPython did not tell
+        self._is_unseen_told = False
         self._may_be_loading = True
         self._info: Any = None
         self._thread = 0  # in which it runs
@@ -229,6 +230,8 @@ class Cells:
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         unkept, self._unkept = self._unkept, None
         self._info = self._step = self._tree = self._recorder = self.session.running = None
+        if tree is None and result is not None and result.success:
+            self._tell_unseen(info)
         shown = recorder.stop() if recorder is not None else []
         values = recorder.values if recorder is not None else []
         run_s = time.perf_counter() - self._began
@@ -292,6 +295,17 @@ class Cells:
                 self.session.ran(tree)
         except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what made the variables of this cell is not known", defect)
+
+    def _tell_unseen(self, info: Any) -> None:
+        """Say once that this shell runs cells without showing them to anybody."""
+        if self._is_unseen_told or info.silent or not info.raw_cell.strip():
+            return
+        self._is_unseen_told = True
+        kind = type(self.shell)
+        notices.warn(
+            f"{kind.__module__}.{kind.__qualname__} runs cells that nbckpt does not see, and"
+            " nothing of these is kept: `%checkpoint NAME` keeps what is there"
+        )
 
     def _tell_defect(self, what: str, defect: BaseException) -> None:
         notices.warn(f"{what}, by a defect in nbckpt:")

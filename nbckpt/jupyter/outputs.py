@@ -139,10 +139,10 @@ class Recorder:
                 self._is_in_result = before
 
         def undo() -> None:
-            if own is None:
+            if own is None and name in vars(owner):
                 delattr(owner, name)
-            else:
-                setattr(owner, name, own)
+            else:  # an owner that stands for another has it there
+                setattr(owner, name, original if own is None else own)
 
         setattr(owner, name, call)
         self._undo.append(undo)

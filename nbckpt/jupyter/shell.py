@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from nbckpt.questions import Question
 
 _ATTRIBUTE = "_nbckpt_extension"
+_NEEDED = (
+    "ast_transformers", "display_pub", "displayhook", "events", "input_transformers_cleanup",
+    "input_transformers_post", "magics_manager", "user_ns", "user_ns_hidden",
+)  # fmt: skip
+_INSTRUMENTING = frozenset({"pyccolo.ipython_extension"})
 
 
 class Extension:
@@ -62,9 +67,8 @@ class Extension:
         shell = self._shell
         shell.register_magics(self._magics)
         self._completion.attach()
-        shell.input_transformers_cleanup.append(self.cells.transform)
-        shell.input_transformers_post.append(self._awaiter.transform)
-        shell.ast_transformers.append(self._transformer)
+        self._stand_in_line()
+        shell.events.register("pre_run_cell", self._stand_in_line)
         shell.events.register("pre_run_cell", self.cells.before)
         if self.session.settings.idle_s:
             shell.events.register("post_run_cell", self.idling.glance_after)
@@ -78,17 +82,34 @@ class Extension:
         if auto := self.session.settings.auto:
             autos.obey(self.cells, auto)
 
+    def _lines(self) -> list[tuple[list[Any], Any]]:
+        """The lists of what a cell goes through, and what stands there for nbckpt."""
+        shell = self._shell
+        return [
+            (shell.input_transformers_cleanup, self.cells.transform),
+            (shell.input_transformers_post, self._awaiter.transform),
+            (shell.ast_transformers, self._transformer),
+        ]
+
+    def _stand_in_line(self, _: object = None) -> None:
+        """Be among what a cell goes through: an extension may have put other lists in their place.
+
+        What instruments the code comes after: it is to be seen as it was written.
+        """
+        for line, own in self._lines():
+            if own not in line:
+                at = (n for n, one in enumerate(line) if type(one).__module__ in _INSTRUMENTING)
+                line.insert(next(at, len(line)), own)
+
     def detach(self) -> None:
         """Let go; what was kept stays kept."""
         shell = self._shell
         self.comms.detach()
         self.idling.detach()
-        if self.cells.transform in shell.input_transformers_cleanup:
-            shell.input_transformers_cleanup.remove(self.cells.transform)
-        if self._awaiter.transform in shell.input_transformers_post:
-            shell.input_transformers_post.remove(self._awaiter.transform)
-        if self._transformer in shell.ast_transformers:
-            shell.ast_transformers.remove(self._transformer)
+        for line, own in self._lines():
+            if own in line:
+                line.remove(own)
+        shell.events.unregister("pre_run_cell", self._stand_in_line)
         shell.events.unregister("pre_run_cell", self.cells.before)
         shell.events.unregister("post_execute", self.cells.between)
         shell.events.unregister("post_run_cell", self.cells.after)
@@ -136,9 +157,22 @@ def attached(shell: InteractiveShell) -> Extension:
 
 
 def load(shell: InteractiveShell) -> None:
-    """Attach nbckpt to `shell`, and say in one line what its store holds."""
+    """Attach nbckpt to `shell`, and say in one line what its store holds.
+
+    Raises
+    ------
+    UsageError
+        If the shell shows nobody what it runs.
+    """
     if getattr(shell, _ATTRIBUTE, None) is not None:
         return
+    if lacking := [name for name in _NEEDED if not hasattr(shell, name)]:
+        kind = f"{type(shell).__module__}.{type(shell).__qualname__}"
+        message = (
+            f"nbckpt cannot see the cells of {kind}: it has no {', '.join(lacking)}. IPython's own"
+            " shells have these: use the kernel of ipykernel, called Python 3"
+        )
+        raise UsageError(message)
     extension = Extension(shell)
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)

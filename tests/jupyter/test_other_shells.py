@@ -1,0 +1,89 @@
+"""Shells and extensions that treat a cell in their own way: it is seen, or that is said."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nbckpt import current
+from nbckpt.errors import UsageError
+from nbckpt.jupyter.shell import attached, load
+from tests.notebooks import run
+
+
+def names() -> list[str]:
+    return [c.name for c in current.session().history()]
+
+
+def test_lists_that_an_extension_puts_back_lose_nothing(shell: Any) -> None:
+    shell.ast_transformers, shell.input_transformers_post = [], []
+    run(shell, "%nbckpt auto on")
+    run(shell, "v = 1")
+    run(shell, "%%checkpoint named\nw = v")
+
+    assert len(names()) == 2
+    assert "named" in names()
+
+
+def test_code_is_seen_as_it_was_written(shell: Any) -> None:
+    """What instruments a cell, as pyccolo does for ipyflow, comes after nbckpt."""
+    kind = type("Instrumenting", (), {"visit": lambda self, tree: tree})
+    kind.__module__ = "pyccolo.ipython_extension"
+    transformer = kind()
+    shell.ast_transformers = [transformer]
+
+    run(shell, "v = 1")
+
+    assert shell.ast_transformers == [attached(shell)._transformer, transformer]
+    shell.ast_transformers.remove(transformer)
+
+
+class Proxy:
+    """A stream that stands for another, as that of ipyflow does."""
+
+    def __init__(self, stream: Any) -> None:
+        self.__dict__["stream"] = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.stream, name, value)
+
+
+def test_a_stream_that_stands_for_another_is_noted_and_left(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt auto on")
+    monkeypatch.setattr(sys, "stdout", Proxy(sys.stdout))
+    cell = "%%checkpoint said\nprint('hello')"
+    run(shell, cell)
+    run(shell, "print('more')")
+    run(shell, cell)
+
+    assert capsys.readouterr().out.count("hello") == 2
+    assert "said" in names()
+
+
+def test_a_shell_that_shows_nobody_its_cells_says_so_once(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.transform_ast = lambda tree: tree
+    try:
+        run(shell, "%nbckpt auto on")
+        run(shell, "v = 1")
+        run(shell, "v = 2")
+    finally:
+        del shell.transform_ast
+
+    told = "".join(capsys.readouterr())
+    assert told.count("InteractiveShell runs cells that nbckpt does not see") == 1
+    assert names() == []
+
+
+def test_a_shell_without_what_it_takes_is_named() -> None:
+    with pytest.raises(UsageError, match=r"types.SimpleNamespace: it has no ast_transformers"):
+        load(SimpleNamespace(events=None, user_ns={}))  # type: ignore[arg-type]
