@@ -67,6 +67,7 @@ class Extension:
         shell = self._shell
         shell.register_magics(self._magics)
         self._completion.attach()
+        shell.input_transformers_cleanup.append(self.cells.transform)
         self._stand_in_line()
         shell.events.register("pre_run_cell", self._stand_in_line)
         shell.events.register("pre_run_cell", self.cells.before)
@@ -83,10 +84,9 @@ class Extension:
             autos.obey(self.cells, auto)
 
     def _lines(self) -> list[tuple[list[Any], Any]]:
-        """The lists of what a cell goes through, and what stands there for nbckpt."""
+        """The lists of what a cell goes through that may be replaced, and what stands there."""
         shell = self._shell
         return [
-            (shell.input_transformers_cleanup, self.cells.transform),
             (shell.input_transformers_post, self._awaiter.transform),
             (shell.ast_transformers, self._transformer),
         ]
@@ -106,7 +106,7 @@ class Extension:
         shell = self._shell
         self.comms.detach()
         self.idling.detach()
-        for line, own in self._lines():
+        for line, own in (*self._lines(), (shell.input_transformers_cleanup, self.cells.transform)):
             if own in line:
                 line.remove(own)
         shell.events.unregister("pre_run_cell", self._stand_in_line)
