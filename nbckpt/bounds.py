@@ -2,6 +2,12 @@
 
 A thread of its own watches the clock, and has the code interrupted where it runs: on the main
 thread by a signal, which ends a wait as well, elsewhere as soon as Python code runs.
+
+Notes
+-----
+What another thread is sent is never taken back by `PyThreadState_SetAsyncExc` with nothing: Python
+3.11 then looks for what was sent at each step of all threads, for ever, and finds nothing (a trace
+of opcodes does not even come by). It is let come, and caught.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +29,8 @@ CHECKED_S = 0.25
 AT_REST_S = 2.0
 """After so long without a bound the thread sleeps until there is one."""
 
+_STEPS = 100
+
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
 _SIGNAL = getattr(signal, "SIGVTALRM", None)
 """Of virtual timers, which hardly anybody uses."""
@@ -32,12 +41,20 @@ class OutOfTimeError(BaseException):
 
 
 class _Bound:
-    __slots__ = ("has_fired", "thread", "until")
+    __slots__ = ("frame", "has_fired", "thread", "until")
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, until: float, frame: FrameType | None) -> None:
         self.thread = threading.get_ident()
         self.until = until
+        self.frame = frame
         self.has_fired = False
+
+    def holds(self) -> bool:
+        """Whether the block still runs: what comes at its very end may keep it from saying so."""
+        frame = sys._current_frames().get(self.thread)  # noqa: SLF001  # there is no other way
+        while frame is not None and frame is not self.frame:
+            frame = frame.f_back
+        return frame is not None
 
 
 class _Watch:
@@ -46,6 +63,7 @@ class _Watch:
     def __init__(self) -> None:
         self._bounds: dict[int, list[_Bound]] = {}
         self._is_needed = threading.Event()
+        self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
         self._has_handler = False
 
@@ -66,11 +84,12 @@ class _Watch:
         return bool(self._bounds.get(thread))
 
     def end(self, bound: _Bound) -> None:
-        bounds = self._bounds.get(bound.thread, [])
-        if bound in bounds:  # not in a child
-            bounds.remove(bound)
-        if bound.has_fired and not _is_main():  # what has not come yet must not come later
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(bound.thread), None)
+        """Send no more from here on."""
+        bound.frame = None
+        with self._turn:
+            bounds = self._bounds.get(bound.thread, [])
+            if bound in bounds:  # not in a child
+                bounds.remove(bound)
 
     def forget(self) -> None:
         """In a child after a fork: the thread is not there, and a copy may start none.
@@ -79,7 +98,7 @@ class _Watch:
         """
         set_limit(None)
         self._bounds, self._thread = {}, None
-        self._is_needed = threading.Event()
+        self._is_needed, self._turn = threading.Event(), threading.Lock()
 
     def _run(self) -> None:
         idle_since = time.monotonic()
@@ -97,6 +116,14 @@ class _Watch:
                     self._interrupt(bound)
 
     def _interrupt(self, bound: _Bound) -> None:
+        with self._turn:
+            bounds = self._bounds.get(bound.thread, [])
+            if bound in bounds and not bound.holds():
+                bounds.remove(bound)
+            if bound in bounds:
+                self._send_to(bound)
+
+    def _send_to(self, bound: _Bound) -> None:
         bound.has_fired = True
         is_main = bound.thread == threading.main_thread().ident
         if is_main and _SIGNAL is not None and signal.getsignal(_SIGNAL) == self._on_signal:
@@ -162,8 +189,14 @@ class _Within:
     __slots__ = ("_bound",)
 
     def __enter__(self) -> None:
-        self._bound = _Bound(time.monotonic() + (_limit_s or 0.0))
+        self._bound = _Bound(time.monotonic() + (_limit_s or 0.0), sys._getframe(1))  # noqa: SLF001
         _watch.begin(self._bound)
 
     def __exit__(self, *_: object) -> None:
-        _watch.end(self._bound)
+        try:
+            _watch.end(self._bound)
+            if self._bound.has_fired:
+                for _step in range(_STEPS):  # what was sent, and has not come yet, comes here
+                    pass
+        except OutOfTimeError:
+            _watch.end(self._bound)

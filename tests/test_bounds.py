@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -99,3 +101,69 @@ def test_a_key_of_such_a_value_is_none(shell: Any) -> None:
     run(shell, "%%checkpoint step\nx = type(v).__name__")
 
     assert shell.user_ns["x"] == "Endless"
+
+
+AFTERWARDS = """
+import sys, threading, time
+from nbckpt import bounds
+
+def work():
+    try:
+        with bounds.bounded():
+            while True: pass
+    except bounds.OutOfTimeError:
+        ended.append("ended")
+
+ended = []
+bounds.set_limit(0.3)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+
+def traced(): return len([1])
+def step(frame, event, _):
+    frame.f_trace_opcodes = True
+    return step
+sys.settrace(step)
+traced()
+sys.settrace(None)
+print(*ended)
+"""
+
+
+def test_nothing_is_left_that_every_thread_looks_for() -> None:
+    """Python 3.11 traced no opcode any more, and looked for what was sent at each step."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout == "ended\n"
+
+
+def test_blocks_that_end_as_their_time_does_are_ended_once() -> None:
+    """What is sent at the very end comes in the block, or is caught; the next block is its own."""
+    bounds.set_limit(0.01)
+    late: list[str] = []
+
+    def work() -> None:
+        for n in range(12):
+            try:
+                with bounded():
+                    time.sleep(bounds.CHECKED_S + n * 0.001)
+                    time.sleep(0)
+            except OutOfTimeError:
+                pass
+            try:
+                for _ in range(1000):
+                    pass
+            except OutOfTimeError:
+                late.append(f"after {n}")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert late == []
+    assert not any(bounds._watch._bounds.values())
