@@ -17,10 +17,12 @@ from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorTy
 from typing import Any
 
 from nbckpt.codecs import functions
+from nbckpt.codecs.loading import note_class
 from nbckpt.traits import has_descriptors
 
 _OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
 _IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)
+_CONTAINERS = frozenset({dict, list, set, frozenset, tuple})
 _HOOK = "__init_subclass__"
 _MAKING = threading.RLock()
 
@@ -56,6 +58,8 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
     registered: Any = members.get("_abc_impl") or ()
     for other in registered:
         abc.ABCMeta.register(cls, other)
+    own = [value for name, value in members.items() if name[:2] != "__"]
+    note_class(cls, holds=any(type(value) in _CONTAINERS and value for value in own))
 
 
 def maker_of(kind: Any) -> Any:

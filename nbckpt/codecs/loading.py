@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from nbckpt.codecs import nans
+from nbckpt.codecs import hashed, nans
 from nbckpt.codecs.streams import StreamReader, segments_of
 
 
@@ -26,7 +26,7 @@ class Binding(Protocol):
         """They do not, and never will."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Loading:
     """Where values are restored to.
 
@@ -45,6 +45,8 @@ class Loading:
         those that are live, and take nothing over from them.
     is_silent
         Values are compared and forgotten: no page or file learns of them.
+    hashing
+        How objects of the notebook's classes hash meanwhile.
     """
 
     namespace: dict[str, object]
@@ -53,6 +55,15 @@ class Loading:
     endings: list[Callable[[], object]] = field(default_factory=list)
     bindings: list[Binding] | None = None
     is_silent: bool = False
+    hashing: hashed.Hashing = field(default_factory=hashed.Hashing)
+
+    def cut(self, n_notes: int, n_endings: int, n_bindings: int) -> None:
+        """Forget what was put here since there was so much of each."""
+        del self.notes[n_notes:]
+        del self.endings[n_endings:]
+        for binding in (self.bindings or [])[n_bindings:]:
+            binding.drop()
+        del (self.bindings or [])[n_bindings:]
 
 
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")
@@ -83,24 +94,72 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
     segments, buffers = segments_of(parts)
     token = LOADING.set(loading)
     try:
-        if len(segments) == 1:
-            values = pickle.loads(segments[0], buffers=buffers)
-        else:
-            reader = StreamReader(segments)
-            values = pickle.Unpickler(reader, buffers=buffers).load()
+        values = _loaded(segments, buffers, loading)
         if nans.may_be_in(segments):
             nans.unite(values, loading.namespace)
         while loading.endings:
             loading.endings.pop(0)()
     finally:
         LOADING.reset(token)
+    return values
+
+
+def _loaded(
+    segments: list[memoryview], buffers: Sequence[memoryview], loading: Loading
+) -> dict[str, object]:
+    there = len(loading.notes), len(loading.endings), len(loading.bindings or [])
+    found: list[type | None] = []
+    try:
+        values = _unpickled(segments, buffers)
+    except Exception as error:
+        found = [hashed.of_a_key(error)]
+        if found == [None]:
+            raise
+    finally:
+        loading.hashing.end()
+    first = loading.hashing
+    if not found and (
+        not first.was_asked or hashed.are_found([*values.values(), *first.kinds], first.kinds)
+    ):
+        return values
+    loading.cut(*there)
+    loading.hashing = hashed.Hashing(filter(None, [*first.kinds, *found]), by_identity=True)
+    try:
+        values = _unpickled(segments, buffers)
+    finally:
+        loading.hashing.end()
+    hashed.fill_anew([*values.values(), *loading.hashing.kinds])
+    return values
+
+
+def _unpickled(segments: list[memoryview], buffers: Sequence[memoryview]) -> dict[str, object]:
+    if len(segments) == 1:
+        values = pickle.loads(segments[0], buffers=buffers)
+    else:
+        values = pickle.Unpickler(StreamReader(segments), buffers=buffers).load()
     assert isinstance(values, dict)
     return values
 
 
 def from_namespace(name: str) -> object:
     """The notebook's own function or class `name`, where a stream refers to it."""
-    return LOADING.get().resolve(name)
+    found = LOADING.get().resolve(name)
+    note_class(found)
+    return found
+
+
+def note_class(value: object, *, holds: bool = False) -> None:
+    """Have the keys of dicts and sets that are objects of a class be found in the end.
+
+    Parameters
+    ----------
+    holds
+        Whether the class may hold such objects, which were hashed before it could tell.
+    """
+    loading = LOADING.get(None)
+    if loading is not None and isinstance(value, type):
+        loading.hashing.add(value)
+        loading.hashing.was_asked |= holds and any(value is k for k in loading.hashing.kinds)
 
 
 def note(text: str) -> None:

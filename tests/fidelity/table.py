@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from tests.fidelity import peers
 from tests.fidelity.cases import Case, cases_of, modules, title_of
 
 TABLE = Path(__file__).parent / "FIDELITY.md"
@@ -19,23 +20,61 @@ second one that never made it; then it is compared deeply, and so is the digest 
 - **exact**: it comes back as it was.
 - **recipe**: the statement that made it runs again.
 - **refused**: it is named, with the reason and the next move; everything else is kept.
+
+The last columns are cloudpickle and dill, which write all variables of the same case at once in one
+process and load them in another; the same check compares. **no**: it cannot be written. **late**: it
+is written, and does not load. **wrong**: it loads as something else, and nothing says so.
+`python -m tests.fidelity.peers` finds that out again.
 """
+
+_WORDS = {"right": "right", "refused": "no", "does not load": "late", "wrong": "**wrong**"}
 
 
 def table() -> str:
     """The whole table as Markdown."""
-    return "\n".join([_INTRODUCTION, *map(_section, modules())])
+    return "\n".join([_INTRODUCTION, _summary(), *map(_section, modules())])
+
+
+def _summary() -> str:
+    """How many cases come back with each."""
+    cases = [(module, case) for module in modules() for case in cases_of(module).values()]
+    told = [peers.told_of(module, case.name) for module, case in cases]
+    tried = [(case, found) for (_, case), found in zip(cases, told, strict=True) if all(found)]
+    kept = sum(case.outcome != "refused" for case, _ in tried)
+    lines = [
+        f"| of {len(tried)} cases | right | cannot be written | does not load | wrong |",
+        "| --- | --- | --- | --- | --- |",
+        f"| nbckpt | {kept} | {len(tried) - kept} | 0 | 0 |",
+    ]
+    for n, peer in enumerate(peers.PEERS):
+        found = Counter(one[n] for _, one in tried)
+        counts = " | ".join(str(found[word]) for word in _WORDS)
+        lines.append(f"| {peer} | {counts} |")
+    return "\n".join([*lines, ""])
 
 
 def _section(module: str) -> str:
-    rows: dict[tuple[str, str, str], int] = Counter(
-        _row(case) for case in cases_of(module).values()
-    )
-    lines = [f"## {title_of(module)}", "", "| value | comes back | |", "| --- | --- | --- |"]
-    for (name, outcome, note), count in rows.items():
-        counted = f"{name} ({count} cases)" if count > 1 else name
-        lines.append(f"| {counted} | {outcome} | {note} |")
+    rows: dict[tuple[str, str, str], list[tuple[str, ...]]] = {}
+    for case in cases_of(module).values():
+        rows.setdefault(_row(case), []).append(peers.told_of(module, case.name))
+    heads = ["value", "comes back", "", *peers.PEERS]
+    lines = [f"## {title_of(module)}", "", _line(heads), _line(["---"] * len(heads))]
+    for (name, outcome, note), told in rows.items():
+        counted = f"{name} ({len(told)} cases)" if len(told) > 1 else name
+        lines.append(_line([counted, outcome, note, *map(_together, zip(*told, strict=True))]))
     return "\n".join([*lines, ""])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |".replace("  ", " ")
+
+
+def _together(found: tuple[str, ...]) -> str:
+    """What came of the cases of one row."""
+    counts = Counter(_WORDS.get(one, "") for one in found)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{n} {word}" for word, n in counts.most_common() if word)
 
 
 def _row(case: Case) -> tuple[str, str, str]:

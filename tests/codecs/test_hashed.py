@@ -1,0 +1,130 @@
+"""Keys that hash by what they hold, and lead to the containers that hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.notebooks import refusals, resumed, run
+
+NODE = """
+class Node:
+    def __init__(self, name): self.name, self.near, self.cost = name, set(), {}
+    def __hash__(self): return hash(self.name)
+    def __eq__(self, other): return self.name == other.name
+a, b, c = map(Node, "abc")
+a.near |= {b, c}; b.near |= {a}; a.cost[b] = 1; b.cost[a] = 2; a.cost[(b, 1)] = 3
+"""
+FROZEN = """
+from dataclasses import dataclass, field
+@dataclass(frozen=True)
+class F:
+    k: str = ""
+    links: dict = field(default_factory=dict, compare=False)
+a, b = F("a"), F("b"); a.links[a] = 1; a.links[b] = 2; b.links[a] = 3
+"""
+TREE = """
+from collections import Counter, OrderedDict, defaultdict
+class N:
+    name, parent = "", None
+    def __init__(self, name, parent=None): self.name, self.parent, self.kids = name, parent, {}
+    def __hash__(self): return hash((self.name, self.parent))
+    def __eq__(self, other): return (self.name, self.parent) == (other.name, other.parent)
+a = N("a"); b = N("b", a); a.kids[b] = 1; c = N("c", b); b.kids[c] = 2; c.kids[a] = 3
+a.order = OrderedDict([(a, 1), (b, 2), (c, 3)]); a.order.move_to_end(a)
+a.count = Counter([a, b, a]); a.many = defaultdict(list, {b: [a]})
+"""
+SLOTS = """
+class S:
+    __slots__ = ("n", "own")
+    def __init__(self, n): self.n = n; self.own = {self}
+    def __hash__(self): return hash(self.n)
+    def __eq__(self, other): return self.n == other.n
+a = S(4)
+"""
+STATES = """
+class K:
+    def __init__(self, pos): self.pos, self.own = pos, {}
+    def __hash__(self): return hash(tuple(self.pos))
+    def __eq__(self, other): return self.pos == other.pos
+    def __getstate__(self): return [self.own, self.pos]
+    def __setstate__(self, state): self.own, self.pos = state
+a, b = K([1]), K([2]); a.own[b] = 1; b.own[a] = a.own[a] = 2
+"""
+
+CLASS = """
+class K:
+    every, by = set(), {}
+    def __init__(self, n): self.n = n; K.every.add(self); K.by[self] = n
+    def __hash__(self): return hash(self.n)
+    def __eq__(self, other): return self.n == other.n
+a, b = K("a"), K("b")
+"""
+
+CASES = {
+    "what a class holds": (CLASS, "[a in K.every, K.by[b], len(K.every), len(K.by)]"),
+    "a graph": (
+        NODE,
+        "[b in a.near, a in b.near, len(a.near), a.cost[b], b.cost[a], a.cost[b, 1], [*b.near][0] is a]",
+    ),
+    "a class whose attributes have defaults": (
+        FROZEN,
+        "[a.links[a], a.links[b], b.links[a], [*a.links.values()]]",
+    ),
+    "keys that are equal while they are empty": (
+        TREE,
+        "[a.kids[b], b.kids[c], c.kids[a], [*a.order.values()], a.order[a], a.count[a], a.many[b] == [a]]",
+    ),
+    "slots": (SLOTS, "[a in a.own, len(a.own)]"),
+    "a state of its own": (STATES, "[a.own[b], b.own[a], a.own[a]]"),
+}
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_keys_are_found_in_the_end(auto: Any, what: str) -> None:
+    source, found = CASES[what]
+    run(auto, source)
+    before = eval(found, auto.user_ns)
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert eval(found, back) == before
+    kind = type(back["a"])
+    assert hash(back["a"]) == kind.__hash__(back["a"]) != object.__hash__(back["a"])
+
+
+def test_links_that_come_later_come_back(auto: Any) -> None:
+    run(auto, NODE.replace("a.near |=", "if 0: a.near |="))
+    run(auto, "a.near.add(b); b.near.add(a)")
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert back["a"] in back["b"].near
+
+
+def test_a_rewind_leaves_the_live_class_as_it_was(auto: Any, shell: Any) -> None:
+    run(auto, "%%checkpoint one\n" + NODE)
+    own = dict(vars(auto.user_ns["Node"]))
+    run(auto, "a.near.clear(); a.cost.clear()")
+    run(auto, "%rewind one")
+
+    assert {n: vars(auto.user_ns["Node"])[n] for n in own} == own
+    assert auto.user_ns["b"] in auto.user_ns["a"].near
+
+
+def test_a_frozenset_in_itself_by_its_element_is_refused(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class S:
+            def __init__(self, n): self.n = n; self.own = frozenset([self])
+            def __hash__(self): return hash(self.n)
+            def __eq__(self, other): return self.n == other.n
+            def __getstate__(self): return self.__dict__
+        a = S(4); b = [1]
+        """,
+    )
+
+    assert "a frozenset of it" in refusals()["a"]
+    assert resumed(auto)["b"] == [1]
