@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -112,7 +114,7 @@ def _of_module(module: str, peer: str, folder: Path) -> dict[str, str]:
 
 def main() -> None:
     """Try all cases with both, and write down what was found."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    found: dict[str, dict[str, Any]] = {"versions": {peer: version(peer) for peer in PEERS}}
     with tempfile.TemporaryDirectory() as folder:
         for module in modules():
             for peer in PEERS:
@@ -124,10 +126,22 @@ def main() -> None:
     FOUND.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
+def versions() -> str:
+    """The versions that were tried."""
+    told = _read().get("versions", {})
+    return " and ".join(f"{peer} {told.get(peer, '')}".strip() for peer in PEERS)
+
+
 def told_of(module: str, case: str) -> tuple[str, ...]:
     """What was found of a case with each of them; empty texts where it was not tried."""
-    found: Any = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    found = _read()
     return tuple(found.get(module, {}).get(peer, {}).get(case, "") for peer in PEERS)
+
+
+@cache
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    return found
 
 
 if __name__ == "__main__":

@@ -21,18 +21,21 @@ second one that never made it; then it is compared deeply, and so is the digest 
 - **recipe**: the statement that made it runs again.
 - **refused**: it is named, with the reason and the next move; everything else is kept.
 
-The last columns are cloudpickle and dill, which write all variables of the same case at once in one
-process and load them in another; the same check compares. **no**: it cannot be written. **late**: it
-is written, and does not load. **wrong**: it loads as something else, and nothing says so.
+The last columns are {versions}, which write all variables of the same case at
+once in one process and load them in another; the same check compares. **no**: it cannot be written.
+**late**: it is written, and does not load. **differs**: it loads, and the check tells it apart:
+another value, an attribute that is gone, memory that is not shared any more or lies in another order.
 `python -m tests.fidelity.peers` finds that out again.
 """
 
-_WORDS = {"right": "right", "refused": "no", "does not load": "late", "wrong": "**wrong**"}
+_WORDS = {"right": "right", "refused": "no", "does not load": "late", "wrong": "differs"}
 
 
 def table() -> str:
     """The whole table as Markdown."""
-    return "\n".join([_INTRODUCTION, _summary(), *map(_section, modules())])
+    return "\n".join(
+        [_INTRODUCTION.format(versions=peers.versions()), _summary(), *map(_section, modules())]
+    )
 
 
 def _summary() -> str:
@@ -42,7 +45,7 @@ def _summary() -> str:
     tried = [(case, found) for (_, case), found in zip(cases, told, strict=True) if all(found)]
     kept = sum(case.outcome != "refused" for case, _ in tried)
     lines = [
-        f"| of {len(tried)} cases | right | cannot be written | does not load | wrong |",
+        f"| of {len(tried)} cases | right | cannot be written | does not load | differs |",
         "| --- | --- | --- | --- | --- |",
         f"| nbckpt | {kept} | {len(tried) - kept} | 0 | 0 |",
     ]
