@@ -113,6 +113,25 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def understood() -> Iterator[None]:
+    """Hold that what is written is what its readers expect: they would pass over it."""
+    from nbckpt.storage import lines
+    from nbckpt.storage.shapes import wrong_member
+
+    encode = lines.encode
+
+    def checked(record: Any) -> str:
+        text = encode(record)
+        wrong = wrong_member(json.loads(text + "}"))
+        assert wrong is None, f"{wrong!r} of {record} is not what its readers expect"
+        return text
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "encode", checked)
+        yield
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A new store."""

@@ -120,7 +120,7 @@ _MEMBERS: dict[str, Test] = {
     "sizes": _list(_is_count),
     "headers": _list(lambda pair: _texts(pair) and len(pair) == 2),
     **dict.fromkeys(("usage", "observed", "standing"), _map(lambda _: True)),
-    **dict.fromkeys(("streamed", "exact"), _is_flag),
+    **dict.fromkeys(("streamed", "exact", "used", "again", "delete", "overtaken"), _is_flag),
     "begun": _map(_is_count),
     "costs": _map(_or_none(_is_number)),
     "reads": _or_none(_map(_text_by_name)),
@@ -144,7 +144,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "items": ("step", "function", "code", "blob", "count", "created_at"),
     "begun": ("checkpoint", "begun"),
     "price": ("costs", "price", "at"),
-    "approval": ("id", "state", "at"),
+    "approval": ("id", "at"),
     "recording": (
         *("id", "step", "session", "branch", "position", "occurrence", "request", "provider"),
         *("endpoint", "model", "url", "status", "headers", "blob", "sizes", "state", "streamed"),
