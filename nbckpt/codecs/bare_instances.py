@@ -14,7 +14,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.values.raw import members_of
-from nbckpt.values.reducing import NEW_OBJECT, beside, reduction_of
+from nbckpt.values.reducing import (
+    NEW_OBJECT,
+    asks_for_its_state,
+    beside,
+    past_getattr,
+    reduction_of,
+)
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import Reducer
@@ -32,9 +38,11 @@ def reducer_for(kind: type) -> Reducer | None:
     """How such an instance is written; None of other classes."""
     if kind in copyreg.dispatch_table:
         return None
-    if not any(_is_of_the_notebook(kind, name) for name in ("__new__", "__init__")):
+    has_base = base_of(kind) is not object
+    makers = ("__new__", "__init__") if has_base else ("__new__",)
+    if not any(_is_of_the_notebook(kind, name) for name in makers):
         return None
-    own = [vars(cls) for cls in kind.__mro__ if base_of(kind) is object or _is_written(cls)]
+    own = [vars(cls) for cls in kind.__mro__ if not has_base or _is_written(cls)]
     tells = any(_is_code(one[name]) for one in own for name in _TELLING & one.keys())
     return None if tells else _reduce
 
@@ -62,7 +70,10 @@ def base_of(kind: type) -> Any:
 
 def _reduce(_: object, value: Any) -> Any:
     kind = type(value)
-    make, arguments, *rest = reduction_of(value, 5)
+    reduced = reduction_of(value, 5)
+    if asks_for_its_state(kind):
+        reduced = past_getattr(reduced)
+    make, arguments, *rest = reduced
     if make is NEW_OBJECT and arguments == (kind,):
         if _is_of_the_notebook(kind, "__new__"):
             return new_bare, arguments, *rest

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nbckpt.codecs.bare_instances import reducer_for
 from tests.notebooks import refusals, resumed, run
 
 MADE = {
@@ -182,3 +183,29 @@ def test_generic_models_are_those_that_pydantic_makes_of_the_same_parameters(aut
     assert type(back["half"]) is half[float]
     assert issubclass(half, pair)
     assert back["Holder"](pairs=[back["p"]]) == back["h"]
+
+
+def test_what_is_made_so_and_answers_for_every_attribute_is_asked_for_none(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Wrapper:
+            def __new__(cls, it): return super().__new__(cls)
+            def __init__(self, it): self.it = it
+            def __getattr__(self, name): return getattr(self.it, name)
+        class Own(float):
+            def __new__(cls, it, unit): self = super().__new__(cls, it); self.unit = unit; return self
+            def __getattr__(self, name): return getattr(self.unit, name)
+        v = [Wrapper([1]), Own(2, "m")]
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)["v"]
+    assert (back[0].index(1), back[1], back[1].upper()) == (0, 2.0, "M")
+
+
+def test_an_instance_of_a_plain_class_is_left_to_c() -> None:
+    kind = type("Plain", (), {"__init__": lambda self: None, "__module__": "__main__"})
+
+    assert reducer_for(kind) is None
