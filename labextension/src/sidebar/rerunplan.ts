@@ -50,7 +50,9 @@ export function counted(plan: IRerunPlan, everything: boolean, words: IWords): s
 /** The first line of a cell that says something, without the `%%checkpoint` above it. */
 export function firstLine(source: string, most = 60): string {
   const lines = source.split('\n').map(line => line.trim());
-  const named = /^(?:#[ \t]*)?%%checkpoint\s+([^\s-]\S*)/.exec(lines.find(line => line !== '') ?? '');
+  const named = /^(?:#[ \t]*)?%%checkpoint\s+([^\s-]\S*)/.exec(
+    lines.find(line => line !== '') ?? ''
+  );
   const line = named?.[1] ?? lines.find(each => each !== '' && !/^(#[ \t]*)?%%/.test(each)) ?? '';
   return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
 }
