@@ -157,6 +157,11 @@ def set_limit(seconds: float | None) -> None:
     _limit_s = seconds
 
 
+def limit_s() -> float | None:
+    """How long code of one value may take; None: as long as it wants."""
+    return _limit_s
+
+
 def limit_text() -> str:
     """The bound, for people."""
     return f"{_limit_s:g} s" if _limit_s is not None else "for ever"

@@ -420,7 +420,7 @@ class Capturer:
         encoder = self.encoder(names)
         with allowed():
             outcomes = self._encoded(encoder, looked_at)
-        outcomes = self.trials.judged(outcomes, self._now(), encoder)
+        outcomes = self._without_lost(self.trials.judged(outcomes, self._now(), encoder))
         self._too_large = (self._too_large - set(looked_at)) | encoder.too_large
         self._ties.learn(encoder.ties)
         self._renew_refusals({n for o in outcomes if o.encoded is None for n in o.names})
@@ -430,6 +430,28 @@ class Capturer:
             for outcome in outcomes:
                 changed |= self._keep_group(outcome, bar)
         return changed
+
+    def _without_lost(self, groups: list[Group]) -> list[Group]:
+        """The groups, with refusals of what refers to a definition that is refused."""
+        from nbckpt.trials.trials import refused
+
+        while True:
+            gone = {n for group in groups if group.encoded is None for n in group.names}
+            lost = {
+                n: sorted(gone & group.encoded.needs)
+                for n, group in enumerate(groups)
+                if group.encoded is not None and gone & group.encoded.needs
+            }
+            if not lost:
+                return groups
+            found: list[Group] = []
+            for n, group in enumerate(groups):
+                if n not in lost:
+                    found.append(group)
+                    continue
+                why = f"needs {' and '.join(lost[n])}, which cannot be kept"
+                found += refused(group, dict.fromkeys(group.names, why), self._now())
+            groups = found
 
     def _encoded(self, encoder: Encoder, names: list[str]) -> list[Group]:
         """The groups of some variables; one whose own code breaks a look costs nothing but itself.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt.bounds import OutOfTimeError, bounded, limit_text, slow
+from nbckpt.bounds import OutOfTimeError, bounded, limit_s, limit_text, slow
 from nbckpt.codecs import depth, refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.indexes import pairs_by_index
@@ -151,6 +153,7 @@ class Encoder:
                 None,
                 tuple(Refusal(n, n, type_name_of(v), _out_of_time()) for n, v in values.items()),
             )
+        until = time.monotonic() + (limit_s() or math.inf)
         while True:
             scope = Scope(
                 self._namespace,
@@ -171,6 +174,8 @@ class Encoder:
                 if isinstance(error.__cause__, OutOfTimeError):
                     for value in values.values():
                         slow.add(value)
+                    return Group(names, None, _refused_for_time(error, values))
+                if time.monotonic() > until:  # each alone was in time
                     return Group(names, None, _refused_for_time(error, values))
                 if refusal := self._substitute(error, values):
                     refusals = tuple(Refusal(n, *refusal) for n in names)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import sys
 from collections.abc import Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
 
 from nbckpt.codecs import class_making, class_statements
+from nbckpt.codecs.singletons import named_in
 from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
+from nbckpt.values.homes import is_users_module
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -26,7 +29,8 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     members when an old one is loaded. Without the id, a load makes a class of its own: going back
     never changes what another variable still uses.
     """
-    if made := _of_ctypes(cls) or _parametrised(cls) or class_statements.reduced(pickler, cls):
+    made = _of_ctypes(cls) or _found_in_a_module(cls) or _parametrised(cls)
+    if made := made or class_statements.reduced(pickler, cls):
         return made
     reduced = pickler.default_reduce(cls)
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
@@ -54,6 +58,19 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
         members = {**members, "__slots__": cls.__dict__["__slots__"]}
     arguments = (kind, name, bases, members)
     return class_making.make_class, arguments, *rest[:-1], class_making.set_class
+
+
+def _found_in_a_module(cls: Any) -> Any:
+    """A class that is written in C or Rust, and says that it is Python's own, by where it is."""
+    name = cls.__name__
+    if cls.__module__ != "builtins" or vars(builtins).get(name) is cls:
+        return None
+    for place, module in list(sys.modules.items()):
+        if type(module) is not ModuleType or vars(module).get(name) is not cls:
+            continue
+        if not is_users_module(place):
+            return named_in, (place, name)
+    return None
 
 
 def _parametrised(cls: Any) -> Any:

@@ -12,7 +12,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import owner_of
-from nbckpt.values.frames import given_members
+from nbckpt.values.frames import array_in, given_members
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -116,7 +116,7 @@ def _is_copied(block: Any) -> bool:
 
 def _reduce_owner(pickler: NamespacePickler, owner: Any) -> Any:
     for attribute in _ATTRIBUTES:
-        _own(pickler, getattr(owner, attribute, None))
+        _own(pickler, array_in(owner, attribute))
     return NotImplemented
 
 

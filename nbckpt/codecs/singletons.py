@@ -6,10 +6,12 @@ all drawings refer to does not make one value of them.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import random
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -57,22 +59,60 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_figure
     if kind is getattr(sys.modules.get("dataclasses"), "_FIELD_BASE", None):
         return _reduce_kind_of_field
+    if (kind.__module__, kind.__name__) == ("werkzeug.local", "LocalProxy"):
+        return _reduce_proxy
+    if kind.__name__ == "_TokenType" and kind.__module__ in _OF_TOKENS:
+        return _reduce_token
     return _reduce_sentinel if _sentinels_of(kind) else None
 
 
-def _sentinels_of(kind: type) -> dict[int, str]:
-    """Objects of a type without state that its own module holds: id → the name there.
+_OF_TOKENS = frozenset({"pygments.token", "sqlparse.tokens"})
 
-    `dataclasses.MISSING` is one: it says what it is by being that object and no other.
+
+def _reduce_token(pickler: NamespacePickler, token: Any) -> Any:
+    """A kind of tokens is the one object that is found by its names."""
+    pickler.private.add(id(token))
+    return token_of, (type(token).__module__, *token)
+
+
+def token_of(module: str, *names: str) -> Any:
+    """A kind of tokens of Pygments or sqlparse."""
+    return functools.reduce(getattr, names, importlib.import_module(module).Token)
+
+
+def _reduce_proxy(pickler: NamespacePickler, proxy: Any) -> Any:
+    """What stands for the request that is being answered is the one that a library has."""
+    for place, module in list(sys.modules.items()):
+        if type(module) is ModuleType and not is_users_module(place):
+            for name, value in list(vars(module).items()):
+                if value is proxy:
+                    pickler.private.add(id(proxy))
+                    return named_in, (place, name)
+    return NotImplemented
+
+
+def _sentinels_of(kind: type) -> dict[int, str]:
+    """Objects of a type that its own module, or a class there, holds: id → the name there.
+
+    `dataclasses.MISSING` is one: it says what it is by being that object and no other. Its type
+    says nothing of how it is pickled or compared.
     """
     module = sys.modules.get(kind.__module__)
     is_library = module is not None and kind.__module__ not in ("__main__", "builtins")
     if not is_library or not _is_without_state(kind):
         return {}
-    return {id(v): n for n, v in list(vars(module).items()) if type(v) is kind}
+    members = dict(vars(module))
+    found = {id(v): n for n, v in members.items() if type(v) is kind}
+    for name, holder in members.items():
+        if isinstance(holder, type) and holder.__module__ == kind.__module__:
+            own = list(vars(holder).items())
+            found |= {id(v): f"{name}.{n}" for n, v in own if type(v) is kind}
+    return found
 
 
-_SAYS = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")
+_SAYS = (
+    "__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__eq__",
+)  # fmt: skip
 
 
 def _is_without_state(kind: type) -> bool:
@@ -99,10 +139,19 @@ def _reduce_kind_of_field(pickler: NamespacePickler, kind: Any) -> Any:
 
 def _reduce_sentinel(pickler: NamespacePickler, value: Any) -> Any:
     name = _sentinels_of(type(value)).get(id(value))
-    if name is None or getattr(value, "__dict__", None):
+    members = getattr(value, "__dict__", None) or {}
+    if name is None or not all(type(member) in ATOMS for member in members.values()):
         return NotImplemented
     pickler.private.add(id(value))  # who holds one shares nothing that can change
-    return getattr, (sys.modules[type(value).__module__], name)
+    return sentinel_in, (type(value).__module__, name, dict(members))
+
+
+def sentinel_in(module: str, name: str, members: dict[str, object]) -> object:
+    """An object that a module holds, with the attributes that it had."""
+    found: object = attrgetter(name)(importlib.import_module(module))
+    if members and vars(found) != members:
+        vars(found).update(members)
+    return found
 
 
 def hidden_generator(package: str) -> Any:

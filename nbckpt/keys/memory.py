@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nbckpt.names import is_user_name
+from nbckpt.values.frames import array_in
 
 FEW = 64
 """Elements of a container that is looked into."""
@@ -257,9 +258,9 @@ def _of_pandas(value: Any) -> Iterator[Region]:
         blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
         held = [*(block.values for block in blocks), value.index]
     elif isinstance(value, pd.Index):
-        held = [getattr(value, "_data", None)]
+        held = [array_in(value, "_data")]
     elif isinstance(value, pd.api.extensions.ExtensionArray):
-        held = [getattr(value, name, None) for name in ("_ndarray", "_data", "_mask", "_codes")]
+        held = [array_in(value, name) for name in ("_ndarray", "_data", "_mask", "_codes")]
     else:
         return
     for one in held:

@@ -12,7 +12,7 @@ import functools
 import inspect
 import time
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -158,7 +158,10 @@ class Comparison:
             for n, (one, other) in enumerate(islice(elements, MOST_ITEMS)):
                 yield _Pair(f"{path}[{n}]", one, other, is_held, level, owners)
         elif isinstance(live, dict):
-            items = zip(pairs_of(live), pairs_of(back), strict=False)
+            ours, its = pairs_of(live), pairs_of(back)
+            if _has_its_own_order(type(live)):
+                its = [(key, dict.get(back, key, Missing())) for key, _ in ours]
+            items = zip(ours, its, strict=False)
             for (key, one), (its_key, other) in islice(items, MOST_ITEMS):
                 if type(key) in ATOMS and repr(key) != repr(its_key):
                     yield _Pair(f"a key of {path}", key, its_key, is_held, level, owners)
@@ -189,6 +192,11 @@ class Comparison:
                 yield _Pair(path, one.value, Missing(), is_held=False, level=level, owners=owners)
             else:
                 yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
+
+
+def _has_its_own_order(kind: type) -> bool:
+    """Whether a dict of a class goes through its keys in another order than a dict does."""
+    return kind.__iter__ is not dict.__iter__ and not issubclass(kind, OrderedDict)  # type: ignore[attr-defined]
 
 
 def _explained(text: str, pair: _Pair) -> Difference | None:

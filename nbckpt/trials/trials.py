@@ -16,6 +16,7 @@ from nbckpt.codecs.loading import Loading, decode
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed
+from nbckpt.legible import on_a_line
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
@@ -156,13 +157,13 @@ class Trials:
         rest = tuple(name for name in names if name not in culprits)
         again = encoder.again(rest) if rest else None
         if again is None:
-            return _refused(group, {n: culprits.get(n, outcome.problem) for n in names}, values)
+            return refused(group, {n: culprits.get(n, outcome.problem) for n in names}, values)
         if len(rest) > 1:
             again = replace(again, values={name: group.values[name] for name in rest})
         self._refused |= culprits.keys()
         found = self._tried([again], values)[0]
         of_rest = self._mended(again, found, values, encoder) if found.problem else [again]
-        return [*_refused(group, culprits, values), *of_rest]
+        return [*refused(group, culprits, values), *of_rest]
 
     def _culprits(
         self, group: Group, values: Mapping[str, object], encoder: Encoder
@@ -302,7 +303,8 @@ class Trials:
             if found is not None and self._is_steady(parts, group.names, back, found):
                 kind = type(found.owner)
                 lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
-                return Outcome(f"does not come back as it is: {found.text}", lacking, name)
+                text = on_a_line(found.text)
+                return Outcome(f"does not come back as it is: {text}", lacking, name)
         return Outcome()
 
     def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
@@ -335,9 +337,7 @@ class Trials:
         return True
 
 
-def _refused(
-    group: Group, problems: Mapping[str, str], values: Mapping[str, object]
-) -> list[Group]:
+def refused(group: Group, problems: Mapping[str, str], values: Mapping[str, object]) -> list[Group]:
     """Some variables of a group, each by itself and refused."""
     refusals = [Refusal(n, n, type_name_of(values[n]), why) for n, why in problems.items()]
     none = replace(group, encoded=None, recipes=frozenset(), values={})

@@ -34,6 +34,7 @@ _OF_PANDAS = frozenset(
         "_typ",
         "_cacher",
         "_accessors",
+        "_metadata",  # set by pandas 2 where an object is unpickled
     }
 )
 """What pandas itself keeps in the instances of tables."""
@@ -329,3 +330,10 @@ def _storage(storage: Any) -> list[object]:
     torch = sys.modules["torch"]
     whole = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
     return [str(storage.device), digest_of_tensor(whole)]
+
+
+def array_in(owner: Any, name: str) -> Any:
+    """What an index or array of pandas has under a name; None if it has nothing, or only warns."""
+    if isinstance(getattr(type(owner), name, None), property) and hasattr(owner, "_pa_array"):
+        return None  # pandas 2 warns that this name will go
+    return getattr(owner, name, None)
