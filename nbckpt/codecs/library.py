@@ -51,7 +51,7 @@ def _reduce_engine(_: object, engine: Any) -> Any:
     Their symbols are numbers of one process.
     """
     make, arguments, state, *rest = reduction_of(engine, 5)
-    cache = state.get("_compiled_cache") if type(state) is dict else None
+    cache: Any = state.get("_compiled_cache") if type(state) is dict else None
     if type(cache).__name__ == "LRUCache":
         empty = type(cache)(cache.capacity, cache.threshold, cache.size_alert)
         state = {**state, "_compiled_cache": empty}
