@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.reducing import past_getattr, reduction_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -88,7 +89,7 @@ def _reduce_proxy(pickler: NamespacePickler, proxy: Any) -> Any:
                 if value is proxy:
                     pickler.private.add(id(proxy))
                     return named_in, (place, name)
-    return NotImplemented
+    return past_getattr(reduction_of(proxy, 5))
 
 
 def _sentinels_of(kind: type) -> dict[int, str]:
@@ -112,6 +113,7 @@ def _sentinels_of(kind: type) -> dict[int, str]:
 
 _SAYS = (
     "__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__eq__",
+    "__setstate__", "__getattr__",
 )  # fmt: skip
 
 
