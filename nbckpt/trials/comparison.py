@@ -158,10 +158,7 @@ class Comparison:
             for n, (one, other) in enumerate(islice(elements, MOST_ITEMS)):
                 yield _Pair(f"{path}[{n}]", one, other, is_held, level, owners)
         elif isinstance(live, dict):
-            ours, its = pairs_of(live), pairs_of(back)
-            if _has_its_own_order(type(live)):
-                its = [(key, dict.get(back, key, Missing())) for key, _ in ours]
-            items = zip(ours, its, strict=False)
+            items = zip(_pairs_in_order(live), _pairs_in_order(back), strict=False)
             for (key, one), (its_key, other) in islice(items, MOST_ITEMS):
                 if type(key) in ATOMS and repr(key) != repr(its_key):
                     yield _Pair(f"a key of {path}", key, its_key, is_held, level, owners)
@@ -194,9 +191,15 @@ class Comparison:
                 yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
 
 
-def _has_its_own_order(kind: type) -> bool:
-    """Whether a dict of a class goes through its keys in another order than a dict does."""
-    return kind.__iter__ is not dict.__iter__ and not issubclass(kind, OrderedDict)  # type: ignore[attr-defined]
+def _pairs_in_order(mapping: Any) -> list[tuple[Any, Any]]:
+    """The items of a dict, in the order in which one of its class goes through them."""
+    kind: Any = type(mapping)
+    if kind.__iter__ is dict.__iter__ or issubclass(kind, OrderedDict):
+        return pairs_of(mapping)
+    try:
+        return [(key, dict.__getitem__(mapping, key)) for key in islice(mapping, MOST_ITEMS)]
+    except (Exception, StoppedError):  # whatever a library raises
+        return pairs_of(mapping)
 
 
 def _explained(text: str, pair: _Pair) -> Difference | None:
