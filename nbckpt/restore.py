@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from nbckpt import randomness
 from nbckpt.building import mates_of, own_values
-from nbckpt.codecs.loading import Binding, Loading, decode
+from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.errors import NbckptError, RestoreError, UntrustedError
 from nbckpt.garbage import uncollected
 from nbckpt.interrupts import allowed
@@ -106,6 +106,7 @@ def load(
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
         builder.build_those_that_lacked_a_name()
+        builder.fill()
         _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
     failed, untrusted = builder.failed.values(), builder.untrusted.values()
@@ -204,6 +205,7 @@ class _Builder:
     _begun: set[tuple[str, bool]] = field(default_factory=set)
     _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
+    _unfilled: list[tuple[Variable, Loading]] = field(default_factory=list)
 
     def build(self, variable: Variable) -> None:
         # A record of somebody else's may name the blob of one's own.
@@ -218,9 +220,11 @@ class _Builder:
         self._begun.add(which)
         try:
             parts = self.store.get_blob(variable.blob, trusted=variable.trusted)
-            loading = Loading(self.namespace, self.resolve, bindings=[])
+            loading = Loading(self.namespace, self.resolve, bindings=[], fills_later=True)
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
+            if loading.fillings:
+                self._unfilled.append((variable, loading))
             own = own_values(values, variable, self.manifest)
             self.values |= own
             self.bindings += ((frozenset(own), binding) for binding in loading.bindings or ())
@@ -231,10 +235,11 @@ class _Builder:
         except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
             self._failing[which] = variable
             self._lacks_a_name |= isinstance(error, NameError)
-            reason = (
-                str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
-            )
-            self._refuse(self.failed, variable, f"did not come back: {reason}")
+            self._fail(variable, error)
+
+    def _fail(self, variable: Variable, error: BaseException) -> None:
+        text = str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
+        self._refuse(self.failed, variable, f"did not come back: {text}")
 
     def _refuse(self, refusals: dict[str, Refusal], variable: Variable, reason: str) -> None:
         for name in mates_of(variable, self.manifest):
@@ -259,6 +264,30 @@ class _Builder:
         finally:
             for name in lent:
                 del self.namespace[name]
+
+    def fill(self) -> None:
+        """Have keys be found by what they hash to where all names have their values."""
+        if not self._unfilled:
+            return
+        with lent(self.values, self.namespace), allowed():
+            for variable, loading in self._unfilled:
+                try:
+                    loading.fill()
+                except (
+                    Exception,
+                    SystemExit,
+                    GeneratorExit,
+                ) as error:  # a key's own code raises it
+                    self._take_back(variable)
+                    self._fail(variable, error)
+
+    def _take_back(self, variable: Variable) -> None:
+        lost = frozenset(mates_of(variable, self.manifest))
+        for names, binding in self.bindings:
+            if names <= lost:
+                binding.drop()
+        self.bindings = [one for one in self.bindings if not one[0] <= lost]
+        let_go({name: self.values.pop(name) for name in lost if name in self.values})
 
     def resolve(self, name: str) -> object:
         """A function or class of the notebook: the live one if it is the same, else built."""

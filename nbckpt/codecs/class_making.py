@@ -22,7 +22,12 @@ from nbckpt.traits import has_descriptors
 
 _OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
 _IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)
-_CONTAINERS = frozenset({dict, list, set, frozenset, tuple})
+_HOLD_NOTHING = frozenset(
+    {
+        type(None), bool, int, float, complex, str, bytes, types.FunctionType, classmethod,
+        staticmethod, property, types.MemberDescriptorType, types.GetSetDescriptorType,
+    }
+)  # fmt: skip
 _HOOK = "__init_subclass__"
 _MAKING = threading.RLock()
 
@@ -59,7 +64,7 @@ def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:
     for other in registered:
         abc.ABCMeta.register(cls, other)
     own = [value for name, value in members.items() if name[:2] != "__"]
-    note_class(cls, holds=any(type(value) in _CONTAINERS and value for value in own))
+    note_class(cls, holds=any(type(value) not in _HOLD_NOTHING for value in own))
 
 
 def maker_of(kind: Any) -> Any:

@@ -3,14 +3,17 @@
 Pickle fills a container while the object that is a key of it, and leads to it, has no attributes
 yet. Its `__hash__` raises then; or it tells something else than it will, so that the key is not
 found any more, or one key is taken for another. Then all is loaded again while such objects hash
-by their identity, and the containers are filled anew when all objects are there.
+by their identity, and the containers are filled anew when all objects are there, and the names that
+code of the notebook may ask for: its `__hash__` may name a class that comes back with its objects.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
+import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -19,17 +22,23 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbckpt.values.raw import elements_of
 
 MOST_OBJECTS = 5_000_000
 _CODE_OF_KEYS = ("__hash__", "__eq__")
+_MOST_ROUNDS = 3
+"""How often all are filled: what one hashes to may depend on another."""
+
+_TUPLES_REMEMBER = sys.version_info >= (3, 14)
 _LEAVES = frozenset({type(None), bool, int, float, complex, str, bytes})
 _NO_HOLDERS = (type, FunctionType, ModuleType, CodeType, FrameType, BuiltinFunctionType)
 _MAPS = (OrderedDict, dict)
 _HASHING = (*_MAPS, set, frozenset)
-_TEXT = frozenset({str})
+_Container: TypeAlias = tuple[Any, Any, list[Any]]
+_OF_MAPS = frozenset({int, float, str, bytes, type(None), bool})
+"""Keys that are found wherever they were put."""
 
 
 def has_own_hash(value: object) -> bool:
@@ -116,56 +125,74 @@ class Hashing:
 _NOTHING = object()
 
 
-def are_found(values: Iterable[object], kinds: Iterable[type]) -> bool:
-    """Whether all keys of dicts and sets inside are found where they are.
-
-    Parameters
-    ----------
-    kinds
-        The classes of the keys that are looked for.
-    """
-    wanted = frozenset(kinds)
-    return all(
-        base.__contains__(holder, key)
-        for base, holder, keys in _containers_in(values)
-        if any(_is_of(key, wanted) for key in keys)
-        for key in keys
-    )
+def are_found(values: Iterable[object]) -> bool:
+    """Whether all keys of dicts and sets inside are found where they are."""
+    return not _wrongly_filled(values)
 
 
 def fill_anew(values: Iterable[object]) -> None:
-    """Fill dicts and sets whose keys hash by code of Python by what these hash to now.
+    """Fill dicts and sets by what their keys hash to now.
 
     Raises
     ------
     TypeError
-        If it is a set that cannot be filled.
+        If something that cannot be filled holds such a key: a frozenset, or what remembers a hash.
     """
-    found = [one for one in _containers_in(values) if any(map(_hashes_by_code, one[2]))]
-    for base, holder, keys in found:
-        if base is frozenset:
-            if all(base.__contains__(holder, key) for key in keys):
-                continue
-            message = "a frozenset of it holds an object that leads to this set and has no hash yet"
-            raise TypeError(message)
-        if base is set:
-            set.clear(holder)
-            set.update(holder, keys)
-            continue
+    values = [*values]
+    left = _wrongly_filled(values)
+    for _ in range(_MOST_ROUNDS):
+        for base, holder, keys in left:
+            _fill(base, holder, keys)
+        left = [one for one in _wrongly_filled(values) if _tells_hashes(one[1])]
+        if not left:
+            return
+    base, _, keys = left[0]
+    held = next(filter(has_own_hash, map(type, keys)), type(keys[0])).__name__
+    message = f"a {base.__name__} of it is found by the hash of a {held!r} that leads to it"
+    raise TypeError(message)
+
+
+def _wrongly_filled(values: Iterable[object]) -> list[_Container]:
+    """Containers in which a key is not where its hash says, and those of which nobody can tell."""
+    return [one for one in _containers_in(values) if not _is_filled(*one)]
+
+
+def _is_filled(base: Any, holder: Any, keys: list[Any]) -> bool:
+    if not _tells_hashes(holder):
+        return False
+    if base is dict:
+        # A dict finds a key itself by luck, too; a set compares what both hash to. So made, it
+        # has the hashes that the dict has: no key is hashed.
+        base, holder = set, set(dict.copy(holder))
+    return all(not _is_stale(key) and base.__contains__(holder, key) for key in keys)
+
+
+def _fill(base: Any, holder: Any, keys: list[Any]) -> None:
+    if base is set:
+        set.clear(holder)
+        set.update(holder, map(_fresh, keys))
+    elif base is not frozenset:
         if base is OrderedDict:  # a loop over it looks its keys up; this does not
             pairs = [OrderedDict.popitem(holder, last=False) for _ in keys]
         else:
             pairs = [*dict.items(holder)]
         base.clear(holder)
         for key, value in pairs:
-            base.__setitem__(holder, key, value)
+            base.__setitem__(holder, _fresh(key), value)
 
 
-def _containers_in(values: Iterable[object]) -> Iterator[tuple[Any, Any, list[Any]]]:
+def _tells_hashes(holder: Any) -> bool:
+    """Whether a copy of it has the hashes that it has; else the copy is made of what it gives."""
+    kind = type(holder)
+    return not issubclass(kind, dict) or _of_class(kind, "__iter__") is dict.__iter__
+
+
+def _containers_in(values: Iterable[object]) -> list[_Container]:
     """Containers that hash what they hold: the type that they are of, they, and their keys.
 
-    Level by level, each in a few calls into C; those whose keys are all texts are left out.
+    Level by level, each in a few calls into C; those whose keys are found for sure are left out.
     """
+    found: list[_Container] = []
     seen: set[int] = set()
     roots = [*values]
     level: list[Any] = [item for item in roots if not issubclass(type(item), type)]
@@ -183,19 +210,42 @@ def _containers_in(values: Iterable[object]) -> Iterator[tuple[Any, Any, list[An
             if (base := hashing.get(type(holder))) is None:
                 continue
             keys = [k for k, _ in dict.items(holder)] if base in _MAPS else elements_of(holder)
-            if not {*map(type, keys)} <= _TEXT:
-                yield base, holder, keys
+            if not all(map(_hashes_by_identity, {*map(type, keys)} - _OF_MAPS)):
+                found.append((base, holder, keys))
         level = gc.get_referents(*level)
+    return found
 
 
-def _hashes_by_code(key: Any) -> bool:
-    """Whether a key, or what is in it, does."""
-    if type(key) in (tuple, frozenset):
-        return any(map(_hashes_by_code, key))
-    return has_own_hash(type(key))
+def _hashes_by_identity(kind: type) -> bool:
+    return _of_class(kind, "__hash__") is object.__hash__
 
 
-def _is_of(key: Any, wanted: frozenset[type]) -> bool:
-    if type(key) in (tuple, frozenset):
-        return any(_is_of(item, wanted) for item in key)
-    return type(key) in wanted
+def _is_stale(key: Any) -> bool:
+    """Whether a key remembers a hash that it had before."""
+    kind = type(key)
+    if issubclass(kind, weakref.ref):
+        target = weakref.ref.__call__(key)
+        return target is not None and weakref.ref.__hash__(key) != hash(target)
+    if not issubclass(kind, tuple):
+        return False
+    items = elements_of(key)
+    if _TUPLES_REMEMBER and tuple.__hash__(key) != hash((*items,)):
+        return True
+    return any(map(_is_stale, items))
+
+
+def _fresh(key: Any) -> Any:
+    """A key that remembers no hash, where there is one that is the same."""
+    kind = type(key)
+    if kind is frozenset:
+        return key if _is_filled(frozenset, key, [*key]) else frozenset(map(_fresh, key))
+    if not issubclass(kind, tuple):
+        return key
+    items = elements_of(key)
+    fresh = [*map(_fresh, items)]
+    if not _is_stale(key) and all(one is other for one, other in zip(items, fresh, strict=True)):
+        return key
+    made = tuple.__new__(kind, fresh)
+    if hasattr(key, "__dict__"):
+        made.__dict__.update(key.__dict__)
+    return made

@@ -7,7 +7,8 @@ Reducers are plain functions that a stream names, so what they need of the surro
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -47,6 +48,11 @@ class Loading:
         Values are compared and forgotten: no page or file learns of them.
     hashing
         How objects of the notebook's classes hash meanwhile.
+    fillings
+        Fill what finds its keys by their hash, which code of the notebook may compute: to be
+        called when names have the values. May raise whatever that code raises.
+    fills_later
+        Whether these are left to the caller, who will know of more values.
     """
 
     namespace: dict[str, object]
@@ -56,17 +62,41 @@ class Loading:
     bindings: list[Binding] | None = None
     is_silent: bool = False
     hashing: hashed.Hashing = field(default_factory=hashed.Hashing)
+    fillings: list[Callable[[], object]] = field(default_factory=list)
+    fills_later: bool = False
+
+    def fill(self) -> None:
+        """Have all keys be found, as code of the notebook hashes them now."""
+        while self.fillings:
+            self.fillings.pop(0)()
 
     def cut(self, n_notes: int, n_endings: int, n_bindings: int) -> None:
         """Forget what was put here since there was so much of each."""
         del self.notes[n_notes:]
         del self.endings[n_endings:]
+        self.fillings.clear()
         for binding in (self.bindings or [])[n_bindings:]:
             binding.drop()
         del (self.bindings or [])[n_bindings:]
 
 
 LOADING: ContextVar[Loading] = ContextVar("nbckpt_loading")
+
+
+@contextmanager
+def lent(values: Mapping[str, object], namespace: dict[str, object]) -> Iterator[None]:
+    """Have code of the notebook see values that its variables will have."""
+    values = dict(values)
+    before = {name: namespace[name] for name in values if name in namespace}
+    namespace.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            if name in before:
+                namespace[name] = before[name]
+            else:
+                namespace.pop(name, None)
 
 
 def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> dict[str, object]:
@@ -99,6 +129,9 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
             nans.unite(values, loading.namespace)
         while loading.endings:
             loading.endings.pop(0)()
+        if loading.fillings and not loading.fills_later:
+            with lent(values, loading.namespace):
+                loading.fill()
     finally:
         LOADING.reset(token)
     return values
@@ -107,29 +140,43 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
 def _loaded(
     segments: list[memoryview], buffers: Sequence[memoryview], loading: Loading
 ) -> dict[str, object]:
+    """The values, loaded once more if keys hash by what was not there yet."""
     there = len(loading.notes), len(loading.endings), len(loading.bindings or [])
-    found: list[type | None] = []
+    hashing = loading.hashing
+    kinds: list[type] = hashing.kinds
     try:
         values = _unpickled(segments, buffers)
     except Exception as error:
-        found = [hashed.of_a_key(error)]
-        if found == [None]:
+        found = hashed.of_a_key(error)
+        if found is None:
             raise
+        kinds = [*kinds, found]
+    else:
+        filled = [*values.values(), *kinds]
+        if not hashing.was_asked:
+            return values
+        if _are_found(filled):
+            loading.fillings.append(lambda: hashed.fill_anew(filled))
+            return values
     finally:
-        loading.hashing.end()
-    first = loading.hashing
-    if not found and (
-        not first.was_asked or hashed.are_found([*values.values(), *first.kinds], first.kinds)
-    ):
-        return values
+        hashing.end()
     loading.cut(*there)
-    loading.hashing = hashed.Hashing(filter(None, [*first.kinds, *found]), by_identity=True)
+    loading.hashing = hashed.Hashing(kinds, by_identity=True)
     try:
         values = _unpickled(segments, buffers)
     finally:
         loading.hashing.end()
-    hashed.fill_anew([*values.values(), *loading.hashing.kinds])
+    filled = [*values.values(), *loading.hashing.kinds]
+    loading.fillings.insert(0, lambda: hashed.fill_anew(filled))
     return values
+
+
+def _are_found(values: list[object]) -> bool:
+    """Whether keys are found, as far as code of the notebook can tell before names are bound."""
+    try:
+        return hashed.are_found(values)
+    except Exception:
+        return False
 
 
 def _unpickled(segments: list[memoryview], buffers: Sequence[memoryview]) -> dict[str, object]:

@@ -115,8 +115,14 @@ def _reduce_mapping(_: object, mapping: Any) -> Any:
     return type(mapping), (), None, None, iter(list(mapping.items()))
 
 
-def _reduce_set(_: object, members: weakref.WeakSet[Any]) -> Any:
-    return weakref.WeakSet, (), list(members), None, None, weakref.WeakSet.update
+def _reduce_by_keys(_: object, container: Any) -> Any:
+    is_set = type(container) is weakref.WeakSet
+    return type(container), (), list(container if is_set else container.items()), None, None, fill
+
+
+def fill(container: Any, held: list[Any]) -> None:
+    """Fill a container when all is there: references remember what their targets hash to."""
+    LOADING.get().fillings.append(partial(container.update, held))
 
 
 _REDUCERS: dict[type, Reducer] = {
@@ -125,6 +131,6 @@ _REDUCERS: dict[type, Reducer] = {
     weakref.CallableProxyType: _reduce_proxy,
     weakref.WeakMethod: _reduce_method,
     weakref.WeakValueDictionary: _reduce_mapping,
-    weakref.WeakKeyDictionary: _reduce_mapping,
-    weakref.WeakSet: _reduce_set,
+    weakref.WeakKeyDictionary: _reduce_by_keys,
+    weakref.WeakSet: _reduce_by_keys,
 }

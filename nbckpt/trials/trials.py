@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt import sandbox
 from nbckpt.codecs.class_statements import makes_such
+from nbckpt.codecs.hashed import has_own_hash
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
@@ -198,7 +199,7 @@ class Trials:
         if encoded is None:
             return False
         new = [kind for kind in encoded.kinds if kind not in self._known]
-        sure = [kind for kind in new if comes_back_for_sure(kind)]
+        sure = [kind for kind in new if comes_back_for_sure(kind) and not has_own_hash(kind)]
         self._known.update(sure)
         is_unsure = len(sure) < len(new) or self._members.are_new(encoded.members)
         if not is_unsure and not group.has_substitutes:

@@ -62,7 +62,61 @@ class K:
 a, b = K("a"), K("b")
 """
 
+HELD = (
+    """
+from collections import namedtuple
+from typing import NamedTuple
+from dataclasses import dataclass
+P = namedtuple("P", "node n")
+class E(NamedTuple):
+    node: object
+    n: int
+class Tup(tuple): pass
+@dataclass(frozen=True)
+class D:
+    node: object
+"""
+    + NODE
+    + """
+at = a.cost; at[P(a, 1)] = 1; at[E(b, 2)] = 2; at[Tup((a, b))] = 3; at[D(b)] = 4
+at[(P(a, 2), 3)] = 5; at[frozenset([a, b])] = 6; at[frozenset([P(a, 1)]), 1] = 7
+b.near.add(P(a, 9)); t = Tup([b]); t.note = [t]; a.near.add(t)
+"""
+)
+WEAK = (
+    NODE
+    + """
+import weakref
+a.weak, a.by = weakref.WeakSet([a, b]), weakref.WeakKeyDictionary({a: 1, b: a})
+a.back = weakref.WeakValueDictionary({b: a}); b.weak = a.weak; Node.all = weakref.WeakSet([a, b, c])
+"""
+)
+NAMED = """
+def part(n): return n % 2
+class Q:
+    every, by = set(), {}
+    def __init__(self, n): self.n = n; Q.every.add(self); Q.by[self] = n
+    def __hash__(self): return hash((Q, part(self.n)))
+    def __eq__(self, other): return isinstance(other, Q) and self.n == other.n
+a, b, c = map(Q, range(3)); there = {a, b}; deep = {(a, 1): {b: 2}}
+"""
+
 CASES = {
+    "keys that hold one": (
+        HELD,
+        "[at[P(a, 1)], at[E(b, 2)], at[Tup((a, b))], at[D(b)], at[P(a, 2), 3], at[frozenset([b, a])],"
+        " at[frozenset([P(a, 1)]), 1], P(a, 9) in b.near, Tup([b]) in a.near, t in a.near,"
+        " next(k for k in a.near if type(k) is Tup).note[0] == t]",
+    ),
+    "weak containers": (
+        WEAK,
+        "[a in a.weak, b in a.weak, b.weak is a.weak, a.by[a], a.by[b] is a, a.back[b] is a,"
+        " c in Node.all, len(Node.all), len(a.weak), len(a.by)]",
+    ),
+    "a class that its own hash names": (
+        NAMED,
+        "[a in there, b in there, deep[a, 1][b], c in Q.every, Q.by[c], len(Q.every), len(there)]",
+    ),
     "what a class holds": (CLASS, "[a in K.every, K.by[b], len(K.every), len(K.by)]"),
     "a graph": (
         NODE,
@@ -128,3 +182,41 @@ def test_a_frozenset_in_itself_by_its_element_is_refused(auto: Any) -> None:
 
     assert "a frozenset of it" in refusals()["a"]
     assert resumed(auto)["b"] == [1]
+
+
+def test_a_frozenset_of_a_plain_class_is_refused_at_once(auto: Any) -> None:
+    run(auto, NODE + "a.frozen = frozenset([a, b])")
+
+    assert "a frozenset of it" in refusals()["a"]
+
+
+def test_a_reference_that_is_a_key_of_what_it_leads_to_is_refused(auto: Any) -> None:
+    run(auto, NODE + "import weakref\na.refs = {weakref.ref(a): 1}")
+
+    assert "ReferenceType" in refusals()["a"]
+
+
+def test_a_rewind_hashes_by_the_class_and_the_function_of_then(auto: Any) -> None:
+    run(auto, "%%checkpoint one\n" + NAMED)
+    run(auto, NAMED.replace("n % 2", "n % 3").replace("self.n = n", "self.n = n + 3"))
+    run(auto, "%rewind one")
+
+    names = auto.user_ns
+    assert names["a"] in names["there"]
+    assert names["Q"].by[names["c"]] == 2
+    assert names["deep"][names["a"], 1] == {names["b"]: 2}
+
+
+def test_a_hash_that_raises_in_the_end_costs_its_own_values(auto: Any) -> None:
+    run(
+        auto,
+        NODE.replace("hash(self.name)", "hash(self.name) + 0 * limit[0]").replace(
+            "a, b", "limit = [1]; a, b"
+        ),
+    )
+    run(auto, "other = [1]")
+    run(auto, "limit.clear()")
+    back = resumed(auto)
+
+    assert back["other"] == [1]
+    assert "a" not in back
