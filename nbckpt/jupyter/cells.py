@@ -159,9 +159,9 @@ class Cells:
         from nbckpt.jupyter.guards import Guard
 
         Guard(self.session.namespace).guarded(tree)
-        request = self._request(line)
+        request, is_explicit = self._request(line)
         n_modules = len(sys.modules)
-        step = None if request is None else self._begin(request, explicit=line is not None)
+        step = None if request is None else self._begin(request, explicit=is_explicit)
         if step is None:
             self._make_again()
             self.session.runs(self.session.running)
@@ -320,26 +320,33 @@ class Cells:
 
     # -- the steps of it ----------------------------------------------------------------------
 
-    def _request(self, line: str | None) -> Request | None:
+    def _request(self, line: str | None) -> tuple[Request | None, bool]:
+        """What the cell is to be, and whether its line says so."""
         from nbckpt.jupyter import options
         from nbckpt.steps import Request
 
         assert self._tree is not None
         if self._asked is not None:
-            return self._asked.request
+            return self._asked.request, line is not None
         policy = self.session.policy
         if line is None and (not policy.keeps_each or marking.is_our_own(self._tree)):
-            return None
+            return None, False
         name = marking.default_name(getattr(self._info, "cell_id", None), self._tree)
         if line is None:
             rerun = policy.kind != "skip" or marking.changes_the_shell(self._tree)
-            return Request(name, rerun=rerun, sync=self.auto.sync)
+            return Request(name, rerun=rerun, sync=self.auto.sync), False
         try:
             request = options.parse(line, default_name=name)
+        except NbckptError as problem:
+            if not marking.is_comment(self._info.raw_cell):
+                raise self._rejected(problem) from problem
+            notices.warn(f"the comment is no magic, and this cell runs without it: {problem}")
+            return self._request(None)
+        try:
             self.claims.take(request, self._cell(self._info))
-            return request
         except NbckptError as problem:
             raise self._rejected(problem) from problem
+        return request, True
 
     def _cell(self, info: Any) -> Cell:
         if self._asked is not None:

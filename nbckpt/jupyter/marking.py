@@ -45,6 +45,11 @@ def has_marker(source: str) -> bool:
     return bool(lines) and _marker_first(lines)[0].startswith(MARKER)
 
 
+def is_comment(source: str) -> bool:
+    """Whether the `%%checkpoint` of a cell, as it was typed, is a comment: it may be prose."""
+    return _COMMENT.match(source.lstrip()) is not None
+
+
 def _marker_first(lines: list[str]) -> list[str]:
     """The lines of a cell with ``%%checkpoint`` first, if it was a comment or below another magic.
 

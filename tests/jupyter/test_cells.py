@@ -491,6 +491,23 @@ def test_another_comment_is_a_comment(shell: Any, mark: str) -> None:
     assert shell.user_ns["model"] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "mark", ["# %%checkpoint is what I use here", "# %%checkpoint it's", "# %%checkpoint a --dep b"]
+)
+def test_a_comment_that_is_no_magic_stops_nothing(
+    shell: Any, capsys: pytest.CaptureFixture[str], mark: str
+) -> None:
+    run(shell, f"{mark}\nmodel = [1, 2]")
+
+    assert shell.user_ns["model"] == [1, 2]
+    assert names_of_history() == []
+    told = capsys.readouterr().err
+    assert told.count("the comment is no magic") == 1
+    run(shell, "%nbckpt auto on")
+    run(shell, f"{mark}\nmodel = [1, 2, 3]")
+    assert len(names_of_history()) == 1
+
+
 def test_a_comment_marks_a_cell_with_another_magic(shell: Any) -> None:
     run(shell, "# %%checkpoint train\n%%time\nmodel = [1, 2]")
 
