@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from nbckpt.shadow_run import ShadowRun
 
 _ENCODED = json.JSONEncoder().encode
+_UNANSWERED = "a question of it was not answered"
 _MISSED = "{!r} is another, and it or something beside it may have changed that"
 """Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
@@ -665,6 +666,7 @@ class Step(ThroughItems, Own):
             preconditions=unsure,
             unrepeatable=(
                 *self._tasks_met,
+                *self._unanswered(),
                 *left_at_work(self._at_work, self._at_work_now()),
                 *self._results_bound(bound - in_place),
                 *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
@@ -822,6 +824,8 @@ class Step(ThroughItems, Own):
             for record in self.session.store.records(BEGUN):
                 if record["checkpoint"] == partial.id and is_trusted(record):
                     self._calls.scope.go_on(record["begun"])
+            if _UNANSWERED in partial.unrepeatable:
+                self._calls.scope.note_unanswered()
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole
@@ -836,6 +840,10 @@ class Step(ThroughItems, Own):
             if begun := self._repeated_calls():
                 self.session.append([begun_record(draft.id, begun, clock.now())], durable=False)
             self.session.commit(replace(draft, progress=progress, finished=finished))
+
+    def _unanswered(self) -> tuple[str, ...]:
+        scope = self.at.scope
+        return (_UNANSWERED,) if scope is not None and scope.is_unanswered else ()
 
     def _repeated_calls(self) -> dict[str, int]:
         place = self._calls

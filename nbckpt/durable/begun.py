@@ -158,6 +158,8 @@ class Begun:
         """
         plan = self.known.plan
         try:
+            if self.own.is_unanswered or (self._calls is not None and self._calls.is_unanswered):
+                return self.keep_nothing("a question of it was not answered")
             self._require_unchanged()
             parts = encoded(value, plan.namespace)
             with self.session.store.writing():

@@ -16,6 +16,7 @@ from nbckpt.llm import scope
 from nbckpt.progress import LoopBar
 
 if TYPE_CHECKING:
+    from nbckpt.loops.clock import Clock
     from nbckpt.steps import Step
 
 _MOST_TOLD = 20
@@ -84,6 +85,16 @@ class Each:
 
     def _of(self, task: Task) -> scope.Scope:
         return self._scope.of_item(self._names[task.place])
+
+    def kept(self, outcome: Outcome) -> Outcome:
+        """An outcome that is kept, unless its item is to run again."""
+        return outcome if self._of(outcome.task).is_unanswered else self.memory.keep(outcome)
+
+    async def kept_async(self, outcome: Outcome, clock: Clock) -> Outcome:
+        """The same, awaited."""
+        if self._of(outcome.task).is_unanswered:
+            return outcome
+        return await self.memory.keep_async(outcome, clock)
 
     def awaits(self) -> UsageError:
         """What is raised where the function turns out to be asynchronous."""

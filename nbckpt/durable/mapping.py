@@ -71,7 +71,7 @@ async def _mapped_async(step: Step, asked: Asked) -> Any:
             outcome = each.failed(task, error)
         except (BudgetError, ReplayError) as error:  # those in work end, and are kept
             outcome = Outcome(task, error=error)
-        each.take(await each.memory.keep_async(outcome, clock))
+        each.take(await each.kept_async(outcome, clock))
 
     with each:
         await awaited(each.tasks, run, each.memory.new_clock, asked.workers)
@@ -88,7 +88,7 @@ def _plain(each: Each) -> Callable[[Task], Outcome]:
                 raise each.awaits()
         except Exception as error:
             return each.failed(task, error)
-        return each.memory.keep(Outcome(task, value))
+        return each.kept(Outcome(task, value))
 
     return run
 

@@ -33,6 +33,11 @@ class Occurrences:
         self._lock = threading.Lock()
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
+        self.is_unanswered = False
+
+    def note_unanswered(self) -> None:
+        """Note that code went on without an answer of a person: it is to run again."""
+        self.is_unanswered = True
 
     def reserve(self, key: str) -> int:
         """The first place among equal calls that none has; reserved when the call begins."""

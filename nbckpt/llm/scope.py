@@ -55,6 +55,8 @@ class Scope:
         The step's own scope, of an item.
     has_items
         Whether the step went through items in this run.
+    unanswered
+        Items, with the step's own as an empty name, that went on without an answer of a person.
     flights
         What is in flight, where equal calls may share an answer.
     """
@@ -68,6 +70,7 @@ class Scope:
     item: str = ""
     around: Scope | None = None
     has_items: bool = False
+    unanswered: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         around = self.around
@@ -105,6 +108,18 @@ class Scope:
         """Note that a call was not answered: the next equal one, a retry, stands in its place."""
         with self._lock:
             heappush(self._given_back.setdefault(request, []), occurrence)
+
+    def note_unanswered(self) -> None:
+        """Note that code went on without an answer of a person: it is to run again."""
+        with self._lock:
+            self.unanswered.add(self.item)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether code of it, or of an item of it, went on without an answer of a person."""
+        with self._lock:
+            within = f"{self.item}/" if self.item else ""
+            return any(f"{item}/".startswith(within) for item in self.unanswered)
 
     def repeated(self) -> dict[str, int]:
         """How often the requests that were asked most and more than once have begun."""
@@ -155,6 +170,8 @@ class Scope:
             self.counts.update(counts)
             self.saved.update(saved)
             self.replays += replays
+        if inner.is_unanswered:
+            self.note_unanswered()
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +256,8 @@ def leave(place: Place) -> None:
         _here.set(place.before)
     if place.scope is not None:
         place.scope.settle()
+        if place.scope.is_unanswered and place.outer is not None and place.outer.scope is not None:
+            place.outer.scope.note_unanswered()
 
 
 def entered_here() -> Entered:

@@ -9,14 +9,17 @@ import pickle
 import sqlite3
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nbckpt
+from nbckpt import current
 from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from tests.asking.conftest import Notebook
+from tests.notebooks import restart, run
 
 
 class Unknown:
@@ -325,3 +328,77 @@ def test_a_question_outlives_a_prune(notebook: Notebook) -> None:
 
     assert waiting.data == FILES
     assert notebook.session.store.check().ok
+
+
+CAUGHT = """
+import nbckpt
+try: {}nbckpt.approve{}('delete?', [1], timeout_s=0); said = 'deleted'
+except nbckpt.UnansweredError: said = 'later'
+"""
+MAPPED = """
+import nbckpt
+def f(i):
+    with open("ran", "a") as file: file.write(str(i))
+    try: return bool(nbckpt.approve('send?', i, timeout_s=0))
+    except nbckpt.UnansweredError: return None
+with nbckpt.checkpoint('mapped') as step:
+    said = step.map(f, [1, 2])
+"""
+KEPT = """
+import nbckpt
+@nbckpt.step
+def f(i):
+    try: return bool(nbckpt.approve('send?', i, timeout_s=0))
+    except nbckpt.UnansweredError: return 'later'
+said = f(1)
+"""
+
+
+def run_again(shell: Any, cell: str) -> Any:
+    """What a cell makes in a new session."""
+    run(shell, cell)
+    current.session().wait()
+    restart(shell)
+    run(shell, cell)
+    return shell.user_ns["said"]
+
+
+@pytest.mark.parametrize(("wait", "more"), [("", ""), ("await ", "_async")])
+def test_a_step_that_goes_on_without_an_answer_runs_again(
+    shell: Any, capsys: pytest.CaptureFixture[str], wait: str, more: str
+) -> None:
+    cell = "%%checkpoint a" + CAUGHT.format(wait, more)
+    assert run_again(shell, cell) == "later"
+    assert "a question of it was not answered" in capsys.readouterr().out
+
+    (waiting,) = nbckpt.approvals(waiting=True)
+    nbckpt.answer(waiting.id, "approve")
+    assert run_again(shell, cell) == "deleted"
+    assert "restored 'a'" in capsys.readouterr().out
+
+
+def test_so_does_a_block_around_and_the_cell_around_that(shell: Any) -> None:
+    body = CAUGHT.format("", "").replace("\n", "\n    ")
+    cell = f"%%checkpoint a\nimport nbckpt\nwith nbckpt.checkpoint('b'):\n    {body}"
+    assert run_again(shell, cell) == "later"
+
+    nbckpt.answer(nbckpt.approvals(waiting=True)[0].id, "approve")
+    assert run_again(shell, cell) == "deleted"
+
+
+def test_so_does_an_item_of_a_map_and_no_other(shell: Any) -> None:
+    run(shell, MAPPED)
+    by_item = sorted(nbckpt.approvals(waiting=True), key=lambda one: str(one.data))
+    nbckpt.answer(by_item[0].id, "approve")
+    run(shell, MAPPED)
+    nbckpt.answer(by_item[1].id, "refuse")
+
+    assert run_again(shell, MAPPED) == [True, False]
+    assert Path("ran").read_text() == "12" + "12" + "2"
+
+
+def test_so_does_a_function_that_is_a_step(shell: Any) -> None:
+    assert run_again(shell, KEPT) == "later"
+
+    nbckpt.answer(nbckpt.approvals(waiting=True)[0].id, "approve")
+    assert run_again(shell, KEPT) is True
