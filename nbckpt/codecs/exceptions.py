@@ -54,7 +54,9 @@ def _reduce_exception(pickler: NamespacePickler, error: BaseException) -> Any:
         return make, arguments, (own, {}, {}, around, way), None, None, set_exception
     members = {"args": error.args, **members_of(error)}
     state = (None, getattr(error, "__dict__", {}), members, around, way)
-    return make_exception, (kind, error.args), state, None, None, set_exception
+    is_group = isinstance(error, BaseExceptionGroup)
+    arguments = (error.message, error.exceptions) if is_group else error.args
+    return make_exception, (kind, arguments), state, None, None, set_exception
 
 
 def make_exception(kind: type[BaseException], arguments: tuple[Any, ...]) -> BaseException:

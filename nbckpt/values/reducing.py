@@ -43,10 +43,14 @@ def asks_for_its_state(kind: type) -> bool:
     """Whether pickle calls code of a class before an instance has a state that the code counts on.
 
     It asks an instance that is still empty for ``__setstate__``. A wrapper with a ``__getattr__``
-    looks for that in what it wraps, which it does not have yet, and so asks itself, for ever.
+    looks for that in what it wraps, which it does not have yet, and so asks itself, for ever. Slots
+    it sets one by one, which a class whose instances nobody is to change refuses.
     """
-    asks = any("__getattr__" in vars(cls) for cls in kind.__mro__)
-    return asks and not any("__setstate__" in vars(cls) for cls in kind.__mro__)
+    own = [vars(cls) for cls in kind.__mro__]
+    asks = any("__getattr__" in one for one in own)
+    is_code = type(kind.__setattr__) is FunctionType
+    sets = is_code and any(one.get("__slots__") for one in own)
+    return (asks or sets) and not any("__setstate__" in one for one in own)
 
 
 def past_getattr(reduction: Any) -> Any:

@@ -209,3 +209,50 @@ def test_an_instance_of_a_plain_class_is_left_to_c() -> None:
     kind = type("Plain", (), {"__init__": lambda self: None, "__module__": "__main__"})
 
     assert reducer_for(kind) is None
+
+
+def test_slots_that_nobody_is_to_set_come_back(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Point:
+            __slots__ = ("x", "__y", "own")
+            def __init__(self, x, y):
+                for name, value in zip(("x", "_Point__y"), (x, y)):
+                    object.__setattr__(self, name, value)
+                object.__setattr__(self, "own", self)
+            def __setattr__(self, name, value): raise AttributeError(name)
+            y = property(lambda self: self.__y)
+        class Named(Point):
+            def __init__(self, x, y): super().__init__(x, y); self.__dict__["name"] = [x]
+        p, n = Point(1, [2]), Named(3, 4)
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)
+    p, n = back["p"], back["n"]
+    assert (p.x, p.y, p.own is p) == (1, [2], True)
+    assert (n.x, n.y, n.own is n, n.name) == (3, 4, True, [3])
+    with pytest.raises(AttributeError):
+        p.x = 2
+
+
+def test_groups_of_exceptions_that_are_made_of_more_come_back(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Several(ExceptionGroup):
+            def __new__(cls, message, found, code):
+                self = super().__new__(cls, message, found)
+                self.code = code
+                return self
+            def derive(self, found): return Several(self.message, found, self.code)
+        several = Several("two", [ValueError(1), Several("one", [TypeError(2)], [4])], [3])
+        """,
+    )
+
+    assert refusals() == {}
+    back = resumed(auto)["several"]
+    assert (back.message, back.code, back.exceptions[1].code) == ("two", [3], [4])
+    assert back.split(TypeError)[0].code == [3]
