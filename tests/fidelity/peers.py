@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.fidelity import batch
 from tests.fidelity.cases import Case, cases_of, modules
-from tests.running import environment
+from tests.fidelity.running import environment_of
 
 FOUND = Path(__file__).parent / "peers.json"
 PEERS = ("cloudpickle", "dill")
@@ -86,8 +86,7 @@ def run(phase: str, peer: str, module: str, folder: Path, done: set[str]) -> Non
 def _found(phase: str, peer: str, module: str, folder: Path, done: set[str]) -> dict[str, str]:
     """Case → what came of it in a phase, each case in whatever process reaches it."""
     failed = _NOT_WRITTEN if phase == "write" else _NOT_LOADED
-    own = environment() | {"PYTHONHASHSEED": "1" if phase == "write" else "2", "MPLBACKEND": "agg"}
-    own["PYTHONPATH"] = f"{Path(__file__).parents[2]}:{own['PYTHONPATH']}"
+    own = environment_of("1" if phase == "write" else "2")
     found: dict[str, str] = {}
     while True:
         command = [sys.executable, "-m", "tests.fidelity.peers", phase, peer, module, str(folder)]

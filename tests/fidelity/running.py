@@ -52,6 +52,13 @@ def run(module: str, folder: Path, names: tuple[str, ...] = ()) -> Found:
     return Found(problems, frozenset(kept.keys() & brought.keys()))
 
 
+def environment_of(seed: str) -> dict[str, str]:
+    """The environment of a process that runs cases, with a seed for its hashes."""
+    own = environment()
+    own |= {"PYTHONHASHSEED": seed, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+    return {**own, "PYTHONPATH": f"{Path(__file__).parents[2]}:{own['PYTHONPATH']}"}
+
+
 _WHERE = {"keep": "in one process", "back": "in a second process"}
 
 
@@ -59,9 +66,7 @@ def _process(
     phase: str, module: str, folder: Path, names: tuple[str, ...], seed: str
 ) -> tuple[str, str] | None:
     """Run a phase; if it died: the case that it died of, and its last words."""
-    own = environment()
-    own |= {"PYTHONHASHSEED": seed, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
-    own["PYTHONPATH"] = f"{Path(__file__).parents[2]}:{own['PYTHONPATH']}"
+    own = environment_of(seed)
     command = [sys.executable, "-m", "tests.fidelity.batch", phase, module, str(folder), *names]
     said = folder / f"{phase}.err"
     with said.open("wb") as log:
