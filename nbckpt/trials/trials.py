@@ -21,9 +21,8 @@ from nbckpt.legible import on_a_line
 from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
-from nbckpt.trials.members import Members
 from nbckpt.trials.prints import print_of
-from nbckpt.trials.ways import Ways
+from nbckpt.trials.ways import Members, Ways
 from nbckpt.values.sure import comes_back_for_sure, module_of, package_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from nbckpt import current, sandbox
 from nbckpt.model import Variable
-from nbckpt.trials.members import MOST_TIMES
+from nbckpt.trials.ways import MOST_TIMES
 from tests.notebooks import refusals, restart, resumed, run
 
 pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of processes here")
