@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -19,7 +23,6 @@ from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.interrupting import Blocks
 from nbckpt.jupyter.magics import CheckpointMagics
-from nbckpt.jupyter.notebook_names import notebook_of
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
@@ -35,6 +38,7 @@ _NEEDED = (
     "input_transformers_post", "magics_manager", "user_ns", "user_ns_hidden",
 )  # fmt: skip
 _INSTRUMENTING = frozenset({"pyccolo.ipython_extension"})
+_BOUND_TO_ITS_PATH = ("__vsc_ipynb_file__", "PAPERMILL_INPUT_PATH", "PAPERMILL_OUTPUT_PATH")
 
 
 class Extension:
@@ -196,3 +200,34 @@ def unload(shell: InteractiveShell) -> None:
         extension.detach()
     except NbckptError as problem:
         notices.warn(str(problem))
+
+
+def notebook_of(namespace: Mapping[str, object]) -> str:
+    """The name of the notebook whose variables these are, without its ending; empty if unknown.
+
+    Notes
+    -----
+    Jupyter's server names it in ``JPY_SESSION_NAME``. VS Code binds a variable before the first
+    cell, papermill one among its parameters when it is asked to, and Databricks has a function.
+    Colab, Kaggle and nbclient tell a kernel nothing: there ``NBCKPT_NOTEBOOK`` does.
+    """
+    told = [
+        os.environ.get("NBCKPT_NOTEBOOK"),
+        *map(namespace.get, _BOUND_TO_ITS_PATH),
+        os.environ.get("JPY_SESSION_NAME"),
+    ]
+    paths = [path for path in told if isinstance(path, str) and path]
+    path = paths[0] if paths else _in_databricks(namespace)
+    return PurePath(unquote(path) if "://" in path else path).stem
+
+
+def _in_databricks(namespace: Mapping[str, object]) -> str:
+    """The path of a notebook of Databricks; empty elsewhere."""
+    if not os.environ.get("DATABRICKS_RUNTIME_VERSION"):
+        return ""
+    tools: Any = namespace.get("dbutils")
+    try:
+        context = tools.notebook.entry_point.getDbutils().notebook().getContext()
+        return str(context.notebookPath().get())
+    except Exception:  # of a job's, or another version's: then the name is unknown
+        return ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbckpt import current
-from nbckpt.jupyter.notebook_names import notebook_of
+from nbckpt.jupyter.shell import notebook_of
 from tests.notebooks import restart, run
 
 NAMES = ("NBCKPT_NOTEBOOK", "JPY_SESSION_NAME", "DATABRICKS_RUNTIME_VERSION")
