@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.values.homes import is_user_file
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import member_of_class
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -268,7 +269,6 @@ def _work_of_call(
     return found
 
 
-_CALL = "__call__"
 _METHODS = frozenset({BuiltinMethodType, MethodWrapperType})
 _NAMED = _METHODS | {FunctionType}
 _CALLED = _NAMED | {MethodType}
@@ -286,9 +286,7 @@ def _unwrapped(callback: object) -> tuple[Any, list[object]]:
             given.append(function.__self__)
             function = function.__func__
         else:  # an instance, perhaps of a class of the notebook
-            called = next(
-                (vars(k)[_CALL] for k in type(function).__mro__ if _CALL in vars(k)), None
-            )
+            called = member_of_class(type(function), "__call__")
             if type(called) is not FunctionType:
                 break
             given.append(function)

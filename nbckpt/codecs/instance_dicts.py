@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.bunches import set_members
 from nbckpt.values.homes import is_made_module
+from nbckpt.values.raw import member_of_class
 from nbckpt.values.reducing import reduction_of, set_state
 
 if TYPE_CHECKING:
@@ -32,11 +33,8 @@ def descriptor_of(kind: type) -> Any:
     """What gives the instances of a class their `__dict__`; None if they have none of their own."""
     if not kind.__dictoffset__ or issubclass(kind, _IN_TURN):
         return None
-    for base in kind.__mro__:
-        own = base.__dict__.get("__dict__")
-        if own is not None:
-            return own if isinstance(own, _CAN_GIVE) else None
-    return None
+    own = member_of_class(kind, "__dict__")
+    return own if isinstance(own, _CAN_GIVE) else None
 
 
 def watching(kind: type, usual: Reducer | None) -> Reducer | None:

@@ -38,6 +38,7 @@ from nbckpt.observation.stores import (
 )
 from nbckpt.values.homes import is_named, is_users_module
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import bases_of
 
 _KINDS = (list, dict, set, deque, bytearray)
 _MANY = 5_000
@@ -58,7 +59,6 @@ _OF_PROCESS = (
     ("warnings", "filters"),
 )  # fmt: skip
 """Containers of the process: what they hold is known elsewhere, which variables they are is not."""
-_BASES: Any = type.__dict__["__mro__"].__get__
 
 
 class _Held(NamedTuple):
@@ -274,7 +274,7 @@ class Containers(Own):
         seen = set(map(id, waiting))
         for holder in waiting:
             if issubclass(type(holder), type):
-                inside = [*_BASES(holder)[1:-1]]
+                inside = [*bases_of(holder)[1:-1]]
             elif self._place_of(holder) is None:
                 continue
             else:

@@ -19,6 +19,7 @@ from nbckpt.observation.ownership import DEPTH, is_users
 from nbckpt.values.definitions import functions_of_class
 from nbckpt.values.homes import MODULE_OF_CLASS, is_named, is_users_module
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import member_of_class
 
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}
@@ -192,13 +193,12 @@ def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
     if not isinstance(node, ast.Attribute):
         return None
     holder = resolved(node.value, namespace)
-    if not isinstance(holder, ModuleType | type):
-        return holder  # an attribute of an instance: of the instance
-    for cls in holder.__mro__ if isinstance(holder, type) else (holder,):
-        if node.attr in vars(cls):
-            found: object = vars(cls)[node.attr]
-            return found
-    return None
+    if isinstance(holder, type):
+        found: object = member_of_class(holder, node.attr)
+        return found
+    if isinstance(holder, ModuleType):
+        return vars(holder).get(node.attr)
+    return holder  # an attribute of an instance: of the instance
 
 
 def words_of_tree(tree: ast.Module) -> frozenset[str]:

@@ -21,7 +21,7 @@ from nbckpt.sandbox import StoppedError
 from nbckpt.trials.prints import print_of
 from nbckpt.trials.visible import are_alike, text_of
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.raw import elements_of, members_of, pairs_of
+from nbckpt.values.raw import elements_of, member_of_class, members_of, pairs_of
 from nbckpt.values.reducing import reduction_of
 from nbckpt.values.sure import OWN_CODECS, package_of
 
@@ -260,7 +260,7 @@ class _Asked(NamedTuple):
 def _asked(value: Any, name: str) -> _Asked | None:
     """What an attribute is; None if it is none, or does more than tell."""
     try:
-        found = _of_class(type(value), name)
+        found = member_of_class(type(value), name)
         if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`
             return _Asked(found.__get__(value))
         return _Asked(getattr(value, name))
@@ -325,14 +325,9 @@ def _shortened(text: str, other: str) -> str:
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _of_class(kind: type, name: str) -> Any:
-    """What a class has under a name, as it is there; None if it has nothing."""
-    return next((vars(cls)[name] for cls in kind.__mro__ if name in vars(cls)), None)
-
-
 def _is_cached(kind: type, name: str) -> bool:
     """Whether an attribute is computed when it is first asked for, and kept from then on."""
-    found = _of_class(kind, name)
+    found = member_of_class(kind, name)
     if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
         return False
     return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")

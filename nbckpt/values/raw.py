@@ -1,9 +1,13 @@
-"""What a container holds, and what an object has, past all code of its class."""
+"""What a container holds, and what an object or a class has, past all code of its class."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
 from typing import Any
+
+from nbckpt.values.homes import DICT_OF_CLASS
+
+_BASES_OF_CLASS: Any = type.__dict__["__mro__"].__get__
 
 
 def elements_of(container: Any) -> list[Any]:
@@ -38,3 +42,17 @@ def dict_of(value: Any) -> dict[str, Any] | None:
 def members_of(value: Any) -> dict[str, Any]:
     """The same, empty where there is none."""
     return dict_of(value) or {}
+
+
+def bases_of(cls: type) -> tuple[type, ...]:
+    """A class and its bases, in the order in which members are looked for."""
+    bases: tuple[type, ...] = _BASES_OF_CLASS(cls)
+    return bases
+
+
+def member_of_class(cls: type, name: str) -> Any:
+    """The member that a class, or else the next base of it, has; None if there is none."""
+    for base in bases_of(cls):
+        if name in (members := DICT_OF_CLASS(base)):
+            return members[name]
+    return None
