@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copyreg
 
+from nbckpt.values.homes import DICT_OF_CLASS
+from nbckpt.values.raw import bases_of
 from nbckpt.values.widgets import is_widget
 
 _TRUSTED_MODULES = frozenset(
@@ -19,12 +21,11 @@ _OF_CLASSES = frozenset({"__main__", "abc", "enum"})
 OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywidgets", "nbckpt"})
 """Packages whose values nbckpt writes itself: its tests tell of them."""
 
-_OWN_WAYS = (
-    "__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",
+_WAYS = frozenset(
+    {"__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",
+     "__setstate__", "__getattr__", "__getnewargs__", "__getnewargs_ex__", "__deepcopy__"}
 )  # fmt: skip
-_NO_WAYS = (
-    "__setstate__", "__getattr__", "__getnewargs__", "__getnewargs_ex__", "__deepcopy__",
-)  # fmt: skip
+"""Members by which a class has a say in what its instances are; `object` has some of them."""
 
 
 def module_of(kind: type) -> str:
@@ -54,12 +55,8 @@ def is_plain(kind: type) -> bool:
     """Whether an instance is what its attributes are, and these are kept one by one."""
     if kind in copyreg.dispatch_table:
         return False
-    has_ways = any(_defines(kind, name) for name in _NO_WAYS)
-    return not has_ways and all(_defines(kind, name) is object for name in _OWN_WAYS)
-
-
-def _defines(kind: type, name: str) -> type | None:
-    """The class that says what a name of its instances is."""
-    return next(
-        (cls for cls in kind.__mro__ if name in type.__getattribute__(cls, "__dict__")), None
-    )
+    for cls in bases_of(kind):
+        names = DICT_OF_CLASS(cls).keys()
+        if cls is not object and not names.isdisjoint(_WAYS):
+            return False
+    return True
