@@ -6,21 +6,26 @@ One function for each, named by its class, so that no package is imported to ask
 from __future__ import annotations
 
 import copyreg
+import functools
 import gc
 import importlib
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.alive import RefusedError
-from nbckpt.values.reducing import set_members
+from nbckpt.codecs.singletons import modules_of_libraries, named_in
+from nbckpt.values.reducing import past_getattr, reduction_of, set_members
 
-Reducer = Callable[[object, Any], Any]
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler, Reducer
 
 
 def reducer_for(kind: type) -> Reducer | None:
     """How objects of type `kind` are written; None for those that are not known here."""
+    if reducer := _EXACT.get((str(kind.__module__), kind.__name__)):
+        return reducer
     for cls in kind.__mro__[:-1]:
         if reducer := _REDUCERS.get((str(cls.__module__), cls.__name__)):
             return reducer
@@ -281,7 +286,18 @@ def make_coder(kind: Any, options: dict[str, Any]) -> Any:
     return kind(**options)
 
 
-# -- shapes, images, units --------------------------------------------------------------------
+def _reduce_token_type(pickler: NamespacePickler, token: Any) -> Any:
+    """A kind of tokens is the one object that is found by its names."""
+    pickler.private.add(id(token))
+    return token_of, (type(token).__module__, *token)
+
+
+def token_of(module: str, *names: str) -> Any:
+    """A kind of tokens of Pygments or sqlparse."""
+    return functools.reduce(getattr, names, importlib.import_module(module).Token)
+
+
+# -- shapes, images, units, molecules, times --------------------------------------------------
 
 
 def _reduce_prepared(_: object, prepared: Any) -> Any:
@@ -322,6 +338,49 @@ def make_unit(registry: Any, units: Any) -> Any:
     return registry.Unit(units)
 
 
+def _reduce_molecule(_: object, molecule: Any) -> Any:
+    """A molecule of RDKit with its properties, which its own pickle leaves out."""
+    options = sys.modules["rdkit.Chem.rdchem"].PropertyPickleOptions
+    return type(molecule), (molecule.ToBinary(int(options.AllProps)),)
+
+
+def _reduce_moment(_: object, moment: Any) -> Any:
+    """A time of pendulum with its fold, which its own pickle leaves out."""
+    make, arguments, *_rest = moment.__reduce_ex__(5)
+    return with_fold, (make, arguments, moment.fold)
+
+
+def with_fold(make: Callable[..., Any], arguments: tuple[Any, ...], fold: int) -> Any:
+    """A time that is the first or the second of its name."""
+    return make(*arguments, fold=fold)
+
+
+# -- databases and servers ---------------------------------------------------------------------
+
+
+def _reduce_engine(_: object, engine: Any) -> Any:
+    """An engine of SQLAlchemy without the statements that it has compiled.
+
+    Their symbols are numbers of one process.
+    """
+    make, arguments, state, *rest = reduction_of(engine, 5)
+    cache: Any = state.get("_compiled_cache") if type(state) is dict else None
+    if type(cache).__name__ == "LRUCache":
+        empty = type(cache)(cache.capacity, cache.threshold, cache.size_alert)
+        state = {**state, "_compiled_cache": empty}
+    return make, arguments, state, *rest
+
+
+def _reduce_proxy(pickler: NamespacePickler, proxy: Any) -> Any:
+    """A proxy of the request that is being answered is the one that a library has."""
+    for place, members in modules_of_libraries():
+        for name, value in list(members.items()):
+            if value is proxy:
+                pickler.private.add(id(proxy))
+                return named_in, (place, name)
+    return past_getattr(reduction_of(proxy, 5))
+
+
 _REDUCERS: dict[tuple[str, str], Reducer] = {
     ("_queue", "SimpleQueue"): _reduce_simple_queue,
     ("multiprocessing.sharedctypes", "SynchronizedBase"): _reduce_shared,
@@ -347,4 +406,15 @@ _REDUCERS: dict[tuple[str, str], Reducer] = {
     ("pint.registry", "Quantity"): _reduce_quantity,
     ("pint.registry", "Unit"): _reduce_unit,
 }
-"""By the module and the name of a class."""
+"""By the module and the name of a class; those that derive from one count, too."""
+
+_EXACT: dict[tuple[str, str], Reducer] = {
+    ("rdkit.Chem.rdchem", "Mol"): _reduce_molecule,
+    ("rdkit.Chem.rdchem", "RWMol"): _reduce_molecule,
+    ("pendulum.datetime", "DateTime"): _reduce_moment,
+    ("sqlalchemy.engine.base", "Engine"): _reduce_engine,
+    ("pygments.token", "_TokenType"): _reduce_token_type,
+    ("sqlparse.tokens", "_TokenType"): _reduce_token_type,
+    ("werkzeug.local", "LocalProxy"): _reduce_proxy,
+}
+"""The same, of classes whose subclasses may be made otherwise."""

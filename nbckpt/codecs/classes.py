@@ -6,15 +6,14 @@ import builtins
 import operator
 import sys
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cloudpickle import cloudpickle
 
 from nbckpt.codecs import class_making, class_statements
-from nbckpt.codecs.singletons import named_in
+from nbckpt.codecs.singletons import modules_of_libraries, named_in
 from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
-from nbckpt.values.homes import is_users_module
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -65,12 +64,9 @@ def _found_in_a_module(cls: Any) -> Any:
     name = cls.__name__
     if cls.__module__ != "builtins" or vars(builtins).get(name) is cls:
         return None
-    for place, module in list(sys.modules.items()):
-        if type(module) is not ModuleType or vars(module).get(name) is not cls:
-            continue
-        if not is_users_module(place):
-            return named_in, (place, name)
-    return None
+    found = (place for place, members in modules_of_libraries() if members.get(name) is cls)
+    place = next(found, None)
+    return None if place is None else (named_in, (place, name))
 
 
 def _parametrised(cls: Any) -> Any:

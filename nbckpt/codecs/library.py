@@ -5,14 +5,12 @@ from __future__ import annotations
 import random
 import re
 import struct
-import sys
 import warnings
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from nbckpt.codecs.alive import RefusedError
-from nbckpt.values.reducing import reduction_of
 
 _HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
 
@@ -25,45 +23,7 @@ def reducer_for(kind: type) -> Reducer | None:
         return _refuse_hash
     if kind.__module__ == "itertools":
         return _reduce_iterator
-    return _OF_PACKAGES.get((kind.__module__, kind.__name__)) or _REDUCERS.get(kind)
-
-
-def _reduce_molecule(_: object, molecule: Any) -> Any:
-    """A molecule of RDKit with its properties, which its own pickle leaves out."""
-    options = sys.modules["rdkit.Chem.rdchem"].PropertyPickleOptions
-    return type(molecule), (molecule.ToBinary(int(options.AllProps)),)
-
-
-def _reduce_moment(_: object, moment: Any) -> Any:
-    """A time of pendulum with its fold, which its own pickle leaves out."""
-    make, arguments, *_rest = moment.__reduce_ex__(5)
-    return with_fold, (make, arguments, moment.fold)
-
-
-def with_fold(make: Callable[..., Any], arguments: tuple[Any, ...], fold: int) -> Any:
-    """A time that is the first or the second of its name."""
-    return make(*arguments, fold=fold)
-
-
-def _reduce_engine(_: object, engine: Any) -> Any:
-    """An engine of SQLAlchemy without the statements that it has compiled.
-
-    Their symbols are numbers of one process.
-    """
-    make, arguments, state, *rest = reduction_of(engine, 5)
-    cache: Any = state.get("_compiled_cache") if type(state) is dict else None
-    if type(cache).__name__ == "LRUCache":
-        empty = type(cache)(cache.capacity, cache.threshold, cache.size_alert)
-        state = {**state, "_compiled_cache": empty}
-    return make, arguments, state, *rest
-
-
-_OF_PACKAGES: dict[tuple[str, str], Reducer] = {
-    ("rdkit.Chem.rdchem", "Mol"): _reduce_molecule,
-    ("rdkit.Chem.rdchem", "RWMol"): _reduce_molecule,
-    ("pendulum.datetime", "DateTime"): _reduce_moment,
-    ("sqlalchemy.engine.base", "Engine"): _reduce_engine,
-}
+    return _REDUCERS.get(kind)
 
 
 def _reduce_iterator(_: object, iterator: Any) -> Any:

@@ -6,18 +6,16 @@ all drawings refer to does not make one value of them.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.values.homes import is_users_module
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.reducing import past_getattr, reduction_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -60,36 +58,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_figure
     if kind is getattr(sys.modules.get("dataclasses"), "_FIELD_BASE", None):
         return _reduce_kind_of_field
-    if (kind.__module__, kind.__name__) == ("werkzeug.local", "LocalProxy"):
-        return _reduce_proxy
-    if kind.__name__ == "_TokenType" and kind.__module__ in _OF_TOKENS:
-        return _reduce_token
     return _reduce_sentinel if _sentinels_of(kind) else None
-
-
-_OF_TOKENS = frozenset({"pygments.token", "sqlparse.tokens"})
-
-
-def _reduce_token(pickler: NamespacePickler, token: Any) -> Any:
-    """A kind of tokens is the one object that is found by its names."""
-    pickler.private.add(id(token))
-    return token_of, (type(token).__module__, *token)
-
-
-def token_of(module: str, *names: str) -> Any:
-    """A kind of tokens of Pygments or sqlparse."""
-    return functools.reduce(getattr, names, importlib.import_module(module).Token)
-
-
-def _reduce_proxy(pickler: NamespacePickler, proxy: Any) -> Any:
-    """What stands for the request that is being answered is the one that a library has."""
-    for place, module in list(sys.modules.items()):
-        if type(module) is ModuleType and not is_users_module(place):
-            for name, value in list(vars(module).items()):
-                if value is proxy:
-                    pickler.private.add(id(proxy))
-                    return named_in, (place, name)
-    return past_getattr(reduction_of(proxy, 5))
 
 
 def _sentinels_of(kind: type) -> dict[int, str]:
@@ -186,13 +155,19 @@ def _markers() -> dict[int, tuple[str, str]]:
     global _known_markers  # noqa: PLW0603  # replaced as a whole
     if _known_markers[0] != len(sys.modules):
         found: dict[int, tuple[str, str]] = {}
-        for place, module in list(sys.modules.items()):
-            if type(module) is ModuleType and not is_users_module(place):
-                for name, value in list(vars(module).items()):
-                    if type(value) is object:
-                        found.setdefault(id(value), (place, name))
+        for place, members in modules_of_libraries():
+            for name, value in list(members.items()):
+                if type(value) is object:
+                    found.setdefault(id(value), (place, name))
         _known_markers = len(sys.modules), found
     return _known_markers[1]
+
+
+def modules_of_libraries() -> Iterator[tuple[str, dict[str, object]]]:
+    """The names of the modules that are not the user's, and what these hold."""
+    for name, module in list(sys.modules.items()):
+        if type(module) is ModuleType and not is_users_module(name):
+            yield name, vars(module)
 
 
 _known_markers: tuple[int, dict[int, tuple[str, str]]] = (0, {})
