@@ -433,25 +433,19 @@ class Capturer:
 
     def _without_lost(self, groups: list[Group]) -> list[Group]:
         """The groups, with refusals of what refers to a definition that is refused."""
-        from nbckpt.trials.trials import refused
+        gone: set[str] = set()
+        while lost := {n for g in groups if g.encoded is None for n in g.names} - gone:
+            gone |= lost
+            groups = [one for group in groups for one in self._without(gone, group)]
+        return groups
 
-        while True:
-            gone = {n for group in groups if group.encoded is None for n in group.names}
-            lost = {
-                n: sorted(gone & group.encoded.needs)
-                for n, group in enumerate(groups)
-                if group.encoded is not None and gone & group.encoded.needs
-            }
-            if not lost:
-                return groups
-            found: list[Group] = []
-            for n, group in enumerate(groups):
-                if n not in lost:
-                    found.append(group)
-                    continue
-                why = f"needs {' and '.join(lost[n])}, which cannot be kept"
-                found += refused(group, dict.fromkeys(group.names, why), self._now())
-            groups = found
+    def _without(self, gone: set[str], group: Group) -> list[Group]:
+        """A group, or refusals of its variables if it refers to what is gone."""
+        needed = () if group.encoded is None else sorted(gone & group.encoded.needs)
+        if not needed:
+            return [group]
+        why = f"needs {' and '.join(needed)}, which cannot be kept"
+        return group.refused(dict.fromkeys(group.names, why), self._now())
 
     def _encoded(self, encoder: Encoder, names: list[str]) -> list[Group]:
         """The groups of some variables; one whose own code breaks a look costs nothing but itself.

@@ -49,6 +49,19 @@ class Group:
     has_substitutes: bool = False
     values: Mapping[str, Digest] = field(default_factory=dict)
 
+    def refused(self, problems: Mapping[str, str], values: Mapping[str, object]) -> list[Group]:
+        """Some of its variables, each by itself and refused.
+
+        Parameters
+        ----------
+        problems
+            Their names → why they cannot be kept.
+        values
+            What the variables hold.
+        """
+        refusals = [Refusal(n, n, type_name_of(values[n]), why) for n, why in problems.items()]
+        return [Group((refusal.variable,), None, (refusal,)) for refusal in refusals]
+
 
 class Encoder:
     """Encodes variables one by one, and together where they share what can change.

@@ -14,11 +14,9 @@ from nbckpt import sandbox
 from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import has_own_hash
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.describe import type_name_of
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed
 from nbckpt.legible import on_a_line
-from nbckpt.model import Refusal
 from nbckpt.names import is_user_name
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.trials.prints import print_of
@@ -157,13 +155,13 @@ class Trials:
         rest = tuple(name for name in names if name not in culprits)
         again = encoder.again(rest) if rest else None
         if again is None:
-            return refused(group, {n: culprits.get(n, outcome.problem) for n in names}, values)
+            return group.refused({n: culprits.get(n, outcome.problem) for n in names}, values)
         if len(rest) > 1:
             again = replace(again, values={name: group.values[name] for name in rest})
         self._refused |= culprits.keys()
         found = self._tried([again], values)[0]
         of_rest = self._mended(again, found, values, encoder) if found.problem else [again]
-        return [*refused(group, culprits, values), *of_rest]
+        return [*group.refused(culprits, values), *of_rest]
 
     def _culprits(
         self, group: Group, values: Mapping[str, object], encoder: Encoder
@@ -224,16 +222,9 @@ class Trials:
         if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
             return [self._tried([group], values)[0] for group in groups]
         if "why" in answer:
-            self.untold[str(answer["why"])] += 1
-            outcomes = [Outcome()]
-        else:
-            outcomes = [Outcome.of(told) for told in answer["outcomes"]]
-            self.untold.update(map(str, answer["untold"]))
-            if any(one.problem for one in outcomes) and self._are_others_in_a_copy(groups, values):
-                self.untold["a copy of the process changes it"] += 1
-                if len(groups) > 1:
-                    return [self._tried([group], values)[0] for group in groups]
-                outcomes = [Outcome()]
+            answer = {"outcomes": [Outcome()], "untold": [answer["why"]]}
+        self.untold.update(map(str, answer["untold"]))
+        outcomes = [*map(Outcome.of, answer["outcomes"])]
         for group, outcome in zip(groups, outcomes, strict=True):
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
@@ -266,8 +257,13 @@ class Trials:
             del self._passed[next(iter(self._passed))]
 
     def _asked(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
+        """The answer of a copy of the process, or ``why`` there is none that counts."""
         with allowed():
-            return sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
+            answer = sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
+        has_problems = any(problem for problem, *_ in answer.get("outcomes", ()))
+        if has_problems and self._are_others_in_a_copy(groups, values):
+            return {"why": "a copy of the process changes it"}
+        return answer
 
     def _in_the_copy(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
         untold: list[str] = []
@@ -335,13 +331,6 @@ class Trials:
             if other is not None and other.path == found.path:
                 return False
         return True
-
-
-def refused(group: Group, problems: Mapping[str, str], values: Mapping[str, object]) -> list[Group]:
-    """Some variables of a group, each by itself and refused."""
-    refusals = [Refusal(n, n, type_name_of(values[n]), why) for n, why in problems.items()]
-    none = replace(group, encoded=None, recipes=frozenset(), values={})
-    return [replace(none, names=(one.variable,), refusals=(one,)) for one in refusals]
 
 
 def _told(error: BaseException) -> str:
