@@ -50,7 +50,7 @@ class _Bound:
         self.has_fired = False
 
     def holds(self) -> bool:
-        """Whether the block still runs: what comes at its very end may keep it from saying so."""
+        """True while the block runs: what comes at its very end may keep it from saying so."""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001  # there is no other way
         while frame is not None and frame is not self.frame:
             frame = frame.f_back
@@ -158,7 +158,7 @@ def set_limit(seconds: float | None) -> None:
 
 
 def limit_s() -> float | None:
-    """How long code of one value may take; None: as long as it wants."""
+    """Seconds that code of one value may take; None: as many as it wants."""
     return _limit_s
 
 

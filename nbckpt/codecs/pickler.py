@@ -403,7 +403,7 @@ def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None
 
 
 def _noting(usual: Reducer | None, names: set[str]) -> Reducer:
-    """How objects are written while the names of their members are noted."""
+    """A reducer that notes the names of the members of its objects."""
 
     def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
         names.update(members_of(value))

@@ -294,7 +294,7 @@ def _difference_of_texts(pair: _Pair) -> str:
 
 
 def _is_of_c(kind: type) -> bool:
-    """Whether neither the text of an object nor its state is told by Python code.
+    """True if neither the text of an object nor its state is told by Python code.
 
     Such a text may be that of a debugger: pydantic's validators show how they do what their state
     says, in another way before their class was made than after it, and in any order.
@@ -308,7 +308,7 @@ _TELL_STATE = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 def _say_the_same(live: Any, back: Any) -> bool:
-    """Whether two objects say the same of their state, all of it."""
+    """True if two objects say the same of their state, all of it."""
     try:
         return print_of(reduction_of(live, 5)) == print_of(reduction_of(back, 5))
     except (Exception, StoppedError):  # whatever a library raises

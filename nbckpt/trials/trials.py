@@ -234,7 +234,7 @@ class Trials:
         return outcomes
 
     def _are_others_in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> bool:
-        """Whether values are others in a copy, before anything is done there.
+        """True if values are others in a copy, before anything is done there.
 
         Python says of threads that they ended, and libraries may do as much to what they have.
         """
@@ -304,7 +304,7 @@ class Trials:
         return Outcome()
 
     def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
-        """What comes back where none of these names is bound, nor one that was refused."""
+        """The values that come back where none of these names is bound, nor a refused one."""
         loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
         own = {n: self._namespace.pop(n) for n in {*names, *self._refused} if n in self._namespace}
         try:

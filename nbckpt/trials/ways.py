@@ -1,4 +1,4 @@
-"""What trials have taught: how to write what the usual way loses a part of, and what came back."""
+"""Lessons of trials: how to write what the usual way loses something of, and what came back."""
 
 from __future__ import annotations
 

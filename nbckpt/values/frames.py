@@ -333,7 +333,7 @@ def _storage(storage: Any) -> list[object]:
 
 
 def array_in(owner: Any, name: str) -> Any:
-    """What an index or array of pandas has under a name; None if it has nothing, or only warns."""
+    """A member of an index or array of pandas; None if it has none, or only a warning."""
     if isinstance(getattr(type(owner), name, None), property) and hasattr(owner, "_pa_array"):
         return None  # pandas 2 warns that this name will go
     return getattr(owner, name, None)

@@ -1,4 +1,4 @@
-"""What cloudpickle and dill make of the same cases: ``python -m tests.fidelity.peers``.
+"""The same cases with cloudpickle and dill: ``python -m tests.fidelity.peers``.
 
 All variables of a case are written together by one process, and loaded by another, which has the
 other hash seed; then the case's own check compares, as it does for nbckpt. What was found is in
@@ -132,7 +132,7 @@ def versions() -> str:
 
 
 def told_of(module: str, case: str) -> tuple[str, ...]:
-    """What was found of a case with each of them; empty texts where it was not tried."""
+    """The findings of a case with each of them; empty texts where it was not tried."""
     found = _read()
     return tuple(found.get(module, {}).get(peer, {}).get(case, "") for peer in PEERS)
 

@@ -39,7 +39,7 @@ def table() -> str:
 
 
 def _summary() -> str:
-    """How many cases come back with each."""
+    """The number of cases that come back with each."""
     cases = [(module, case) for module in modules() for case in cases_of(module).values()]
     told = [peers.told_of(module, case.name) for module, case in cases]
     tried = [(case, found) for (_, case), found in zip(cases, told, strict=True) if all(found)]
@@ -73,7 +73,7 @@ def _line(cells: list[str]) -> str:
 
 
 def _together(found: tuple[str, ...]) -> str:
-    """What came of the cases of one row."""
+    """The findings of the cases of one row, counted."""
     counts = Counter(_WORDS.get(one, "") for one in found)
     if len(counts) == 1:
         return next(iter(counts))
