@@ -13,7 +13,7 @@ import copyreg
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.raw import members_of
+from nbckpt.values.raw import member_of_class, members_of
 from nbckpt.values.reducing import (
     NEW_OBJECT,
     asks_for_its_state,
@@ -48,13 +48,13 @@ def reducer_for(kind: type) -> Reducer | None:
 
 
 def _is_written(kind: type) -> bool:
-    """Whether a class is one of the notebook's, and no tuple with names that Python made there."""
+    """True if a class is one of the notebook's, and no tuple with names that Python made there."""
     return kind.__module__ == _NOTEBOOK and "_field_defaults" not in vars(kind)
 
 
 def _is_of_the_notebook(kind: type, name: str) -> bool:
-    """Whether a method is code of the notebook."""
-    found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    """True if a method is code of the notebook."""
+    found = member_of_class(kind, name)
     function = found.__func__ if type(found) is staticmethod else found
     return type(function) is FunctionType and function.__module__ == _NOTEBOOK
 

@@ -54,8 +54,9 @@ def _reduce_exception(pickler: NamespacePickler, error: BaseException) -> Any:
         return make, arguments, (own, {}, {}, around, way), None, None, set_exception
     members = {"args": error.args, **members_of(error)}
     state = (None, getattr(error, "__dict__", {}), members, around, way)
-    is_group = isinstance(error, BaseExceptionGroup)
-    arguments = (error.message, error.exceptions) if is_group else error.args
+    arguments = error.args
+    if isinstance(error, BaseExceptionGroup):  # whose class may have been given more
+        arguments = error.message, error.exceptions
     return make_exception, (kind, arguments), state, None, None, set_exception
 
 

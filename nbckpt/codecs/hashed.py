@@ -24,7 +24,7 @@ from types import (
 )
 from typing import Any, TypeAlias
 
-from nbckpt.values.raw import elements_of
+from nbckpt.values.raw import elements_of, member_of_class
 
 MOST_OBJECTS = 5_000_000
 _CODE_OF_KEYS = ("__hash__", "__eq__")
@@ -41,22 +41,12 @@ _OF_MAPS = frozenset({int, float, str, bytes, type(None), bool})
 """Keys that are found wherever they were put."""
 
 
-def has_own_hash(value: object) -> bool:
-    """Whether a value is a class whose objects hash by code of Python."""
+def has_own_hash(value: Any) -> bool:
+    """True for a class whose objects hash by code of Python."""
     if not issubclass(type(value), type):
         return False
-    found = _of_class(value, "__hash__")
+    found = member_of_class(value, "__hash__")
     return type(found) is FunctionType and found.__module__ != "enum"  # there from the beginning
-
-
-def _of_class(kind: Any, name: str) -> Any:
-    members = (type.__getattribute__(base, "__dict__") for base in _bases_of(kind))
-    return next((own[name] for own in members if name in own), None)
-
-
-def _bases_of(kind: Any) -> tuple[type, ...]:
-    bases: tuple[type, ...] = type.__getattribute__(kind, "__mro__")
-    return bases
 
 
 def of_a_key(error: BaseException) -> type | None:
@@ -71,7 +61,7 @@ def of_a_key(error: BaseException) -> type | None:
 
 
 class Hashing:
-    """How objects of some classes hash while values are loaded.
+    """The ways objects of some classes hash while values are loaded.
 
     Attributes
     ----------
@@ -99,7 +89,7 @@ class Hashing:
         if not has_own_hash(kind) or any(kind is one for one in self.kinds):
             return
         own = type.__getattribute__(kind, "__dict__")
-        usual = _of_class(kind, "__hash__")
+        usual = member_of_class(kind, "__hash__")
 
         def told(value: Any) -> int:
             self.was_asked = True
@@ -126,7 +116,7 @@ _NOTHING = object()
 
 
 def are_found(values: Iterable[object]) -> bool:
-    """Whether all keys of dicts and sets inside are found where they are."""
+    """True if all keys of dicts and sets inside are found where they are."""
     return not _wrongly_filled(values)
 
 
@@ -182,9 +172,9 @@ def _fill(base: Any, holder: Any, keys: list[Any]) -> None:
 
 
 def _tells_hashes(holder: Any) -> bool:
-    """Whether a copy of it has the hashes that it has; else the copy is made of what it gives."""
+    """True if a copy of it has the hashes that it has; else the copy is made of what it gives."""
     kind = type(holder)
-    return not issubclass(kind, dict) or _of_class(kind, "__iter__") is dict.__iter__
+    return not issubclass(kind, dict) or member_of_class(kind, "__iter__") is dict.__iter__
 
 
 def _containers_in(values: Iterable[object]) -> list[_Container]:
@@ -217,11 +207,11 @@ def _containers_in(values: Iterable[object]) -> list[_Container]:
 
 
 def _hashes_by_identity(kind: type) -> bool:
-    return _of_class(kind, "__hash__") is object.__hash__
+    return member_of_class(kind, "__hash__") is object.__hash__
 
 
 def _is_stale(key: Any) -> bool:
-    """Whether a key remembers a hash that it had before."""
+    """True if a key remembers a hash that it had before."""
     kind = type(key)
     if issubclass(kind, weakref.ref):
         target = weakref.ref.__call__(key)
