@@ -205,7 +205,7 @@ class _Builder:
     _begun: set[tuple[str, bool]] = field(default_factory=set)
     _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
-    _unfilled: list[tuple[Variable, Loading]] = field(default_factory=list)
+    _unfilled: list[tuple[Variable, Loading, dict[str, object]]] = field(default_factory=list)
 
     def build(self, variable: Variable) -> None:
         # A record of somebody else's may name the blob of one's own.
@@ -223,10 +223,10 @@ class _Builder:
             loading = Loading(self.namespace, self.resolve, bindings=[], fills_later=True)
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
-            if loading.fillings:
-                self._unfilled.append((variable, loading))
             own = own_values(values, variable, self.manifest)
             self.values |= own
+            if loading.fillings:
+                self._unfilled.append((variable, loading, values))
             self.bindings += ((frozenset(own), binding) for binding in loading.bindings or ())
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
@@ -270,9 +270,12 @@ class _Builder:
         if not self._unfilled:
             return
         with lent(self.values, self.namespace), allowed():
-            for variable, loading in self._unfilled:
+            for variable, loading, values in self._unfilled:
                 try:
                     loading.fill()
+                    # A frozenset that is a variable is another one then.
+                    own = own_values(values, variable, self.manifest)
+                    self.values.update({n: v for n, v in own.items() if n in self.values})
                 except (
                     Exception,
                     SystemExit,

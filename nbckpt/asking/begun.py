@@ -42,7 +42,7 @@ class Begun:
     def give_back(self) -> None:
         """Note that it has no answer: asked again, it is the same question."""
         self.counted.give_back(self.question.request, self.question.occurrence)
-        self.counted.note_unanswered()
+        self.counted.note_unanswered(self.question.id)
 
 
 def begin(question: str, data: object) -> Begun:

@@ -199,6 +199,7 @@ def _given(begun: Begun, answered: Question, *, or_raise: bool) -> Approval:
             "run this again to ask anew"
         )
         raise UnansweredError(message)
+    begun.counted.note_answered(answered.id)
     if or_raise and answered.state == "refused":
         said = f": {answered.text}" if answered.text else ""
         again = f"`nbckpt answer {answered.id} withdraw` has it asked anew"

@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorTy
 from typing import Any
 
 from nbckpt.codecs import functions
-from nbckpt.codecs.loading import note_class
+from nbckpt.codecs.loading import note_class, note_made
 from nbckpt.traits import has_descriptors
 
 _OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
@@ -39,14 +39,16 @@ def make_class(kind: Any, name: str, bases: tuple[Any, ...], members: dict[str, 
     maker = maker_of(kind)
     with without_hooks(resolved):
         if maker is kind:
-            return types.new_class(name, bases, {"metaclass": kind}, lambda b: b.update(members))
-        body = maker.__prepare__(name, resolved)
-        body.update(members)
-        if resolved is not bases:
-            body["__orig_bases__"] = bases
-        cls = maker.__new__(kind, name, resolved, body)
-        maker.__init__(cls, name, resolved, body)
-        return cls
+            cls = types.new_class(name, bases, {"metaclass": kind}, lambda b: b.update(members))
+        else:
+            body = maker.__prepare__(name, resolved)
+            body.update(members)
+            if resolved is not bases:
+                body["__orig_bases__"] = bases
+            cls = maker.__new__(kind, name, resolved, body)
+            maker.__init__(cls, name, resolved, body)
+    note_made(cls)
+    return cls
 
 
 def set_class(cls: Any, state: tuple[dict[str, object], object]) -> None:

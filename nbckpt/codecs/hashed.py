@@ -12,28 +12,32 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from threading import get_ident
 from types import (
-    BuiltinFunctionType,
+    CellType,
     CodeType,
     FrameType,
     FunctionType,
+    MemberDescriptorType,
     ModuleType,
     TracebackType,
 )
 from typing import Any, TypeAlias
 
-from nbckpt.values.raw import elements_of, member_of_class
+from nbckpt.values.raw import bases_of, elements_of, member_of_class, members_of
 
 MOST_OBJECTS = 5_000_000
 _CODE_OF_KEYS = ("__hash__", "__eq__")
 _MOST_ROUNDS = 3
 """How often all are filled: what one hashes to may depend on another."""
 
+_REMEMBERING = (frozenset, tuple, weakref.ref)
 _TUPLES_REMEMBER = sys.version_info >= (3, 14)
 _LEAVES = frozenset({type(None), bool, int, float, complex, str, bytes})
-_NO_HOLDERS = (type, FunctionType, ModuleType, CodeType, FrameType, BuiltinFunctionType)
+_NO_HOLDERS = (type, ModuleType, CodeType, FrameType)
 _MAPS = (OrderedDict, dict)
 _HASHING = (*_MAPS, set, frozenset)
 _Container: TypeAlias = tuple[Any, Any, list[Any]]
@@ -61,12 +65,14 @@ def of_a_key(error: BaseException) -> type | None:
 
 
 class Hashing:
-    """The ways objects of some classes hash while values are loaded.
+    """The ways objects of some classes hash while values are loaded, in the thread that loads.
 
     Attributes
     ----------
     kinds
         The classes.
+    made
+        All classes that were made meanwhile, which may hold containers.
     was_asked
         Whether one was hashed.
 
@@ -78,8 +84,10 @@ class Hashing:
 
     def __init__(self, kinds: Iterable[type] = (), *, by_identity: bool = False) -> None:
         self.kinds: list[type] = []
+        self.made: list[type] = []
         self.was_asked = False
         self._by_identity = by_identity
+        self._thread = get_ident()
         self._before: list[dict[str, Any]] = []
         for kind in kinds:
             self.add(kind)
@@ -89,27 +97,54 @@ class Hashing:
         if not has_own_hash(kind) or any(kind is one for one in self.kinds):
             return
         own = type.__getattribute__(kind, "__dict__")
-        usual = member_of_class(kind, "__hash__")
-
-        def told(value: Any) -> int:
-            self.was_asked = True
-            return int(usual(value))
-
         names = _CODE_OF_KEYS if self._by_identity else _CODE_OF_KEYS[:1]
         self.kinds.append(kind)
         self._before.append({name: own.get(name, _NOTHING) for name in names})
-        for name in names:
-            type.__setattr__(kind, name, getattr(object, name) if self._by_identity else told)
+        usual, usually_equal = (member_of_class(kind, name) for name in _CODE_OF_KEYS)
+
+        def told(value: Any) -> int:
+            if get_ident() == self._thread:
+                self.was_asked = True
+                if self._by_identity:
+                    return object.__hash__(value)
+            return int(usual(value))
+
+        def is_same(value: Any, other: Any) -> Any:
+            here = get_ident() == self._thread
+            return object.__eq__(value, other) if here else usually_equal(value, other)
+
+        for name, function in zip(names, (told, is_same), strict=False):
+            type.__setattr__(kind, name, function)
 
     def end(self) -> None:
         """Have all hash as their classes say."""
-        for kind, members in zip(self.kinds, self._before, strict=True):
+        for kind, members in zip(self.kinds, self._before, strict=False):
             for name, member in members.items():
                 if member is _NOTHING:
                     type.__delattr__(kind, name)
                 else:
                     type.__setattr__(kind, name, member)
         self._before = []
+
+    def named(self, namespace: Mapping[str, object]) -> dict[str, object]:
+        """The globals that code of the classes may name, with what it finds there, and so on."""
+        found: dict[str, object] = {}
+        functions = [one for kind in self.kinds for one in _functions_of(kind)]
+        while functions:
+            for name in functions.pop().__code__.co_names:
+                if name not in namespace or name in found:
+                    continue
+                value = found[name] = namespace[name]
+                if type(value) is FunctionType:
+                    functions.append(value)
+                elif issubclass(type(value), type):
+                    functions += _functions_of(value)
+        return found
+
+
+def _functions_of(kind: Any) -> list[FunctionType]:
+    members = (type.__getattribute__(base, "__dict__").values() for base in bases_of(kind))
+    return [one for own in members for one in own if type(one) is FunctionType]
 
 
 _NOTHING = object()
@@ -120,26 +155,112 @@ def are_found(values: Iterable[object]) -> bool:
     return not _wrongly_filled(values)
 
 
-def fill_anew(values: Iterable[object]) -> None:
-    """Fill dicts and sets by what their keys hash to now.
+def fill_anew(values: dict[str, object], kinds: Iterable[type]) -> None:
+    """Fill dicts and sets by what their keys hash to now; put new frozensets in place of old ones.
+
+    Parameters
+    ----------
+    values
+        Name → value. One that is such a frozenset is replaced.
+    kinds
+        Classes that came with them, and hold more.
 
     Raises
     ------
     TypeError
-        If something that cannot be filled holds such a key: a frozenset, or what remembers a hash.
+        If something that can be neither filled nor replaced holds such a key.
     """
-    values = [*values]
-    left = _wrongly_filled(values)
+    kinds = [*kinds]
+    fresh: dict[int, tuple[Any, Any]] = {}
+    left = _wrongly_filled([*values.values(), *kinds])
     for _ in range(_MOST_ROUNDS):
         for base, holder, keys in left:
-            _fill(base, holder, keys)
-        left = [one for one in _wrongly_filled(values) if _tells_hashes(one[1])]
+            _fill(base, holder, keys, fresh)
+        if any(base is frozenset for base, *_ in left):
+            _put_in_place(values, kinds, fresh)
+        if left:
+            found = _wrongly_filled([*values.values(), *kinds])
+            left = [one for one in found if _tells_hashes(one[1])]
         if not left:
             return
     base, _, keys = left[0]
     held = next(filter(has_own_hash, map(type, keys)), type(keys[0])).__name__
     message = f"a {base.__name__} of it is found by the hash of a {held!r} that leads to it"
     raise TypeError(message)
+
+
+def _put_in_place(
+    values: dict[str, object], kinds: Iterable[type], fresh: dict[int, tuple[Any, Any]]
+) -> None:
+    """Give what holds an old key, other than as a key, the new one."""
+    by_id = {i: new for i, (old, new) in fresh.items() if old is not new}
+    for kind in kinds:
+        for name, value in [*type.__getattribute__(kind, "__dict__").items()]:
+            if id(value) in by_id:
+                type.__setattr__(kind, name, by_id[id(value)])
+    for level in _levels([values, *kinds]):
+        for holder in level:
+            kind = type(holder)
+            if issubclass(kind, dict):
+                for key, value in [*dict.items(holder)]:
+                    if id(value) in by_id:
+                        dict.__setitem__(holder, key, by_id[id(value)])
+            elif issubclass(kind, (list, deque)):
+                base = list if issubclass(kind, list) else deque
+                for place, value in enumerate([*base.__iter__(holder)]):
+                    if id(value) in by_id:
+                        base.__setitem__(holder, place, by_id[id(value)])
+            elif kind is CellType:
+                if id(_content_of(holder)) in by_id:
+                    holder.cell_contents = by_id[id(holder.cell_contents)]
+            else:
+                for name, value in [*members_of(holder).items()]:
+                    if id(value) in by_id:
+                        members_of(holder)[name] = by_id[id(value)]
+                _put_in_slots(holder, by_id)
+
+
+def _put_in_slots(holder: Any, by_id: Mapping[int, Any]) -> None:
+    for base in bases_of(type(holder)):
+        for member in [*type.__getattribute__(base, "__dict__").values()]:
+            if type(member) is MemberDescriptorType:
+                try:
+                    value = member.__get__(holder)
+                except AttributeError:
+                    continue
+                if id(value) in by_id:
+                    member.__set__(holder, by_id[id(value)])
+
+
+def _content_of(cell: CellType) -> object:
+    return cell.cell_contents if gc.get_referents(cell) else None
+
+
+def may_not_be_filled(values: Iterable[object]) -> bool:
+    """True if a frozenset, or a reference that is a key, holds what hashes by code of Python."""
+    for base, _, keys in _containers_in(values):
+        kinds = {*map(type, keys)}
+        if base is frozenset and any(has_own_hash(k) or issubclass(k, tuple) for k in kinds):
+            return True
+        if any(issubclass(kind, weakref.ref) for kind in kinds):
+            return True
+    return False
+
+
+def _fill(base: Any, holder: Any, keys: list[Any], fresh: dict[int, tuple[Any, Any]]) -> None:
+    if base is frozenset:
+        _fresh(holder, fresh)
+    elif base is set:
+        set.clear(holder)
+        set.update(holder, [_fresh(key, fresh) for key in keys])
+    else:
+        if base is OrderedDict:  # a loop over it looks its keys up; this does not
+            pairs = [OrderedDict.popitem(holder, last=False) for _ in keys]
+        else:
+            pairs = [*dict.items(holder)]
+        base.clear(holder)
+        for key, value in pairs:
+            base.__setitem__(holder, _fresh(key, fresh), value)
 
 
 def _wrongly_filled(values: Iterable[object]) -> list[_Container]:
@@ -153,22 +274,8 @@ def _is_filled(base: Any, holder: Any, keys: list[Any]) -> bool:
     if base is dict:
         # A dict finds a key itself by luck, too; a set compares what both hash to. So made, it
         # has the hashes that the dict has: no key is hashed.
-        base, holder = set, set(dict.copy(holder))
-    return all(not _is_stale(key) and base.__contains__(holder, key) for key in keys)
-
-
-def _fill(base: Any, holder: Any, keys: list[Any]) -> None:
-    if base is set:
-        set.clear(holder)
-        set.update(holder, map(_fresh, keys))
-    elif base is not frozenset:
-        if base is OrderedDict:  # a loop over it looks its keys up; this does not
-            pairs = [OrderedDict.popitem(holder, last=False) for _ in keys]
-        else:
-            pairs = [*dict.items(holder)]
-        base.clear(holder)
-        for key, value in pairs:
-            base.__setitem__(holder, _fresh(key), value)
+        base, holder = set, set(holder if type(holder) is dict else dict.copy(holder))
+    return not _are_stale(keys) and all(map(partial(base.__contains__, holder), keys))
 
 
 def _tells_hashes(holder: Any) -> bool:
@@ -180,21 +287,11 @@ def _tells_hashes(holder: Any) -> bool:
 def _containers_in(values: Iterable[object]) -> list[_Container]:
     """Containers that hash what they hold: the type that they are of, they, and their keys.
 
-    Level by level, each in a few calls into C; those whose keys are found for sure are left out.
+    Those whose keys are found for sure are left out.
     """
     found: list[_Container] = []
-    seen: set[int] = set()
-    roots = [*values]
-    level: list[Any] = [item for item in roots if not issubclass(type(item), type)]
-    for kind in roots:
-        if issubclass(type(kind), type):  # a class of the notebook: what it holds
-            level += type.__getattribute__(kind, "__dict__").values()
-    while level and len(seen) < MOST_OBJECTS:
-        kinds = set(map(type, level))
-        passed = {k for k in kinds if k in _LEAVES or issubclass(k, _NO_HOLDERS)}
-        level = [item for item in level if type(item) not in passed and id(item) not in seen]
-        level = [*{id(item): item for item in level}.values()]
-        seen.update(map(id, level))
+    for level in _levels(values):
+        kinds = {*map(type, level)}
         hashing = {k: base for k in kinds for base in reversed(_HASHING) if issubclass(k, base)}
         for holder in level if hashing else ():
             if (base := hashing.get(type(holder))) is None:
@@ -202,40 +299,78 @@ def _containers_in(values: Iterable[object]) -> list[_Container]:
             keys = [k for k, _ in dict.items(holder)] if base in _MAPS else elements_of(holder)
             if not all(map(_hashes_by_identity, {*map(type, keys)} - _OF_MAPS)):
                 found.append((base, holder, keys))
-        level = gc.get_referents(*level)
     return found
+
+
+def _levels(values: Iterable[object]) -> Iterator[list[Any]]:
+    """The objects inside of values, level by level, each found in a few calls into C."""
+    seen: set[int] = set()
+    roots = [*values]
+    level: list[Any] = [item for item in roots if not issubclass(type(item), type)]
+    for kind in roots:
+        if issubclass(type(kind), type):  # a class of the notebook: what it holds
+            level += type.__getattribute__(kind, "__dict__").values()
+    while level and len(seen) < MOST_OBJECTS:
+        kinds = {*map(type, level)}
+        passed = {k for k in kinds if k in _LEAVES or issubclass(k, _NO_HOLDERS)}
+        level = [item for item in level if type(item) not in passed]
+        new = dict(zip(map(id, level), level, strict=True))
+        for known in seen & new.keys():
+            del new[known]
+        seen.update(new)
+        level = [*new.values()]
+        yield level
+        functions = [item for item in level if type(item) is FunctionType]
+        level = gc.get_referents(*(item for item in level if type(item) is not FunctionType))
+        for function in functions:  # not its globals
+            parts = function.__closure__, function.__defaults__, function.__kwdefaults__
+            level += [*parts, function.__dict__]
 
 
 def _hashes_by_identity(kind: type) -> bool:
     return member_of_class(kind, "__hash__") is object.__hash__
 
 
+def _are_stale(keys: Iterable[Any]) -> bool:
+    """True if a key, or something inside it, remembers a hash that it had before."""
+    seen: set[int] = set()
+    level = [*keys]
+    while any(issubclass(kind, _REMEMBERING) for kind in {*map(type, level)}):
+        level = [k for k in level if issubclass(type(k), _REMEMBERING) and id(k) not in seen]
+        seen.update(map(id, level))
+        if any(map(_is_stale, level)):
+            return True
+        level = [item for key in level for item in elements_of(key)]
+    return False
+
+
 def _is_stale(key: Any) -> bool:
-    """True if a key remembers a hash that it had before."""
+    """True if a key itself remembers another hash than an equal one would have."""
     kind = type(key)
     if issubclass(kind, weakref.ref):
-        target = weakref.ref.__call__(key)
-        return target is not None and weakref.ref.__hash__(key) != hash(target)
-    if not issubclass(kind, tuple):
+        return _is_stale_reference(key)
+    base = frozenset if issubclass(kind, frozenset) else tuple
+    if base is tuple and not _TUPLES_REMEMBER:
         return False
-    items = elements_of(key)
-    if _TUPLES_REMEMBER and tuple.__hash__(key) != hash((*items,)):
-        return True
-    return any(map(_is_stale, items))
+    return base.__hash__(key) != hash(base(elements_of(key)))
 
 
-def _fresh(key: Any) -> Any:
-    """A key that remembers no hash, where there is one that is the same."""
-    kind = type(key)
-    if kind is frozenset:
-        return key if _is_filled(frozenset, key, [*key]) else frozenset(map(_fresh, key))
-    if not issubclass(kind, tuple):
+def _is_stale_reference(reference: Any) -> bool:
+    target = weakref.ref.__call__(reference)
+    return target is not None and weakref.ref.__hash__(reference) != hash(target)
+
+
+def _fresh(key: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    """A key that remembers no hash: the same for the same, wherever one can be made."""
+    base: Any = next((one for one in (frozenset, tuple) if issubclass(type(key), one)), None)
+    if base is None:
         return key
-    items = elements_of(key)
-    fresh = [*map(_fresh, items)]
-    if not _is_stale(key) and all(one is other for one, other in zip(items, fresh, strict=True)):
-        return key
-    made = tuple.__new__(kind, fresh)
-    if hasattr(key, "__dict__"):
-        made.__dict__.update(key.__dict__)
-    return made
+    if id(key) not in made:
+        fresh = key
+        items = elements_of(key)
+        if _are_stale([key]) or (base is frozenset and not _is_filled(base, key, items)):
+            fresh = base.__new__(type(key), [_fresh(item, made) for item in items])
+            if members := members_of(key):
+                object.__getattribute__(fresh, "__dict__").update(members)
+        made[id(key)] = key, fresh
+    return made[id(key)][1]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from nbckpt.codecs import hashed, nans
@@ -53,6 +54,8 @@ class Loading:
         called when names have the values. May raise whatever that code raises.
     fills_later
         Whether these are left to the caller, who will know of more values.
+    lent
+        Names that are bound in the namespace until all of a blob is there.
     """
 
     namespace: dict[str, object]
@@ -64,11 +67,28 @@ class Loading:
     hashing: hashed.Hashing = field(default_factory=hashed.Hashing)
     fillings: list[Callable[[], object]] = field(default_factory=list)
     fills_later: bool = False
+    lent: set[str] = field(default_factory=set)
 
     def fill(self) -> None:
         """Have all keys be found, as code of the notebook hashes them now."""
         while self.fillings:
             self.fillings.pop(0)()
+
+    def lends(self, name: str | None) -> bool:
+        """Bind a name that code of a value asks for, until all is there; false if that fails."""
+        if not name or name in self.namespace:
+            return False
+        made = [kind for kind in self.hashing.made if kind.__name__ == name]
+        try:
+            self.namespace[name] = made[-1] if made else self.resolve(name)
+        except Exception:  # it is not there, or being built just now
+            return False
+        self.lent.add(name)
+        return True
+
+    def so_far(self) -> tuple[int, int, int]:
+        """How much there is by now, for `cut`."""
+        return len(self.notes), len(self.endings), len(self.bindings or [])
 
     def cut(self, n_notes: int, n_endings: int, n_bindings: int) -> None:
         """Forget what was put here since there was so much of each."""
@@ -133,6 +153,9 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
             with lent(values, loading.namespace):
                 loading.fill()
     finally:
+        for name in loading.lent:
+            loading.namespace.pop(name, None)
+        loading.lent.clear()
         LOADING.reset(token)
     return values
 
@@ -141,34 +164,57 @@ def _loaded(
     segments: list[memoryview], buffers: Sequence[memoryview], loading: Loading
 ) -> dict[str, object]:
     """The values, loaded once more if keys hash by what was not there yet."""
-    there = len(loading.notes), len(loading.endings), len(loading.bindings or [])
-    hashing = loading.hashing
-    kinds: list[type] = hashing.kinds
+    there = loading.so_far()
+    kinds: list[type] = []
     try:
-        values = _unpickled(segments, buffers)
+        values = _built(segments, buffers, loading, hashed.Hashing)
     except Exception as error:
-        found = hashed.of_a_key(error)
-        if found is None:
+        if (found := hashed.of_a_key(error)) is None:
             raise
-        kinds = [*kinds, found]
+        kinds.append(found)
     else:
-        filled = [*values.values(), *kinds]
+        hashing = loading.hashing
         if not hashing.was_asked:
             return values
-        if _are_found(filled):
-            loading.fillings.append(lambda: hashed.fill_anew(filled))
+        if _are_found([*values.values(), *hashing.made]):
+            named = hashing.named(loading.namespace)
+            loading.fillings.append(partial(_fill_by_names, values, loading, named))
             return values
-    finally:
-        hashing.end()
+    kinds += loading.hashing.kinds
     loading.cut(*there)
-    loading.hashing = hashed.Hashing(kinds, by_identity=True)
-    try:
-        values = _unpickled(segments, buffers)
-    finally:
-        loading.hashing.end()
-    filled = [*values.values(), *loading.hashing.kinds]
-    loading.fillings.insert(0, lambda: hashed.fill_anew(filled))
+    values = _built(segments, buffers, loading, partial(hashed.Hashing, kinds, by_identity=True))
+    kinds = loading.hashing.made
+    loading.fillings.insert(0, partial(hashed.fill_anew, values, kinds))
     return values
+
+
+def _built(
+    segments: list[memoryview],
+    buffers: Sequence[memoryview],
+    loading: Loading,
+    hashing: Callable[[], hashed.Hashing],
+) -> dict[str, object]:
+    """The values, where code of theirs finds each name that it asks for, if it comes back."""
+    there = loading.so_far()
+    while True:
+        loading.hashing = hashing()
+        try:
+            return _unpickled(segments, buffers)
+        except NameError as error:
+            if not loading.lends(error.name):
+                raise
+            loading.cut(*there)
+        finally:
+            loading.hashing.end()
+
+
+def _fill_by_names(
+    values: dict[str, object], loading: Loading, named: Mapping[str, object]
+) -> None:
+    """Fill containers anew if code of their keys finds others by some names than it did."""
+    # A name that was not there was not asked for: that would have raised.
+    if any(loading.namespace.get(name) is not value for name, value in named.items()):
+        hashed.fill_anew(values, loading.hashing.made)
 
 
 def _are_found(values: list[object]) -> bool:
@@ -193,6 +239,15 @@ def from_namespace(name: str) -> object:
     found = LOADING.get().resolve(name)
     note_class(found)
     return found
+
+
+def note_made(kind: type) -> None:
+    """Have a class that is being made be known by its name, and looked through in the end."""
+    loading = LOADING.get(None)
+    if loading is not None:
+        loading.hashing.made.append(kind)
+        if kind.__name__ in loading.lent:
+            loading.namespace[kind.__name__] = kind
 
 
 def note_class(value: object, *, holds: bool = False) -> None:

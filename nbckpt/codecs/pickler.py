@@ -50,7 +50,7 @@ from nbckpt.names import Own
 from nbckpt.values.dict_iterators import DICT_ITERATORS
 from nbckpt.values.homes import is_made_module
 from nbckpt.values.plain import ATOMS
-from nbckpt.values.raw import members_of
+from nbckpt.values.raw import members_of, types_that
 from nbckpt.values.reducing import (
     asks_for_its_state,
     beside,
@@ -447,9 +447,10 @@ def _reduce_own(_: object, __: object) -> Reduced:
 def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str]:
     """Where the notebook's own functions and classes live: id → the first of their names."""
     homes: dict[int, str] = {}
+    named = types_that(lambda kind: issubclass(kind, functions.NAMED), namespace.values())
     for name in names:
-        value = namespace[name]
-        if _is_named(value) and not functions.is_importable(value):
+        value: Any = namespace[name]
+        if id(type(value)) in named and not functions.is_importable(value):
             own_name = value.__name__
             is_at_home = namespace.get(own_name) is value
             homes.setdefault(id(value), own_name if is_at_home else name)

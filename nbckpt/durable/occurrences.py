@@ -33,11 +33,15 @@ class Occurrences:
         self._lock = threading.Lock()
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
-        self.is_unanswered = False
+        self.unanswered: set[str] = set()
 
-    def note_unanswered(self) -> None:
+    def note_unanswered(self, question: str) -> None:
         """Note that code went on without an answer of a person: it is to run again."""
-        self.is_unanswered = True
+        self.unanswered.add(question)
+
+    def note_answered(self, question: str) -> None:
+        """Note that it asked again, and has an answer."""
+        self.unanswered.discard(question)
 
     def reserve(self, key: str) -> int:
         """The first place among equal calls that none has; reserved when the call begins."""

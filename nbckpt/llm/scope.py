@@ -56,7 +56,8 @@ class Scope:
     has_items
         Whether the step went through items in this run.
     unanswered
-        Items, with the step's own as an empty name, that went on without an answer of a person.
+        Questions to people that have no answer, each with the item that asked it; the step's own
+        with an empty name.
     flights
         What is in flight, where equal calls may share an answer.
     """
@@ -70,7 +71,7 @@ class Scope:
     item: str = ""
     around: Scope | None = None
     has_items: bool = False
-    unanswered: set[str] = field(default_factory=set)
+    unanswered: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         around = self.around
@@ -109,17 +110,22 @@ class Scope:
         with self._lock:
             heappush(self._given_back.setdefault(request, []), occurrence)
 
-    def note_unanswered(self) -> None:
+    def note_unanswered(self, question: str) -> None:
         """Note that code went on without an answer of a person: it is to run again."""
         with self._lock:
-            self.unanswered.add(self.item)
+            self.unanswered.add((self.item, question))
+
+    def note_answered(self, question: str) -> None:
+        """Note that it asked again, and has an answer."""
+        with self._lock:
+            self.unanswered.discard((self.item, question))
 
     @property
     def is_unanswered(self) -> bool:
         """Whether code of it, or of an item of it, went on without an answer of a person."""
         with self._lock:
             within = f"{self.item}/" if self.item else ""
-            return any(f"{item}/".startswith(within) for item in self.unanswered)
+            return any(f"{item}/".startswith(within) for item, _ in self.unanswered)
 
     def repeated(self) -> dict[str, int]:
         """How often the requests that were asked most and more than once have begun."""
@@ -170,8 +176,8 @@ class Scope:
             self.counts.update(counts)
             self.saved.update(saved)
             self.replays += replays
-        if inner.is_unanswered:
-            self.note_unanswered()
+        for _, question in inner.unanswered:
+            self.note_unanswered(question)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +262,10 @@ def leave(place: Place) -> None:
         _here.set(place.before)
     if place.scope is not None:
         place.scope.settle()
-        if place.scope.is_unanswered and place.outer is not None and place.outer.scope is not None:
-            place.outer.scope.note_unanswered()
+        outer = None if place.outer is None else place.outer.scope
+        if outer is not None and outer.unanswered is not place.scope.unanswered:
+            for _, question in list(place.scope.unanswered):
+                outer.note_unanswered(question)
 
 
 def entered_here() -> Entered:

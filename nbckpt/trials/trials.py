@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 import weakref
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt import sandbox
 from nbckpt.codecs.class_statements import makes_such
-from nbckpt.codecs.hashed import has_own_hash
+from nbckpt.codecs.hashed import has_own_hash, may_not_be_filled
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.digests import Digest
 from nbckpt.interrupts import allowed
@@ -199,7 +200,7 @@ class Trials:
         sure = [kind for kind in new if comes_back_for_sure(kind) and not has_own_hash(kind)]
         self._known.update(sure)
         is_unsure = len(sure) < len(new) or self._members.are_new(encoded.members)
-        if not is_unsure and not group.has_substitutes:
+        if not is_unsure and not self._is_tried_each_time(group, values):
             return False
         if any(map(makes_such, encoded.kinds)):  # the library knows the live class of that name
             return False
@@ -213,6 +214,19 @@ class Trials:
         if self._why_none:
             return False
         return is_unsure or self._key(group, values) not in self._passed
+
+    @staticmethod
+    def _is_tried_each_time(group: Group, values: Mapping[str, object]) -> bool:
+        """True if types alone do not tell whether values come back."""
+        if group.has_substitutes or group.encoded is None:
+            return group.has_substitutes
+        kinds = group.encoded.kinds
+        if not any(map(has_own_hash, kinds)):
+            return False
+        may_hold = any(issubclass(kind, weakref.ref) for kind in kinds) or any(
+            bytes(memoryview(part)).find(pickle.FROZENSET) >= 0 for part in group.encoded.parts
+        )
+        return may_hold and may_not_be_filled(values[name] for name in group.names)
 
     # -- a trial ----------------------------------------------------------------------------
 
@@ -229,7 +243,7 @@ class Trials:
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
                 self._members.add(group.encoded.members)
-                if group.has_substitutes:
+                if self._is_tried_each_time(group, values):
                     self._remember(self._key(group, values))
         return outcomes
 

@@ -402,3 +402,49 @@ def test_so_does_a_function_that_is_a_step(shell: Any) -> None:
 
     nbckpt.answer(nbckpt.approvals(waiting=True)[0].id, "approve")
     assert run_again(shell, KEPT) is True
+
+
+POLLED = """
+import threading
+import nbckpt
+answered = False
+def answer():
+    while not (waiting := nbckpt.approvals(waiting=True)): pass
+    nbckpt.answer(waiting[0].id, "approve")
+def send(i):
+    for turn in range(100):
+        try: said = bool(nbckpt.approve('send?', i, timeout_s=0.1 * turn)); break
+        except nbckpt.UnansweredError: turn or threading.Thread(target=answer).start()
+    with open("sent", "a") as file: file.write(str(i))
+    return said
+"""
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "%%checkpoint a\nsaid = send(1)",
+        "with nbckpt.checkpoint('b') as step:\n    said = step.map(send, [1])",
+        "send = nbckpt.step(once=True)(send)\nsaid = send(1)",
+        "@nbckpt.step\ndef outer(i): return send(i)\nsaid = outer(1)",
+    ],
+    ids=["step", "map", "once", "function"],
+)
+def test_what_asks_until_it_is_answered_is_done(shell: Any, way: str) -> None:
+    run(shell, POLLED)
+    run(shell, way)
+    current.session().wait()
+    restart(shell)
+    run(shell, POLLED)
+    run(shell, way)
+
+    assert shell.user_ns["said"] in (True, [True])
+    assert Path("sent").read_text() == "1"
+
+
+def test_a_function_that_calls_one_without_an_answer_runs_again(shell: Any) -> None:
+    cell = KEPT.replace("said = f(1)", "@nbckpt.step\ndef g(i): return f(i)\nsaid = g(1)")
+    assert run_again(shell, cell) == "later"
+
+    nbckpt.answer(nbckpt.approvals(waiting=True)[0].id, "approve")
+    assert run_again(shell, cell) is True

@@ -167,27 +167,117 @@ def test_a_rewind_leaves_the_live_class_as_it_was(auto: Any, shell: Any) -> None
     assert auto.user_ns["b"] in auto.user_ns["a"].near
 
 
-def test_a_frozenset_in_itself_by_its_element_is_refused(auto: Any) -> None:
+FROZENSETS = """
+import collections
+class Slots:
+    __slots__ = ("held",)
+def holding(held): return lambda: held
+a.own = frozenset([a, b]); b.own = a.own; fs = a.own; a.many = [a.own, collections.deque([a.own])]
+b.by = {"k": a.own, a.own: 1, (a.own, 1): 2}; a.slots = Slots(); a.slots.held = a.own
+a.get = holding(a.own); a.deep = frozenset([frozenset([a]), (b, frozenset([b]))]); Node.all = a.own
+named = frozenset([c]); c.me = {c: named}
+"""
+
+
+def test_frozensets_of_what_leads_to_them_come_back(auto: Any) -> None:
+    run(auto, NODE + FROZENSETS)
+
+    assert refusals() == {}
+    back = resumed(auto)
+    a, b, c, fs = (back[name] for name in ("a", "b", "c", "fs"))
+    assert a in fs
+    assert b in fs
+    held = [a.own, b.own, a.many[0], a.many[1][0], b.by["k"], a.slots.held, a.get(), type(a).all]
+    assert all(one is fs for one in held)
+    assert [b.by[fs], b.by[frozenset([a, b])], b.by[fs, 1]] == [1, 1, 2]
+    assert {*a.deep} == {frozenset([a]), (b, frozenset([b]))}
+    assert c in back["named"]
+    assert c.me[c] is back["named"]
+
+
+def test_a_frozenset_in_a_tuple_that_it_leads_to_is_refused_each_time(auto: Any) -> None:
+    run(auto, NODE)
+    run(auto, "a.frozen = (frozenset([a, b]),)")
+
+    assert "a frozenset of it" in refusals()["a"]
+
+
+def test_a_frozenset_whose_elements_name_what_comes_back_does(auto: Any) -> None:
     run(
         auto,
         """
-        class S:
-            def __init__(self, n): self.n = n; self.own = frozenset([self])
-            def __hash__(self): return hash(self.n)
-            def __eq__(self, other): return self.n == other.n
-            def __getstate__(self): return self.__dict__
-        a = S(4); b = [1]
+        import math
+        def norm(n): return n % 100
+        class P:
+            def __init__(self, n): self.n = n
+            def __hash__(self): return hash((P, norm(math.floor(self.n))))
+            def __eq__(self, other): return isinstance(other, P) and self.n == other.n
+        """,
+    )
+    run(auto, "f = frozenset([P(1), P(2)]); l = [frozenset([P(1)])]; d = {frozenset([P(1)]): 1}")
+
+    assert refusals() == {}
+    back = resumed(auto)
+    P = back["P"]
+    assert P(1) in back["f"]
+    assert P(1) in back["l"][0]
+    assert back["d"][frozenset([P(1)])] == 1
+    assert {n for n in back if n in ("f", "l", "d", "P", "norm", "math")} == {
+        *"fldP",
+        "norm",
+        "math",
+    }
+
+
+def test_what_only_functions_hold_is_filled_too(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class K:
+            def __init__(self, n): self.n = n
+            def __hash__(self): return hash((K, self.n))
+            def __eq__(self, other): return isinstance(other, K) and self.n == other.n
+        def counter():
+            seen = {}
+            def add(k): seen[k] = seen.get(k, 0) + 1; return seen[k]
+            return add
+        add = counter(); add(K(1)); add(K(1))
+        def default(k, table={K(1): 5}): return table.get(k)
+        a = K(2); a.get = {a: 1}.get; a.back = lambda k, own={a: 2}: own[k]
         """,
     )
 
-    assert "a frozenset of it" in refusals()["a"]
-    assert resumed(auto)["b"] == [1]
+    assert refusals() == {}
+    back = resumed(auto)
+    K = back["K"]
+    assert back["add"](K(1)) == 3
+    assert back["default"](K(1)) == 5
+    assert (back["a"].get(K(2)), back["a"].back(K(2))) == (1, 2)
 
 
-def test_a_frozenset_of_a_plain_class_is_refused_at_once(auto: Any) -> None:
-    run(auto, NODE + "a.frozen = frozenset([a, b])")
+def test_another_thread_sees_live_classes_hash_as_ever_while_values_are_loaded(auto: Any) -> None:
+    run(auto, "%%checkpoint one\n" + NODE + "many = {Node(str(n)): n for n in range(2_000)}")
+    run(auto, "many = 0")
+    run(
+        auto,
+        """
+        import threading
+        live, missed, stop = {Node(str(n)): n for n in range(50)}, [], threading.Event()
+        def look(live=live, missed=missed, stop=stop, Node=Node):
+            while not stop.is_set():
+                for n in range(50):
+                    if Node(str(n)) not in live: missed.append(n)
+        thread = threading.Thread(target=look); thread.start()
+        """,
+    )
+    missed, stop, thread = (auto.user_ns[name] for name in ("missed", "stop", "thread"))
+    for _ in range(3):
+        run(auto, "%rewind one")
+        run(auto, "many = 0")
+    stop.set()
+    thread.join()
 
-    assert "a frozenset of it" in refusals()["a"]
+    assert missed == []
 
 
 def test_a_reference_that_is_a_key_of_what_it_leads_to_is_refused(auto: Any) -> None:

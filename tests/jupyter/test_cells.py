@@ -482,7 +482,16 @@ def test_a_comment_is_as_good_as_a_magic(
 
 
 @pytest.mark.parametrize(
-    "mark", ["# %%checkpointed", "x = 1\n# %%checkpoint train", "## %%checkpoint train"]
+    "mark",
+    [
+        "# %%checkpointed",
+        "# %%checkpoint: saves the cell",
+        "# %%checkpoint, of course",
+        "x = 1\n# %%checkpoint train",
+        "## %%checkpoint train",
+        "%%time\n# %%checkpoint train",
+        "%%capture\n# %%checkpoint is what comes below",
+    ],
 )
 def test_another_comment_is_a_comment(shell: Any, mark: str) -> None:
     run(shell, f"{mark}\nmodel = [1, 2]")
@@ -503,6 +512,7 @@ def test_a_comment_that_is_no_magic_stops_nothing(
     assert names_of_history() == []
     told = capsys.readouterr().err
     assert told.count("the comment is no magic") == 1
+    assert "\\n" not in told
     run(shell, "%nbckpt auto on")
     run(shell, f"{mark}\nmodel = [1, 2, 3]")
     assert len(names_of_history()) == 1
