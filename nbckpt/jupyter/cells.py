@@ -30,6 +30,7 @@ from nbckpt.jupyter.interrupting import (
     Interrupted,
     callback,
     end_cell,
+    is_inside,
     is_missed,
     is_of_cell,
     is_outermost,
@@ -116,8 +117,14 @@ class Cells:
     # -- IPython calls these ------------------------------------------------------------------
 
     def transform(self, lines: list[str]) -> list[str]:
-        """The lines of a cell, its `%%checkpoint` line turned into a marker."""
-        return marking.transformed(lines)
+        """The lines of a cell, its `%%checkpoint` line turned into a marker.
+
+        Of what another magic runs (`%%time`), a comment is none.
+        """
+        is_part = self._tree is not None and is_inside()
+        return (
+            lines if is_part and marking.is_comment("".join(lines)) else marking.transformed(lines)
+        )
 
     @callback
     def before(self, info: Any) -> None:

@@ -90,11 +90,20 @@ def is_of_cell(result: Any, info: Any) -> bool:
 
 def is_outermost() -> bool:
     """Whether the cell that runs is known not to do so inside another of this thread."""
+    return _count_running() == 1
+
+
+def is_inside() -> bool:
+    """Whether this is called by code of a cell, and not before one runs."""
+    return _count_running() > 0
+
+
+def _count_running() -> int:
     frame, n_running = sys._getframe(), 0  # noqa: SLF001  # nothing else tells
     while (above := frame.f_back) is not None:
         frame = above
         n_running += frame.f_code is _RUNS
-    return n_running == 1
+    return n_running
 
 
 class Blocks:

@@ -15,7 +15,7 @@ _TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
 _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Ids that a front end makes up: eight hex digits or more, or a UUID."""
 
-_COMMENT = re.compile(r"#[ \t]*(%%checkpoint\b.*)", re.DOTALL)
+_COMMENT = re.compile(r"#[ \t]*(%%checkpoint(?=\s|$).*)", re.DOTALL)
 
 _OURS = frozenset(
     {

@@ -15,7 +15,7 @@ from nbckpt.steps import Request
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        text = f"%%{self.prog}: {message}; {self.format_usage().strip()}"
+        text = f"%%{self.prog}: {message}; {' '.join(self.format_usage().split())}"
         raise UsageError(text)
 
 
