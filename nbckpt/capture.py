@@ -17,7 +17,7 @@ from nbckpt import randomness
 from nbckpt.bounds import OutOfTimeError, bounded
 from nbckpt.contexts import called_with
 from nbckpt.describe import preview_of, shape_of, type_name_of
-from nbckpt.fixed import Identity, is_fixed
+from nbckpt.fixed import Identity, identity_of, is_fixed
 from nbckpt.generators import Generators
 from nbckpt.interrupts import allowed, breathe
 from nbckpt.limits import Limits
@@ -32,6 +32,7 @@ from nbckpt.storage.store import Store
 from nbckpt.ties import Ties
 from nbckpt.trials import Trials
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import types_that
 
 if TYPE_CHECKING:
     from nbckpt.grouping import Encoder, Group
@@ -41,6 +42,8 @@ QUICK_BYTES = 2_000_000
 """So much is pickled in some 20 milliseconds."""
 
 _NAMED = (FunctionType, type)
+_NEVER = object()
+"""What no variable holds."""
 _ODD = "globals()[…] made it"
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 
@@ -114,7 +117,7 @@ class Capturer:
     bindings: Bindings = field(default_factory=Bindings)
     audit: Callable[[set[str] | None], set[str]] | None = None
     _kept: dict[str, Variable] = field(default_factory=dict)
-    _identities: dict[str, Identity] = field(default_factory=dict)
+    _identities: dict[str, object] = field(default_factory=dict)
     _refusals: dict[str, Refusal] = field(default_factory=dict)
     _pending: set[str] | None = None  # None: any name may have changed
 
@@ -123,6 +126,7 @@ class Capturer:
         self._looked_at: dict[str, object] | None = None
         self._all_names: list[str] = []
         self._user_names: list[str] = []
+        self._shown_names: list[str] | None = None
         self._odd_names: list[Any] = []
         self._too_large: set[str] = set()
         self._ties = Ties()
@@ -144,12 +148,14 @@ class Capturer:
             fresh = now.keys() - set(self._all_names)  # with each cell IPython adds a few
             odd = [*filter(is_odd_name, fresh), *(n for n in self._odd_names if n in now)]
             self._odd_names = odd
-            self._all_names, self._user_names = names, list(filter(is_user_name, names))
-        return [
-            n
-            for n in self._user_names
-            if n not in self.hidden and not issubclass(type(now.get(n)), Own)
-        ]
+            users = list(filter(is_user_name, names))
+            self._all_names, self._user_names, self._shown_names = names, users, None
+        if own := types_that(lambda kind: issubclass(kind, Own), now.values()):
+            shown = (n for n in self._user_names if id(type(now.get(n))) not in own)
+            return [n for n in shown if n not in self.hidden]
+        if self._shown_names is None:
+            self._shown_names = [n for n in self._user_names if n not in self.hidden]
+        return list(self._shown_names)
 
     def hidden_names(self) -> set[str]:
         """Names that are neither IPython's nor kept: nbckpt's own, and what startup files made."""
@@ -170,7 +176,7 @@ class Capturer:
         """
         for name in list(self._identities) if names is None else names:
             known = self._identities.get(name)
-            if known is not None and known.keeps_alive:
+            if type(known) is Identity and known.keeps_alive:
                 del self._identities[name]
 
     def distrust(self, names: Iterable[str]) -> None:
@@ -203,7 +209,7 @@ class Capturer:
         """Take note that these names now hold what these blobs hold."""
         for name, variable in restored.items():
             self._kept[name] = variable
-            self._identities[name] = Identity(self.namespace.get(name))
+            self._identities[name] = identity_of(self.namespace.get(name))
             self._refusals.pop(name, None)
             self._ties.forget(name)
             if self._pending is not None:
@@ -218,10 +224,11 @@ class Capturer:
         """What is kept and still as it was: the names that no code can have changed since."""
         if self._pending is None:
             return {}
-        names = self._kept.keys() - randomness.NAMES
-        rebound = {n for n in names if not self._holds_same(n, self.namespace.get(n))}
-        unsure = self._closed(self._pending | rebound, set(self._kept))
-        return {n: v for n, v in self._kept.items() if not unsure.intersection(v.group)}
+        unsure = self._pending | self._rebound(self._kept.keys() - randomness.NAMES)
+        unsure = self._closed(unsure, set(self._kept)) if unsure else unsure
+        if self._kept.keys().isdisjoint(unsure):
+            return dict(self._kept)
+        return {n: v for n, v in self._kept.items() if unsure.isdisjoint(v.group)}
 
     def is_untouched(self, names: Iterable[str]) -> bool:
         """Whether no code is known to have touched any of `names` since they were looked at."""
@@ -358,14 +365,17 @@ class Capturer:
     def _to_look_at(self, names: list[str], affected: set[str], removed: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
         present = set(names)
-        rebound = {n for n in names if not self._holds_same(n, self._now()[n])}
+        now, kept = self._now(), self._kept
+        rebound = self._rebound(names)
         found = present if self._pending is None else present & (self._pending | affected)
-        found = {n for n in found if n not in self._kept or not is_fixed(self._now()[n])}
+        found = {
+            n for n in found if n not in kept or not (type(now[n]) in ATOMS or is_fixed(now[n]))
+        }
         found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now,
         # or none: what is deleted may be held by another name still.
         if gone := rebound | removed:
-            found |= {n for n, v in self._kept.items() if v.needs and gone.intersection(v.needs)}
+            found |= {n for n, v in kept.items() if v.needs and gone.intersection(v.needs)}
         found |= self._behind_refused(found & present, present)
         return self._closed(found & present, present)
 
@@ -386,8 +396,14 @@ class Capturer:
 
     def _holds_same(self, name: str, value: object) -> bool:
         """Whether `value` is the object that a name held at the last look."""
-        known = self._identities.get(name)
-        return known is not None and known.is_of(value)
+        known = self._identities.get(name, _NEVER)
+        return known is value or (type(known) is Identity and known.is_of(value))
+
+    def _rebound(self, names: Iterable[str]) -> set[str]:
+        """Of `names`, those that hold another object than at the last look, or none."""
+        known, now = self._identities, self._now()
+        others = [n for n in names if known.get(n, _NEVER) is not now.get(n)]
+        return {n for n in others if not self._holds_same(n, now.get(n))}
 
     def _closed(self, found: set[str], present: set[str]) -> set[str]:
         """`found` and all that shares objects with it, or that it refers to and that can change."""
@@ -490,11 +506,9 @@ class Capturer:
         What is written under a name stays there: an older name that is bound to it refers to it.
         """
         now, kept = self._now(), self._kept
-        held = {
-            n: now[n]
-            for n in definitions
-            if n in kept and issubclass(type(now[n]), _NAMED) and self._holds_same(n, now[n])
-        }
+        named = types_that(lambda kind: issubclass(kind, _NAMED), now.values())
+        definitions = [n for n in definitions if id(type(now[n])) in named]
+        held = {n: now[n] for n in definitions if n in kept and self._holds_same(n, now[n])}
         homes = {
             n for n, v in held.items() if not any(held.get(m) is v for m in kept[n].needs if m != n)
         }
@@ -506,7 +520,7 @@ class Capturer:
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:
-            self._identities[name] = Identity(self._now()[name])
+            self._identities[name] = identity_of(self._now()[name])
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)

@@ -18,6 +18,11 @@ _SLOTS = "__slotnames__"
 """The list that `copyreg` notes in a class when it first pickles an instance: no change of it."""
 
 
+def identity_of(value: object) -> object:
+    """What tells a value from all others: itself where nothing is inside, else its `Identity`."""
+    return value if type(value) in ATOMS else Identity(value)
+
+
 class Identity:
     """Tells an object, and the parts of a definition, from all others, however long it lives.
 

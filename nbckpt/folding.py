@@ -13,7 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from nbckpt.branches import Branches
 from nbckpt.lineage import Lineage
-from nbckpt.model import Record, is_trusted
+from nbckpt.model import Record, Variable, is_trusted
 from nbckpt.owners import Owners
 from nbckpt.places import Checkpoints, Places
 
@@ -66,6 +66,12 @@ class Folding:
         self._pruned: set[str] = set()
         self._pruned_by_others: set[str] = set()
         self._latest = 0.0
+        self._latest_manifest: tuple[dict[str, str], dict[str, Variable]] = {}, {}
+
+    def _unfold(self) -> None:
+        """Fold anew who owns what: a record is another, or came after one of its children."""
+        self._owners.forget()
+        self._latest_manifest = {}, {}
 
     # -- folding
 
@@ -139,7 +145,7 @@ class Folding:
         places.add(record)
         is_late = self._lineage.add(checkpoint_id, record.get("parent"))
         if is_late:  # another session's clock
-            self._owners.forget()
+            self._unfold()
         self._branches.has_come(checkpoint_id, is_late=is_late)
         return True
 
@@ -147,7 +153,7 @@ class Folding:
         self._places.remove(checkpoint_id)
         self._lineage.remove(checkpoint_id)
         self._branches.changed()
-        self._owners.forget()
+        self._unfold()
 
     def _prune(self, ids: Iterable[str], *, is_own: bool) -> bool:
         known = self._pruned if is_own else self._pruned_by_others

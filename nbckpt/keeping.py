@@ -319,7 +319,8 @@ class Keeping(Standing):
         """
         self.choose_branch()
         base = self.timeline.manifest(self.position) if self.position else {}
-        changed = {n: v for n, v in captured.manifest.items() if not _is_of(base.get(n), v)}
+        others = ((n, v) for n, v in captured.manifest.items() if base.get(n) != v)
+        changed = {n: v for n, v in others if not _is_of(base.get(n), v)}
         return Checkpoint(
             id=new_id(),
             parent=self.position,

@@ -11,7 +11,7 @@ import ast
 import json
 import time
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -168,7 +168,7 @@ class Step(ThroughItems, Own):
     _began: float = 0.0
     _since: float = 0.0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
-    _groups_before: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _kept_before: Manifest = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
     _ties_before: dict[str, str] = field(default_factory=dict)
     _tasks_met: tuple[str, ...] = ()
@@ -441,9 +441,11 @@ class Step(ThroughItems, Own):
         session.runs(self.tree)
         before = session.capturer.manifest()
         self._before = {n: v.value for n, v in before.items()}
-        self._groups_before = {n: v.group for n, v in before.items()}
+        self._kept_before = before
         self._objects_before = {
-            n: Place(session.namespace[n]) for n in self._before if n in session.namespace
+            n: Place(value)
+            for n, value in list(session.namespace.items())
+            if type(value) not in ATOMS and n in before
         }
         with allowed():
             perhaps = keys.bound(self.names, session.namespace)
@@ -494,7 +496,9 @@ class Step(ThroughItems, Own):
         made = self.names.binds
         kept, namespace = self.session.capturer.manifest(), self.session.namespace
         named = made | self.names.loads
-        users = [n for n, v in kept.items() if n not in made and not made.isdisjoint(v.needs)]
+        users = [
+            n for n, v in kept.items() if v.needs and n not in made and not made.isdisjoint(v.needs)
+        ]
         with allowed():
             return {
                 n: whole_digest(namespace[n], namespace, self._same_in(n, named))
@@ -630,7 +634,9 @@ class Step(ThroughItems, Own):
         session, request = self.session, self.request
         captured = session.capture(request.selection)
         now = {n: v.value for n, v in captured.manifest.items()}
-        differing = {n for n in {*now, *self._before} if now.get(n) != self._before.get(n)}
+        before = self._before
+        differing = {n for n, digest in now.items() if before.get(n) != digest}
+        differing |= before.keys() - now.keys()
         differing -= {n for n, was in self._users_before.items() if self._is_as_before(n, was)}
         differing |= self._tied_anew(captured.manifest, differing)
         assigned = self.names.binds
@@ -769,14 +775,15 @@ class Step(ThroughItems, Own):
 
     def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:
         """Variables that have equal values and other objects in common with each other now."""
-        before = self._groups_before
-        stay = {n for n in before if n in now and n not in self.names.binds}
-        named = stay & {*self.key.inputs, *self.names.loads}
-        found = (
-            n for n in named if stay.intersection(before[n]) != stay.intersection(now[n].group)
-        )
+        before, binds = self._kept_before, self.names.binds
+
+        def staying(names: Iterable[str]) -> set[str]:
+            return {n for n in names if n in before and n in now and n not in binds}
+
+        named = staying({*self.key.inputs, *self.names.loads})
+        found = (n for n in named if staying(before[n].group) != staying(now[n].group))
         # Where something of a group differs, the group is brought back with that.
-        return {n for n in found if differing.isdisjoint({*before[n], *now[n].group})}
+        return {n for n in found if differing.isdisjoint({*before[n].group, *now[n].group})}
 
     def _is_same_object(self, name: str) -> bool:
         before = self._objects_before.get(name)
@@ -825,7 +832,7 @@ class Step(ThroughItems, Own):
                 if record["checkpoint"] == partial.id and is_trusted(record):
                     self._calls.scope.go_on(record["begun"])
             if _UNANSWERED in partial.unrepeatable:
-                self._calls.scope.note_unanswered()
+                self._calls.scope.note_unanswered(partial.id)
         self._event("continued", partial, took_s=0.0, saved_s=saved, done=done, total=total)
 
     @whole

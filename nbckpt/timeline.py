@@ -162,7 +162,16 @@ class Timeline(Folding):
     def manifest(self, checkpoint_id: str) -> dict[str, Variable]:
         """Name → variable, of all that was kept of the namespace at a checkpoint."""
         owners = self._owners.of(checkpoint_id)
-        return {name: self._variable(owner, name) for name, owner in owners.items()}
+        known_owners, known = self._latest_manifest
+        if owners is not known_owners:
+            known = {
+                name: known[name]
+                if known_owners.get(name) is owner
+                else self._variable(owner, name)
+                for name, owner in owners.items()
+            }
+            self._latest_manifest = owners, known
+        return dict(known)
 
     def _variable(self, owner: str, name: str) -> Variable:
         checkpoint = self.checkpoints[owner]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,10 @@ class Verifier:
         Between two cells there is no time for a sweep, and most variables are small.
         """
         chosen = []
-        for group in sorted(filter(self._can_change, self._groups()), key=self._seen_at):
+        space = self._session.namespace
+        changing = {n for n, v in list(space.items()) if type(v) not in ATOMS}
+        groups = filter(self._can_change, self._groups(changing))
+        for group in sorted(groups, key=self._seen_at):
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
                 budget_s -= expected_s
@@ -142,7 +146,8 @@ class Verifier:
     def _is_left_out(self, group: Names) -> bool:
         return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S
 
-    def _groups(self) -> list[Names]:
+    def _groups(self, among: Set[str] | None = None) -> list[Names]:
+        """The groups of variables that no code is known to have touched; with one of `among`."""
         session = self._session
         if session.position is None:
             return []  # nothing is kept that could be wrong
@@ -150,7 +155,8 @@ class Verifier:
         kept, untouched = capturer.manifest(), capturer.untouched()
         refused = {r.variable for r in capturer.refusals()}
         groups: dict[Names, None] = {}
-        for name in sorted(untouched - refused):
+        wanted = untouched if among is None else untouched & among
+        for name in sorted(wanted - refused):
             variable = kept.get(name)
             if variable is not None and variable.recipe:
                 continue  # its bytes are a statement

@@ -58,7 +58,8 @@ class HeldElsewhere(Bystander):
         self._known = {n: v for n, v in self._known.items() if self._who_holds(n) is not None}
         if not self._is_any_held():
             return None
-        places = {name: Place(value) for name, value in self._namespace.items()}  # drops are seen
+        others = ((n, v) for n, v in list(self._namespace.items()) if type(v) not in ATOMS)
+        places = {name: Place(value) for name, value in others}  # drops are seen
         return _Window(places, {name: who for name, (_, who) in self._known.items()})
 
     def close(self, window: object, ran: Ran) -> Json:
@@ -80,7 +81,8 @@ class HeldElsewhere(Bystander):
         return {
             name: who
             for name, who in window.known.items()
-            if name in used and not window.places[name].may_be(ran.namespace.get(name))
+            if name in used
+            and not (name in window.places and window.places[name].may_be(ran.namespace.get(name)))
         }
 
     def _given(self, window: Mapping[str, Place], ran: Ran) -> dict[str, str]:
@@ -88,9 +90,9 @@ class HeldElsewhere(Bystander):
         bound = {
             name: value
             for name, value in ran.namespace.items()
-            if (name in named or name not in window or not window[name].may_be(value))
+            if type(value) not in ATOMS
+            and (name in named or name not in window or not window[name].may_be(value))
             and is_user_name(name)
-            and type(value) not in ATOMS
             and not is_named(value, ran.namespace)
         }
         results = ran.namespace.get("_oh")

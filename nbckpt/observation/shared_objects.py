@@ -18,6 +18,7 @@ from nbckpt.observation.changeable import are_held_elsewhere, changeable
 from nbckpt.observation.ownership import modules_beside
 from nbckpt.observation.user_modules import holder_of
 from nbckpt.values.plain import ATOMS
+from nbckpt.values.raw import types_that
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
 _FIXED = (*ATOMS, tuple, frozenset, range)
@@ -26,10 +27,12 @@ _SHARED_ANYWAY = (*_BY_NAME, *_FIXED)
 
 def places_of(namespace: Mapping[str, object], modules: Iterable[str]) -> dict[str, str]:
     """Variables that are an object of one of some modules → the place there: ``core.REG``."""
+    values = dict(namespace)
+    kinds = types_that(lambda kind: not issubclass(kind, _SHARED_ANYWAY), values.values())
     variables = [
         (name, id(value))
-        for name, value in list(namespace.items())
-        if is_user_name(name) and not issubclass(type(value), _SHARED_ANYWAY)
+        for name, value in values.items()
+        if id(type(value)) in kinds and is_user_name(name)
     ]
     wanted = {which for _, which in variables}
     if not wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from nbckpt.values.homes import DICT_OF_CLASS
@@ -28,6 +29,13 @@ def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
     if issubclass(kind, OrderedDict):  # which has an order beside that of the dict
         return [*OrderedDict.items(mapping)]
     return [*dict.items(mapping)] if issubclass(kind, dict) else []
+
+
+def types_that(holds: Callable[[type], bool], values: Iterable[object]) -> frozenset[int]:
+    """Ids of the types of some values for which something holds; each is asked once."""
+    kinds = [*map(type, [*values])]
+    by_id = dict(zip(map(id, kinds), kinds, strict=True))  # a metaclass may hash as it likes
+    return frozenset(i for i, kind in by_id.items() if holds(kind))
 
 
 def dict_of(value: Any) -> dict[str, Any] | None:
