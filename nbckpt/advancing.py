@@ -117,7 +117,7 @@ def _asked(twin: Generator, deadline: float) -> bool:
 
 
 def _only_computes(code: types.CodeType, twin: Generator) -> bool:
-    """Whether asking a new generator changes nothing, and gives the same in every process."""
+    """True if asking a new generator changes nothing, and gives the same in every process."""
     frame = twin.gi_frame
     assert frame is not None  # it is new
     arguments = list(frame.f_locals.values())

@@ -80,7 +80,7 @@ class _Watch:
             self._is_needed.set()
 
     def has(self, thread: int) -> bool:
-        """Whether something is bound there."""
+        """True if something is bound there."""
         return bool(self._bounds.get(thread))
 
     def end(self, bound: _Bound) -> None:

@@ -112,12 +112,12 @@ class Branches:
         return {**self._overtaken, **self._heads}
 
     def is_overtaken(self, name: str) -> bool:
-        """Whether a name is one that the fold gave to an overtaken tip."""
+        """True if a name is one that the fold gave to an overtaken tip."""
         self._settle()
         return name in self._overtaken and name not in self._heads
 
     def is_taken(self, name: str) -> bool:
-        """Whether a name is that of a branch, shown or not."""
+        """True if a name is that of a branch, shown or not."""
         self._settle()
         return name in self._heads or name in self._overtaken
 

@@ -231,7 +231,7 @@ class Capturer:
         return {n: v for n, v in self._kept.items() if unsure.isdisjoint(v.group)}
 
     def is_untouched(self, names: Iterable[str]) -> bool:
-        """Whether no code is known to have touched any of `names` since they were looked at."""
+        """True if no code is known to have touched any of `names` since they were looked at."""
         return self._pending is not None and self._pending.isdisjoint(names)
 
     def untouched(self) -> set[str]:
@@ -390,12 +390,12 @@ class Capturer:
         return names_reached((self._now()[n] for n in refused), others, self._now())
 
     def is_as_kept(self, name: str) -> bool:
-        """Whether a name holds the same object, and that cannot have changed."""
+        """True if a name holds the same object, and that cannot have changed."""
         value = self._now()[name]
         return name in self._kept and is_fixed(value) and self._holds_same(name, value)
 
     def _holds_same(self, name: str, value: object) -> bool:
-        """Whether `value` is the object that a name held at the last look."""
+        """True if `value` is the object that a name held at the last look."""
         known = self._identities.get(name, _NEVER)
         return known is value or (type(known) is Identity and known.is_of(value))
 
@@ -571,14 +571,14 @@ class Capturer:
         return changed
 
     def still_refuses(self, refusal: Refusal) -> bool:
-        """Whether a variable that could not be kept was neither touched nor bound since."""
+        """True if a variable that could not be kept was neither touched nor bound since."""
         name = refusal.variable
         if self._refusals.get(name) is not refusal or self._pending is None:
             return False
         return name not in self._pending and self._holds_same(name, self.namespace.get(name))
 
     def may_share(self, names: Iterable[str]) -> bool:
-        """Whether some of `names` may share an object with what has not been looked at."""
+        """True if some of `names` may share an object with what has not been looked at."""
         now = self.namespace
         shareable = {n for n in names if n in now and not is_fixed(now[n])}
         if not shareable or self._pending is None:

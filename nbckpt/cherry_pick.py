@@ -65,7 +65,7 @@ def stand_at(
 
 
 def _brought_all(session: Session, checkpoint: Checkpoint) -> bool:
-    """Whether all that a checkpoint has changed came back with its step."""
+    """True if all that a checkpoint has changed came back with its step."""
     if session.joined or checkpoint.omitted:
         return False
     own = {*checkpoint.bound, *NAMES}
@@ -103,13 +103,13 @@ def _leads(session: Session, older: Checkpoint, newer: Checkpoint) -> bool:
 
 
 def _is_there(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool:
-    """Whether the namespace and the process state are those of a checkpoint."""
+    """True if the namespace and the process state are those of a checkpoint."""
     is_state = moves.is_state_of(checkpoint, session.observer.standing())
     return is_state and is_as_kept(session, checkpoint, live)
 
 
 def is_as_kept(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool:
-    """Whether live variables are those of a checkpoint, but for what it does not hold."""
+    """True if live variables are those of a checkpoint, but for what it does not hold."""
     kept = session.timeline.manifest(checkpoint.id)
     left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
     # Numbers that nobody seeded are other ones each time, and nobody asked for them.

@@ -151,7 +151,7 @@ class KeepsConfig(Protocol):
         """What the file holds; None if there is none."""
 
     def is_own_config(self, text: str) -> bool:
-        """Whether this user has written it, or vouched for it."""
+        """True if this user has written it, or vouched for it."""
 
     def write_config(self, text: str) -> None:
         """Replace the file as a whole."""

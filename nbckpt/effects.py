@@ -301,7 +301,7 @@ def _changed_mates(
 
 
 def holds(session: Session, now: Variable | None, kept: Variable | None, values: Values) -> bool:
-    """Whether a live variable has the value that was kept, if in other bytes.
+    """True if a live variable has the value that was kept, if in other bytes.
 
     Parameters
     ----------
@@ -355,14 +355,14 @@ def _ending(session: Session, going: set[str]) -> list[str]:
 
 
 def _is_tied(live: Manifest, name: str, active: set[str]) -> bool:
-    """Whether a variable shares an object with some of `active`, or is the class of one."""
+    """True if a variable shares an object with some of `active`, or is the class of one."""
     return not active.isdisjoint(live[name].group) or any(
         name in live[n].needs for n in active if n in live
     )
 
 
 def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, digest: Digest) -> bool:
-    """Whether a variable is as it was before the step ran, as bytes or as a value."""
+    """True if a variable is as it was before the step ran, as bytes or as a value."""
     if name not in live:
         return False
     return live[name].value == kept or session.digests_of([name])[name] == digest
@@ -433,7 +433,7 @@ def _other_holders(
 def _lets_go(
     session: Session, checkpoint: Checkpoint, manifest: Manifest, name: str, holder: str
 ) -> bool:
-    """Whether a step has a variable hold nothing any more that `holder` holds.
+    """True if a step has a variable hold nothing any more that `holder` holds.
 
     That shared with it when the step began, as it does now, and was left as it was: whatever the
     step changed in what they shared would show in it, too.
@@ -547,7 +547,7 @@ def _others_on_memory(session: Session, replaced: Iterable[str], manifest: Manif
 
 
 def _reads_only_fixed(session: Session, checkpoint: Checkpoint) -> bool:
-    """Whether what a step reads is the same objects as then, where it is equal to what was then.
+    """True if what a step reads is the same objects as then, where it is equal to what was then.
 
     What cannot be kept may hold them.
     """

@@ -37,7 +37,7 @@ def let_shell_warn(*, does: bool) -> None:
 
 
 def is_level_ours(logger: logging.Logger) -> bool:
-    """Whether no one but nbckpt has set a logger's level."""
+    """True if no one but nbckpt has set a logger's level."""
     return logger.name == ROOT and _IS_LEVEL_OURS and logger.level in _OUR_LEVELS
 
 

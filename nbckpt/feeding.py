@@ -13,13 +13,13 @@ _HOMES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3", "hashlib")
 
 
 def is_hasher(value: object) -> bool:
-    """Whether `value` takes in bytes and gives a digest of them."""
+    """True if `value` takes in bytes and gives a digest of them."""
     kind = type(value)
     return str(kind.__module__).startswith(_HOMES) and hasattr(kind, "hexdigest")
 
 
 def makes_hashers(function: object) -> bool:
-    """Whether `function` is one of `hashlib`, which build a value and do nothing else."""
+    """True if `function` is one of `hashlib`, which build a value and do nothing else."""
     home = str(getattr(function, "__module__", ""))
     name = str(getattr(function, "__name__", ""))
     return callable(function) and home.startswith(_HOMES) and name not in ("file_digest", "new")

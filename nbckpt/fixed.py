@@ -46,12 +46,12 @@ class Identity:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether a cell that drops the object would find it alive because of this."""
+        """True if a cell that drops the object would find it alive because of this."""
         is_held = not (self._is_weak or type(self._reference) in ATOMS)
         return is_held or any(type(part) is _Held for part in self._parts)
 
     def is_of(self, value: object) -> bool:
-        """Whether `value` is the object that this was made of, with the same parts."""
+        """True if `value` is the object that this was made of, with the same parts."""
         known = self._reference
         if self._is_weak:
             known = known()  # type: ignore[operator]
@@ -85,7 +85,7 @@ class Place:
             self._address = id(value)
 
     def may_be(self, value: object) -> bool:
-        """Whether `value` may be the same object, changed where it stands."""
+        """True if `value` may be the same object, changed where it stands."""
         if type(value) in ATOMS:
             return False  # nothing changes it: a name that has another value is bound anew
         if self._reference is not None:
@@ -94,7 +94,7 @@ class Place:
 
 
 def is_fixed(value: object) -> bool:
-    """Whether nothing inside `value` can change that its `Identity` does not tell."""
+    """True if nothing inside `value` can change that its `Identity` does not tell."""
     kind = type(value)
     if kind in ATOMS:
         return True

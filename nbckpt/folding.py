@@ -165,7 +165,7 @@ class Folding:
         return bool(new)
 
     def _is_pruned(self, checkpoint_id: str, record: Record) -> bool:
-        """Whether it is gone, as far as prunes may tell `record`, which is its own or names it."""
+        """True if it is gone, as far as prunes may tell `record`, which is its own or names it."""
         if checkpoint_id in self._pruned:
             return True
         return checkpoint_id in self._pruned_by_others and not is_trusted(record)

@@ -33,7 +33,7 @@ class Host(NamedTuple):
     provider: str
 
     def has(self, url: str) -> bool:
-        """Whether a request to `url` goes there."""
+        """True if a request to `url` goes there."""
         parts = urlsplit(url)
         host = (parts.hostname or "").lower()
         is_there = host == self.name.strip("[]")

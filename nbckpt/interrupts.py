@@ -165,7 +165,7 @@ def error_of(future: Future[_R], timeout_s: float | None = None) -> BaseExceptio
 
 @whole
 def wait_for(future: Future[_R], timeout_s: float | None = None) -> bool:
-    """Whether it is done; False when the time is over, or as soon as an interrupt waits."""
+    """True if it is done; False when the time is over, or as soon as an interrupt waits."""
     if not _is_main():
         timeouts: Iterable[float | None] = [timeout_s]
     elif timeout_s is None:
@@ -213,7 +213,7 @@ class _Gate:
 
     @property
     def is_shut(self) -> bool:
-        """Whether a block holds, and nothing may pass in the innermost one."""
+        """True if a block holds, and nothing may pass in the innermost one."""
         return self.depth > 0 and not self.is_open
 
     def shut(self) -> bool:

@@ -117,7 +117,7 @@ class Keeping(Standing):
     # -- what code ran ----------------------------------------------------------------------
 
     def _has_only_modules(self) -> bool:
-        """Whether no variable tells of code that has run before nbckpt was there."""
+        """True if no variable tells of code that has run before nbckpt was there."""
         values = map(self.namespace.get, self.capturer.user_names())
         return all(type(value) is ModuleType for value in values)
 
@@ -399,7 +399,7 @@ class Keeping(Standing):
 
 
 def _is_of(known: Variable | None, live: Variable) -> bool:
-    """Whether a checkpoint holds what is live, which may have come back before it was trusted."""
+    """True if a checkpoint holds what is live, which may have come back before it was trusted."""
     if known is None or known.trusted == live.trusted:
         return known == live
     return known.trusted and known == live._replace(trusted=True)

@@ -62,5 +62,5 @@ class Kept(NamedTuple):
 
 
 def was_tried(record: Record) -> bool:
-    """Whether a record tells of a call that ran to its end."""
+    """True if a record tells of a call that ran to its end."""
     return record["kind"] == STEP and record["state"] in ("done", "failed")

@@ -34,7 +34,7 @@ _IMPORTS = "+"
 
 
 def sets_up(tree: ast.Module) -> bool:
-    """Whether code only imports from libraries, and runs magics that do not touch variables."""
+    """True if code only imports from libraries, and runs magics that do not touch variables."""
     return all(map(_sets_up, tree.body))
 
 
@@ -75,7 +75,7 @@ def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
 
 
 def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
-    """Whether the variables are, to the last, those with which a step began."""
+    """True if the variables are, to the last, those with which a step began."""
     return bool(_that_begin_here(session, [checkpoint]))
 
 
@@ -160,7 +160,7 @@ def known_key(
 
 
 def _counts_the_same(session: Keeping, key: Key, lacking: Container[str]) -> bool:
-    """Whether all that a key holds beside variables that are kept is so now."""
+    """True if all that a key holds beside variables that are kept is so now."""
     if any(name.startswith(TEXT) for name in key.functions):
         return False
     found = {n: loaded(n.removeprefix(MODULE)) for n in key.functions if n.startswith(MODULE)}

@@ -41,7 +41,7 @@ class Lineage:
         return late
 
     def _closes(self, node: str, parent: str | None) -> bool:
-        """Whether `parent` descends from `node`, which is not there yet but in what others say.
+        """True if `parent` descends from `node`, which is not there yet but in what others say.
 
         Asked from both ends at once, so that many such questions take no longer than the shorter
         of the two lines, whatever somebody wrote to make them long.
@@ -80,7 +80,7 @@ class Lineage:
         return self._depths[node]
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether `newer` is `older` or descends from it."""
+        """True if `newer` is `older` or descends from it."""
         if self._parents.get(newer) == older and older in self._parents:  # nearly always
             return True
         if older == newer or older not in self._parents or newer not in self._parents:

@@ -88,7 +88,7 @@ class LiveObjects:
             return held_by([namespace[name]], namespace)
 
     def _is_parted(self, checkpoint: Checkpoint, name: str) -> bool:
-        """Whether another variable holds another object by now than the one that `name` holds."""
+        """True if another variable holds another object by now than the one that `name` holds."""
         then = self._shared.get(checkpoint.id, {}).get(name)
         if not then:
             return False

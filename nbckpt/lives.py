@@ -48,7 +48,7 @@ def lives_of(
 
 
 def is_alive(record: Record) -> bool:
-    """Whether the process that a `session` record names seems to run; False on other machines."""
+    """True if the process that a `session` record names seems to run; False on other machines."""
     from socket import gethostname
 
     pid = record.get("pid")

@@ -15,7 +15,7 @@ class ShortenedError(TypeError):
 
 
 def is_there(value: Any) -> bool:
-    """Whether all of an array can be read."""
+    """True if all of an array can be read."""
     try:
         require_there(value)
     except ShortenedError:

@@ -100,7 +100,7 @@ def _function(node: ast.expr, namespace: Mapping[str, object]) -> object:
 
 
 def _is_value(node: ast.Attribute, namespace: Mapping[str, object]) -> bool:
-    """Whether ``helpers.X`` is a value, not a function, class or module."""
+    """True if ``helpers.X`` is a value, not a function, class or module."""
     module = namespace.get(node.value.id) if isinstance(node.value, ast.Name) else None
     value = getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
     return value is not None and not isinstance(value, ModuleType) and not callable(value)

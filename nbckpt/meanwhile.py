@@ -302,7 +302,7 @@ def _content(cell: CellType) -> object:
 
 
 def _is_harmless(value: object) -> bool:
-    """Whether nothing of the notebook's is changed through it."""
+    """True if nothing of the notebook's is changed through it."""
     kind = type(value)
     if kind in ATOMS:
         return True

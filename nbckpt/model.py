@@ -26,7 +26,7 @@ Of a variable it is written, where a record of one's own repeats what such a rec
 
 
 def is_trusted(record: Record) -> bool:
-    """Whether the user wrote a record, or vouched for it: only then may what it names be run."""
+    """True if the user wrote a record, or vouched for it: only then may what it names be run."""
     return not record.get(UNTRUSTED)
 
 

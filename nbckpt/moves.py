@@ -169,7 +169,7 @@ def _fall_back(session: Session, head: Checkpoint, branch: str, *, is_asked_for:
 
 
 def _would_lose(session: Session, target: Checkpoint) -> bool:
-    """Whether bringing `target` back would overwrite what no checkpoint holds.
+    """True if bringing `target` back would overwrite what no checkpoint holds.
 
     In a new process only what both have is looked at: its imports are no reason for a checkpoint.
     """
@@ -219,7 +219,7 @@ def _newly_refused(session: Session, draft: Checkpoint) -> set[str]:
 
 
 def _is_other_state(session: Session, draft: Checkpoint) -> bool:
-    """Whether the process state is another than where the namespace comes from."""
+    """True if the process state is another than where the namespace comes from."""
     if session.position is None:
         return False
     before = session.timeline.checkpoints[session.position]
@@ -227,7 +227,7 @@ def _is_other_state(session: Session, draft: Checkpoint) -> bool:
 
 
 def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
-    """Whether the process state of a checkpoint is `standing`."""
+    """True if the process state of a checkpoint is `standing`."""
     return digest_of_json(checkpoint.standing) == digest_of_json(standing)
 
 
@@ -277,7 +277,7 @@ def bring_back(
 
 
 def _is_alone(wanted: Variable, live: Variable, gone: Container[str]) -> bool:
-    """Whether a live variable is as wanted, as soon as those that it shares with are gone.
+    """True if a live variable is as wanted, as soon as those that it shares with are gone.
 
     What cannot be kept may hold it, and stays as it is.
     """

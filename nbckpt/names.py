@@ -26,12 +26,12 @@ RESULT = re.compile(r"_{1,3}|_\d+")
 
 @functools.cache
 def is_user_name(name: Hashable) -> bool:
-    """Whether `name` is the user's, not IPython's history or Python's own, and no odd one."""
+    """True if `name` is the user's, not IPython's history or Python's own, and no odd one."""
     return isinstance(name, str) and not is_odd_name(name) and _IPYTHON.fullmatch(name) is None
 
 
 def is_odd_name(name: object) -> bool:
-    """Whether a key of a namespace is no name that can be written down: ``globals()[1] = …``.
+    """True if a key of a namespace is no name that can be written down: ``globals()[1] = …``.
 
     Others that are no identifiers are those of libraries: pydantic has `Box[int]` there.
     """
@@ -53,7 +53,7 @@ _MOST_OF_A_NAME = 60
 
 
 def is_nbckpts_own(value: object) -> bool:
-    """Whether `value` is nbckpt, or a function, method or class that was imported from it."""
+    """True if `value` is nbckpt, or a function, method or class that was imported from it."""
     kind = type(value)  # `isinstance` would ask a proxy, which may be dead
     if kind is ModuleType:
         return value is sys.modules.get("nbckpt")

@@ -93,7 +93,7 @@ class Places:
         self.refused: dict[str, Record] = {}
 
     def is_news(self, record: Record) -> bool:
-        """Whether a record is none that is known: new, or rewritten after its ancestors went."""
+        """True if a record is none that is known: new, or rewritten after its ancestors went."""
         checkpoint_id = record["id"]
         known = self.refused.get(checkpoint_id, self.records.get(checkpoint_id))
         return known is None or _rank(record) > _rank(known)

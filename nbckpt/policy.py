@@ -72,12 +72,12 @@ class Policy:
 
     @property
     def keeps_each(self) -> bool:
-        """Whether every cell is a checkpoint of its own."""
+        """True if every cell is a checkpoint of its own."""
         return self.kind in ("on", "skip")
 
     @property
     def joins(self) -> bool:
-        """Whether cells may be joined to the next checkpoint."""
+        """True if cells may be joined to the next checkpoint."""
         return self.kind in ("cost", "cells", "seconds", "event")
 
     def __str__(self) -> str:

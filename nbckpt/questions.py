@@ -145,7 +145,7 @@ class Questions:
             self.all[i] = _answered(asked, self._answers.get(i))
 
     def _is_forged(self, i: str, trusted: bool) -> bool:
-        """Whether what is known under an id is another's, and this is the user's."""
+        """True if what is known under an id is another's, and this is the user's."""
         return trusted and not self.all[i].trusted
 
     def at(self, place: Place) -> list[Question]:

@@ -53,7 +53,7 @@ def _numpy_memory(module: Any) -> bytes | None:
 
 @functools.cache
 def _has_words_after_head() -> bool:
-    """Whether CPython's generator is a position and 624 words behind the head of its object."""
+    """True if CPython's generator is a position and 624 words behind the head of its object."""
     if sys.implementation.name != "cpython" or Random.__basicsize__ < _HEAD + _TWISTER:
         return False
     generator = Random(5)  # nothing is kept secret with it
@@ -139,7 +139,7 @@ def memory() -> dict[str, bytes]:
 
 
 def is_same(state: object, other: object) -> bool:
-    """Whether two states of one generator are equal."""
+    """True if two states of one generator are equal."""
     if isinstance(state, dict) and isinstance(other, dict):
         return state.keys() == other.keys() and all(is_same(v, other[k]) for k, v in state.items())
     if hasattr(state, "tobytes") and hasattr(other, "tobytes"):
@@ -170,7 +170,7 @@ def seeds(
     namespace: Mapping[str, object],
     names_in: Callable[[str], frozenset[str]] = lambda _: frozenset(),
 ) -> bool:
-    """Whether a cell may seed a generator, itself or through what it names and imports.
+    """True if a cell may seed a generator, itself or through what it names and imports.
 
     Parameters
     ----------
@@ -195,22 +195,22 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 
 
 def seeds_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell may seed the generator of polars, which tells no state."""
+    """True if a cell may seed the generator of polars, which tells no state."""
     return "polars" in sys.modules and _calls(tree, namespace, _SEEDS_UNREADABLE)
 
 
 def reads(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell may ask where a generator stands, and draw nothing."""
+    """True if a cell may ask where a generator stands, and draw nothing."""
     return _calls(tree, namespace, _READING)
 
 
 def draws_unreadable(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell may draw from the generator of polars."""
+    """True if a cell may draw from the generator of polars."""
     return "polars" in sys.modules and _calls(tree, namespace, _DRAWS_UNREADABLE)
 
 
 def _calls(tree: ast.Module, namespace: Mapping[str, object], names: frozenset[str]) -> bool:
-    """Whether a cell names one of some functions, itself or through the functions that it names."""
+    """True if a cell names one of some functions, itself or through the functions that it names."""
     from nbckpt.analysis import nodes_of
 
     named = [n for n in nodes_of(tree) if isinstance(n, ast.Attribute | ast.Name)]

@@ -12,12 +12,12 @@ MAX_SEEN = 20_000
 
 
 def reaches(start: object, target: object, namespace: object) -> bool:
-    """Whether `target` is `start` or can be got at from it, by another way than `namespace`."""
+    """True if `target` is `start` or can be got at from it, by another way than `namespace`."""
     return reaches_any(start, [target], namespace)
 
 
 def reaches_any(start: object, targets: Sequence[object], namespace: object) -> bool:
-    """Whether one of `targets`, which the caller holds, can be got at: see `reaches`."""
+    """True if one of `targets`, which the caller holds, can be got at: see `reaches`."""
     wanted = set(map(id, targets))
     queue: list[Any] = [start]
     seen = {id(namespace)}

@@ -173,7 +173,7 @@ class Recapture:
 
 
 def _is_gone(value: object) -> bool:
-    """Whether a value is a module that an import would not find, but load anew."""
+    """True if a value is a module that an import would not find, but load anew."""
     if not issubclass(type(value), ModuleType):
         return False
     name = getattr(value, "__name__", None)

@@ -112,7 +112,7 @@ class Bindings:
         return f"{name}.{attribute}" if set_at > serial else ""
 
     def is_named_since(self, name: str, serial: int) -> bool:
-        """Whether a statement that came later has read a name."""
+        """True if a statement that came later has read a name."""
         return self._named.get(name, -1) > serial
 
     def fed_to(self, name: str) -> list[ast.expr]:
@@ -154,7 +154,7 @@ def _loaded_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def _binds_otherwise(node: ast.AST) -> bool:
-    """Whether a node binds names by another way than that of a plain assignment."""
+    """True if a node binds names by another way than that of a plain assignment."""
     if isinstance(node, ast.Name):
         return node.id == "get_ipython"
     return isinstance(node, ast.NamedExpr | ast.Lambda | ast.comprehension)
@@ -320,7 +320,7 @@ def _sole_call(statement: ast.stmt, name: str) -> ast.Call | None:
 
 
 def _is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
-    """Whether the arguments are constants, names and calls that only compute."""
+    """True if the arguments are constants, names and calls that only compute."""
     for node in ast.walk(call):
         if not isinstance(node, _EXPRESSIONS):
             return False
@@ -348,7 +348,7 @@ def _is_of_its_code(
     value: types.GeneratorType[Any, Any, Any] | types.CoroutineType[Any, Any, Any],
     namespace: Mapping[str, object],
 ) -> bool:
-    """Whether a call gives such a generator, or such a coroutine that has not begun."""
+    """True if a call gives such a generator, or such a coroutine that has not begun."""
     if isinstance(value, types.GeneratorType):
         code, can_be = value.gi_code, True
     else:
@@ -367,7 +367,7 @@ def _is_harmless(cls: type) -> bool:
 
 
 def _is_writable(value: object) -> bool:
-    """Whether a file was opened to be written: opening it again might empty it."""
+    """True if a file was opened to be written: opening it again might empty it."""
     try:
         if issubclass(type(value), io.IOBase) and not value.closed:  # type: ignore[attr-defined]
             return bool(value.writable())  # type: ignore[attr-defined]
@@ -377,7 +377,7 @@ def _is_writable(value: object) -> bool:
 
 
 def _may_write(call: ast.Call, namespace: Mapping[str, object]) -> bool:
-    """Whether an argument is, or may be, the mode of a file that is to be written."""
+    """True if an argument is, or may be, the mode of a file that is to be written."""
     if any(isinstance(a, ast.Starred) for a in call.args):
         return True
     if any(not _is_mapping_without_mode(s, namespace) for s in _spread(call)):

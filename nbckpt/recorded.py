@@ -167,7 +167,7 @@ def _is_block(source: str) -> bool:
 
 
 def _is_inside(block: Recorded, later: Sequence[Recorded]) -> bool:
-    """Whether a block stands in the next cell of the line, whose end came after the block's."""
+    """True if a block stands in the next cell of the line, whose end came after the block's."""
     written = block.cell.source
     for piece in later:
         if piece.kind in ("cell", "joined"):

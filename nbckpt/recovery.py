@@ -97,7 +97,7 @@ class recover(Own):  # noqa: N801  # reads as a verb: with nbckpt.recover(max_re
         return _attempts(self, session)
 
     def is_for(self, error: BaseException) -> bool:
-        """Whether `error` is one after which the block is tried again."""
+        """True if `error` is one after which the block is tried again."""
         return isinstance(error, self._on) and not isinstance(error, _NEVER)
 
 
@@ -158,7 +158,7 @@ class _Block:
             self._note("recovered", attempt=number)
 
     def goes_on_after(self, error: BaseException, number: int) -> bool:
-        """Whether there is another attempt, for which all is as it was then."""
+        """True if there is another attempt, for which all is as it was then."""
         if not self._asked.is_for(error):
             self.is_over = True
             return False

@@ -61,7 +61,7 @@ def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
 
 
 def is_leaf(value: object) -> bool:
-    """Whether nothing is looked for inside: code, a library's machinery, a module."""
+    """True if nothing is looked for inside: code, a library's machinery, a module."""
     kind = type(value)
     if issubclass(kind, ModuleType):  # one that was made by hand holds what the notebook gave it
         return getattr(value, "__spec__", None) is not None

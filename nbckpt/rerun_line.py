@@ -82,7 +82,7 @@ class Line:
 
     @whole
     def is_there_already(self, checkpoint: Checkpoint) -> bool:
-        """Whether the namespace is that of a checkpoint of the line; if so, stand on it."""
+        """True if the namespace is that of a checkpoint of the line; if so, stand on it."""
         if not self._is_as_kept(checkpoint):
             return False
         self.session.joining.forget()

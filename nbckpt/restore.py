@@ -170,7 +170,7 @@ def _warn_of(notes: Mapping[str, list[str]]) -> None:
 
 
 def is_pythons(name: str) -> bool:
-    """Whether code means something by a name before anybody binds it: `print`, `get_ipython`."""
+    """True if code means something by a name before anybody binds it: `print`, `get_ipython`."""
     return hasattr(builtins, name) or (name not in randomness.NAMES and not is_user_name(name))
 
 
@@ -310,7 +310,7 @@ class _Builder:
         return self.values[name]
 
     def _is_as_live(self, name: str) -> bool:
-        """Whether a name that stays as it is holds an equal definition, from another cell's text.
+        """True if a name that stays as it is holds an equal definition, from another cell's text.
 
         Two classes of one name would make `isinstance` false.
         """

@@ -89,7 +89,7 @@ def maker_of(lost: Lost) -> Maker:
 
 
 def shares(lost: Lost) -> bool:
-    """Whether a lost result held what a variable held, too."""
+    """True if a lost result held what a variable held, too."""
     found: bool = object.__getattribute__(lost, "_shares")
     return found
 
@@ -125,7 +125,7 @@ def of(namespace: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def are_read(names: Names) -> bool:
-    """Whether code reads what cells ended with: ``Out[3]``, ``_``."""
+    """True if code reads what cells ended with: ``Out[3]``, ``_``."""
     return any(n in _TABLES or RESULT.fullmatch(n) for n in names.loads)
 
 
@@ -198,7 +198,7 @@ def _is_result(key: object) -> bool:
 
 
 def _shares(value: object, near: Iterable[str], namespace: Mapping[str, object]) -> bool:
-    """Whether a result may hold something that can change and that a variable holds, too."""
+    """True if a result may hold something that can change and that a variable holds, too."""
     own = _inside([value])
     if own is None or on_same_memory([_NAME], {**namespace, _NAME: value}) - {_NAME}:
         return True

@@ -52,12 +52,12 @@ class Retention:
 
     @property
     def forgets(self) -> bool:
-        """Whether calls that were paid for are to go."""
+        """True if calls that were paid for are to go."""
         return self.calls_days is not None or bool(self.forget)
 
     @property
     def is_bounded(self) -> bool:
-        """Whether anything that a branch reaches is to go."""
+        """True if anything that a branch reaches is to go."""
         return (self.keep_last, self.keep_days, self.max_size) != (None, None, None)
 
 

@@ -128,7 +128,7 @@ class _SharedMemory:
 
 
 def _is_of_a_file(name: str = "") -> bool:
-    """Whether memory has a name that is not that of a device, or of a ring of the kernel's."""
+    """True if memory has a name that is not that of a device, or of a ring of the kernel's."""
     return name.startswith("/") and (name.startswith(_OF_NO_DEVICE) or not name.startswith("/dev/"))
 
 
@@ -286,7 +286,7 @@ class _Watch:
 
 
 def _only_reads(path: object, _: object, flags: int) -> bool:
-    """Whether a file is opened to be read, and reading takes nothing from it."""
+    """True if a file is opened to be read, and reading takes nothing from it."""
     if flags & _WRITING_FLAGS:
         return False
     try:

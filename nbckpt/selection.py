@@ -21,11 +21,11 @@ class Selection(NamedTuple):
     exclude: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Whether `name` is to be kept."""
+        """True if `name` is to be kept."""
         return name not in self.exclude and (self.vars is None or name in self.vars)
 
     def follows(self, name: str, is_kept: bool) -> bool:
-        """Whether `name` is to be looked at: also when it was kept before, unless excluded."""
+        """True if `name` is to be looked at: also when it was kept before, unless excluded."""
         return self.has(name) or (is_kept and name not in self.exclude)
 
     def options(self) -> dict[str, str]:

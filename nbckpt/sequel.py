@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_step(checkpoint: Checkpoint) -> bool:
-    """Whether code of the user's made a checkpoint: it is neither given nor automatic."""
+    """True if code of the user's made a checkpoint: it is neither given nor automatic."""
     return not checkpoint.made_by and AUTOMATIC not in checkpoint.tags
 
 

@@ -124,7 +124,7 @@ class Standing:
 
     @property
     def is_on_usual_branch(self) -> bool:
-        """Whether nobody has said which branch to work on."""
+        """True if nobody has said which branch to work on."""
         return self.branch == self._usual_branch
 
     def choose_branch(self) -> None:
@@ -283,7 +283,7 @@ class Standing:
         self.timeline.apply(record)
 
     def follows(self, checkpoint: Checkpoint) -> bool:
-        """Whether a checkpoint was made next after that whose namespace this is known to be."""
+        """True if a checkpoint was made next after that whose namespace this is known to be."""
         return self.is_at_position and checkpoint.parent == self.position
 
     @whole

@@ -240,7 +240,7 @@ class Step(ThroughItems, Own):
 
     @property
     def is_running(self) -> bool:
-        """Whether the body has begun, and neither ended nor failed."""
+        """True if the body has begun, and neither ended nor failed."""
         return id(self) in self.session.running_steps
 
     @cached_property

@@ -118,7 +118,7 @@ class Sweep:
         return changed | (set(group) - set(present))
 
     def _can_be_told(self, group: Names, names: list[str], blobs: dict[str, Digest]) -> bool:
-        """Whether other bytes mean another value here; if in doubt, they do."""
+        """True if other bytes mean another value here; if in doubt, they do."""
         verdict = self._recapture.judged(names, blobs, self._kept).verdict
         self._memory.restless[group] += verdict is Verdict.RESTLESS
         return verdict not in (Verdict.SAME, Verdict.UNTOLD)

@@ -33,7 +33,7 @@ _TABLES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
 
 def is_table(value: object) -> bool:
-    """Whether `value` is a data frame or an Arrow table; asks without importing anything."""
+    """True if `value` is a data frame or an Arrow table; asks without importing anything."""
     for package, name in _TABLES.items():
         kind = getattr(sys.modules.get(package), name, None)
         if isinstance(kind, type) and isinstance(value, kind):
@@ -122,7 +122,7 @@ class TableKeeper:
                 self._given_up.add(variable.value)
 
     def _is_there(self, variable: Variable) -> bool:
-        """Whether a table was made; its bytes are not looked at, which would take its time."""
+        """True if a table was made; its bytes are not looked at, which would take its time."""
         record = self._recorded(variable)
         if record is None or record["file"] is None:
             return record is not None
@@ -205,5 +205,5 @@ def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
 
 
 def _may_be_table(type_name: str) -> bool:
-    """Whether a type of this name may be a table's; what is not need not be built to be told."""
+    """True if a type of this name may be a table's; what is not need not be built to be told."""
     return not hasattr(builtins, type_name) and not type_name.startswith("numpy.")

@@ -35,12 +35,12 @@ class Timeline(Folding):
 
     @alone
     def is_overtaken(self, name: str) -> bool:
-        """Whether a name is that of an overtaken tip: shown while no other branch contains it."""
+        """True if a name is that of an overtaken tip: shown while no other branch contains it."""
         return self._branches.is_overtaken(name)
 
     @alone
     def is_branch(self, name: str) -> bool:
-        """Whether a branch has this name, or had it and was overtaken."""
+        """True if a branch has this name, or had it and was overtaken."""
         return self._branches.is_taken(name)
 
     @alone
@@ -95,7 +95,7 @@ class Timeline(Folding):
 
     @alone
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether `newer` is `older` or descends from it."""
+        """True if `newer` is `older` or descends from it."""
         return self._lineage.is_ancestor(older, newer)
 
     @alone

@@ -13,6 +13,6 @@ OF_DESCRIPTORS = (
 
 
 def has_descriptors(cls: type) -> bool:
-    """Whether a class is one whose traits and handlers traitlets sets up."""
+    """True if a class is one whose traits and handlers traitlets sets up."""
     module: Any = sys.modules.get("traitlets.traitlets")
     return module is not None and isinstance(cls, module.MetaHasDescriptors)

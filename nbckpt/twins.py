@@ -87,12 +87,12 @@ def _parts(old: Any, new: Any) -> Iterator[tuple[object, object]]:
 
 
 def _are_of_one_class(old: object, new: object) -> bool:
-    """Whether two objects are of the same class, which was perhaps brought back as well."""
+    """True if two objects are of the same class, which was perhaps brought back as well."""
     return type(old).__qualname__ == type(new).__qualname__ and not isinstance(old, type)
 
 
 def _can_stand_for(new: Any, old: Any) -> bool:
-    """Whether a part of an array lies at the same offset in the other."""
+    """True if a part of an array lies at the same offset in the other."""
     is_plain = old.flags.c_contiguous and new.flags.c_contiguous
     return is_plain and (new.shape, new.dtype) == (old.shape, old.dtype)
 

@@ -100,7 +100,7 @@ def refused_by(checkpoint: Checkpoint) -> set[str]:
 
 
 def changes(checkpoint: Checkpoint, name: str) -> bool:
-    """Whether a cell may have changed a variable that could not be kept, and did not bind it."""
+    """True if a cell may have changed a variable that could not be kept, and did not bind it."""
     if checkpoint.key is None:
         return False
     if name not in checkpoint.key.inputs:  # it may hold what the cell changed

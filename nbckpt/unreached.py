@@ -31,7 +31,7 @@ _TIMED = re.compile(r"\A\s*%%time\s*\n")
 def is_unreached(
     session: Session, pieces: Iterable[Recorded], before: Manifest, live: Manifest
 ) -> bool:
-    """Whether all that some code can touch is as it was when that code ran.
+    """True if all that some code can touch is as it was when that code ran.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _is_users(module: str) -> bool:
 
 
 def _reaches_files(session: Session, tree: ast.Module) -> bool:
-    """Whether the code needs modules of the user's, or scripts: nobody knows what these were."""
+    """True if the code needs modules of the user's, or scripts: nobody knows what these were."""
     key = session.key_of(tree, Selection())
     return bool(key.files) or any(name.startswith("module ") for name in key.functions)
 

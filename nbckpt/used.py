@@ -32,7 +32,7 @@ class Uses(Protocol):
     """Knows which statements read which names."""
 
     def is_named_since(self, name: str, serial: int) -> bool:
-        """Whether a statement that came later has read a name."""
+        """True if a statement that came later has read a name."""
         ...
 
 
@@ -57,7 +57,7 @@ def lost_by_use(
 
 
 def _is_named_in_functions(name: str, namespace: Mapping[str, object]) -> bool:
-    """Whether a function or method of the notebook's reads a variable."""
+    """True if a function or method of the notebook's reads a variable."""
     found = list(namespace.values())
     found += [m for value in found if isinstance(value, type) for m in vars(value).values()]
     functions = [getattr(member, "__func__", member) for member in found]

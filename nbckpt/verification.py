@@ -105,12 +105,12 @@ class Verifier:
         return LOOK_S + slowly * self._by_size_s(group)
 
     def _is_builtin(self, group: Names) -> bool:
-        """Whether it is of Python's own types, which the C pickler walks through."""
+        """True if it is of Python's own types, which the C pickler walks through."""
         space = self._session.namespace
         return all(type(space.get(name)).__module__ == "builtins" for name in group)
 
     def _is_watched(self, group: Names) -> bool:
-        """Whether the kernel tells what of it was written, most probably."""
+        """True if the kernel tells what of it was written, most probably."""
         from nbckpt.pages.memory import WATCHED_BYTES
         from nbckpt.pages.tracker import tracker_of_process
 
@@ -120,7 +120,7 @@ class Verifier:
         return self._is_hashed(group) and tracker_of_process() is not None
 
     def _is_hashed(self, group: Names) -> bool:
-        """Whether it is memory that is hashed, and no objects that are pickled one by one."""
+        """True if it is memory that is hashed, and no objects that are pickled one by one."""
         for name in group:
             kept = self._session.capturer.kept_as(name)
             if kept is None or not _HASHED.match(kept.type_name):
@@ -134,7 +134,7 @@ class Verifier:
         return self._seen.get(group, 0)
 
     def _can_change(self, group: Names) -> bool:
-        """Whether one of them can become another value while its name holds the same object."""
+        """True if one of them can become another value while its name holds the same object."""
         from nbckpt.codecs.pickler import is_by_reference
 
         for name in group:

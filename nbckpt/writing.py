@@ -62,7 +62,7 @@ class Writing:
         done.add_done_callback(self._remember)
 
     def was_refused(self, error: BaseException) -> bool:
-        """Whether `error` is of a write, which the store tries again, and not of another job."""
+        """True if `error` is of a write, which the store tries again, and not of another job."""
         return any(error is one for one in self._errors)
 
     def _remember(self, done: Future[None]) -> None:
@@ -76,7 +76,7 @@ class Writing:
 
     @property
     def refused(self) -> bool:
-        """Whether the disk refused something that is not durable since."""
+        """True if the disk refused something that is not durable since."""
         return bool(self._refused)
 
     @whole

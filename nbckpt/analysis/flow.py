@@ -68,7 +68,7 @@ class Flow:
             self.touch_all(name if name == "__main__" else f"{name}()")
 
     def has_run(self, name: str, bound: frozenset[str]) -> bool:
-        """Whether a function of the cell has run when no more than `bound` was bound."""
+        """True if a function of the cell has run when no more than `bound` was bound."""
         return name in self.ran and self.ran[name] <= bound
 
     def bind(self, name: str) -> None:

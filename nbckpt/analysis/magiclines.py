@@ -104,7 +104,7 @@ def parsed(code: str) -> ast.Module | None:
 
 
 def time_raises(line: str) -> bool:
-    """Whether an error in what ``%time`` runs ends the cell; before IPython 9 it did not."""
+    """True if an error in what ``%time`` runs ends the cell; before IPython 9 it did not."""
     if "--no-raise-error" in line:
         return False
     execution: Any = sys.modules.get("IPython.core.magics.execution")

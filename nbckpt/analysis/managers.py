@@ -54,7 +54,7 @@ _LAST = frozenset(name.rpartition(".")[2] for _, name in PASSING)
 
 
 def lets_pass(manager: ast.expr, look_up: Callable[[str], object] | None) -> bool:
-    """Whether a `with` item lets every exception of its body pass.
+    """True if a `with` item lets every exception of its body pass.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _lazily(module: ModuleType, name: str) -> object:
 
 
 def _makes_passing(maker: Any) -> bool:
-    """Whether what a call of `maker` gives lets exceptions pass."""
+    """True if what a call of `maker` gives lets exceptions pass."""
     if maker is UNKNOWN:
         return False
     if is_known(maker):
@@ -130,7 +130,7 @@ def _makes_passing(maker: Any) -> bool:
 
 
 def is_known(maker: Any) -> bool:
-    """Whether `maker` is one of `PASSING`, and not just something of that name."""
+    """True if `maker` is one of `PASSING`, and not just something of that name."""
     return any(maker is one or _is_method(maker, one) for one in _loaded())
 
 
@@ -150,13 +150,13 @@ def _loaded() -> Iterator[object]:
 
 
 def _is_made_plainly(kind: type) -> bool:
-    """Whether a call of a class gives an instance of that class."""
+    """True if a call of a class gives an instance of that class."""
     makers = (base for base in kind.__mro__ if "__new__" in vars(base))
     return all(base.__module__ in sys.stdlib_module_names for base in makers)
 
 
 def _passes(kind: type) -> bool:
-    """Whether instances of a class let exceptions pass, when they are used as managers."""
+    """True if instances of a class let exceptions pass, when they are used as managers."""
     if is_known(kind):
         return True
     exits = [_found(kind, name) for name in ("__exit__", "__aexit__")]
@@ -178,7 +178,7 @@ def _passing() -> None:
 
 
 def _is_generated(maker: FunctionType) -> bool:
-    """Whether a function was made by `contextlib.contextmanager`, and by nobody else."""
+    """True if a function was made by `contextlib.contextmanager`, and by nobody else."""
     return (
         maker.__code__.co_filename == _file_of_contextlib()
         and maker.__code__.co_name == "helper"
@@ -193,12 +193,12 @@ def _file_of_contextlib() -> str:
 
 
 def _returns_nothing(function: object) -> bool:
-    """Whether a function can only return None or False."""
+    """True if a function can only return None or False."""
     return isinstance(function, FunctionType) and returns_nothing(function.__code__)
 
 
 def returns_nothing(code: CodeType) -> bool:
-    """Whether code can only return None or False: it is not a generator's, and always says so."""
+    """True if code can only return None or False: it is not a generator's, and always says so."""
     if code.co_flags & 0x20:  # a generator
         return False
     steps = [s for s in dis.get_instructions(code) if s.opname not in ("NOP", "EXTENDED_ARG")]
@@ -216,7 +216,7 @@ def returns_nothing(code: CodeType) -> bool:
 
 
 def raises_again(code: CodeType) -> bool:
-    """Whether each handler of a generator ends by raising what it caught."""
+    """True if each handler of a generator ends by raising what it caught."""
     steps = [s for s in dis.get_instructions(code) if s.opname not in ("NOP", "EXTENDED_ARG")]
     ends = (steps[i + 1] for i, s in enumerate(steps[:-1]) if s.opname == "POP_EXCEPT")
     return all(end.opname == "RERAISE" for end in ends)

@@ -49,7 +49,7 @@ def _digest_of_tree(tree: ast.Module) -> Digest:
 
 
 def runs_queries(tree: ast.Module) -> bool:
-    """Whether a cell runs queries, which look variables up by the names in their text."""
+    """True if a cell runs queries, which look variables up by the names in their text."""
     called = {last_name(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call)}
     return not QUERIES.isdisjoint(called | attributes_of(tree) | texts_of(tree))
 

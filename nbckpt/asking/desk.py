@@ -129,7 +129,7 @@ class Desk:
             self.session.tell("approvals")
 
     def is_waited_for(self, question: Question) -> bool:
-        """Whether code of this session waits for the answer."""
+        """True if code of this session waits for the answer."""
         return question.id in self._came
 
     def use(self, question: Question) -> None:

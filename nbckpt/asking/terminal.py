@@ -32,7 +32,7 @@ def verdict_in(line: str) -> tuple[str, str] | None:
 
 
 def can_prompt() -> bool:
-    """Whether somebody can type here: at a terminal, in the main thread."""
+    """True if somebody can type here: at a terminal, in the main thread."""
     is_main = threading.current_thread() is threading.main_thread()
     # Windows' select() knows no terminals: there a blocking read would hide other answers.
     return is_main and sys.platform != "win32" and sys.stdin is not None and sys.stdin.isatty()

@@ -85,7 +85,7 @@ def _trust(arguments: argparse.Namespace) -> int:
 
 
 def _agreed(told: Strange) -> bool:
-    """Whether the person at the terminal says yes, after having read what it is about.
+    """True if the person at the terminal says yes, after having read what it is about.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def _void_dtype() -> object:
 
 
 def _is_taken_apart(kind: type) -> bool:
-    """Whether all that a subclass of arrays holds is an array and the instance's attributes."""
+    """True if all that a subclass of arrays holds is an array and the instance's attributes."""
     import numpy as np
 
     if refuses_without_need(kind):

@@ -117,5 +117,5 @@ def _is_users(cls: type) -> bool:
 
 
 def _is_in_c(kind: type) -> bool:
-    """Whether C code makes classes of `kind`, which may have no name to be imported by."""
+    """True if C code makes classes of `kind`, which may have no name to be imported by."""
     return any(isinstance(vars(kind).get(name), _IN_C) for name in _OF_METACLASSES)

@@ -35,7 +35,7 @@ _ABSENT = object()
 
 
 def makes_such(metaclass: type) -> bool:
-    """Whether the classes of a metaclass are made by their statements."""
+    """True if the classes of a metaclass are made by their statements."""
     if metaclass is type or not issubclass(metaclass, type):
         return False
     return any((kind.__module__, kind.__name__) in _METACLASSES for kind in type.mro(metaclass))

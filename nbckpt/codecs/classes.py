@@ -153,7 +153,7 @@ def _reduce_enum(cls: Any, arguments: tuple[Any, ...], rest: list[Any]) -> Any:
 
 
 def _is_plain_method(cls: type, name: str, value: object) -> bool:
-    """Whether enum takes no note of a member of a class's body, but for its place."""
+    """True if enum takes no note of a member of a class's body, but for its place."""
     if not isinstance(value, FunctionType | property | classmethod | staticmethod):
         return False
     if not name.startswith("_"):

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def is_too_deep(error: BaseException | None) -> bool:
-    """Whether an error says that the stack was too small."""
+    """True if an error says that the stack was too small."""
     return isinstance(error, RecursionError) or "recursion" in str(error)
 
 

@@ -109,7 +109,7 @@ def _values_of(pickler: NamespacePickler, block: Any, values: Any) -> Any:
 
 
 def _is_copied(block: Any) -> bool:
-    """Whether pandas copies a block before it writes to it, as another table has it as well."""
+    """True if pandas copies a block before it writes to it, as another table has it as well."""
     refs = getattr(block, "refs", None)
     return refs is not None and bool(refs.has_reference())
 

@@ -63,7 +63,7 @@ NAMED: tuple[type, ...] = (
 
 
 def is_importable(obj: Any) -> bool:
-    """Whether another process gets `obj`, which is one of `NAMED`, by importing its module."""
+    """True if another process gets `obj`, which is one of `NAMED`, by importing its module."""
     if isinstance(obj, type | FunctionType):
         meet_module(obj.__module__)
         return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin

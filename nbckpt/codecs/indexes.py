@@ -36,7 +36,7 @@ def pairs_by_index(values: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _is_a(value: object, *kinds: type) -> bool:
-    """Whether `value` is of any of `kinds`, by its type: a dead weak proxy has no class."""
+    """True if `value` is of any of `kinds`, by its type: a dead weak proxy has no class."""
     return issubclass(type(value), kinds)
 
 

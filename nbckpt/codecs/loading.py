@@ -218,7 +218,7 @@ def _fill_by_names(
 
 
 def _are_found(values: list[object]) -> bool:
-    """Whether keys are found, as far as code of the notebook can tell before names are bound."""
+    """True if keys are found, as far as code of the notebook can tell before names are bound."""
     try:
         return hashed.are_found(values)
     except Exception:

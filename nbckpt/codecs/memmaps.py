@@ -27,7 +27,7 @@ WHOLE_BYTES = 1 << 28
 
 
 def is_on_file(array: Any) -> bool:
-    """Whether `array` is a live map of a file that is there, by more than a private copy."""
+    """True if `array` is a live map of a file that is there, by more than a private copy."""
     import numpy as np
 
     if not isinstance(array, np.memmap) or array.filename is None or array.mode == "c":

@@ -35,7 +35,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def _says_itself(kind: type) -> bool:
-    """Whether a class of the notebook's has code of its own that says how it is pickled."""
+    """True if a class of the notebook's has code of its own that says how it is pickled."""
     methods = (kind.__reduce__, kind.__reduce_ex__)
     is_own = kind.__module__ == "__main__" and not issubclass(kind, BaseException)
     return is_own and any(isinstance(method, FunctionType) for method in methods)

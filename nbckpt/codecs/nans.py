@@ -28,7 +28,7 @@ MOST_OBJECTS = 100_000
 
 
 def may_be_in(segments: Sequence[Any]) -> bool:
-    """Whether a stream holds a NaN of Python's."""
+    """True if a stream holds a NaN of Python's."""
     return any(_AS_WRITTEN.search(segment) for segment in segments)
 
 

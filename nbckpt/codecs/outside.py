@@ -42,7 +42,7 @@ _IN_MEMORY = frozenset({"duckdb", "_duckdb"})
 
 
 def lives_outside(value: object) -> bool:
-    """Whether `value` is or holds what runs by itself, or what somebody else is behind."""
+    """True if `value` is or holds what runs by itself, or what somebody else is behind."""
     queue, seen = deque([value]), dict[int, object]()  # held: another may lie at its address
     while queue and len(seen) < MAX_VISITED:
         obj = queue.popleft()
@@ -63,7 +63,7 @@ def _is_outside(obj: Any) -> bool:
 
 
 def _is_closed(obj: Any) -> bool:
-    """Whether an object is done with for ever, so that nothing goes on in it."""
+    """True if an object is done with for ever, so that nothing goes on in it."""
     if issubclass(type(obj), socket.socket):
         return bool(obj.fileno() < 0)
     if issubclass(type(obj), Executor):
@@ -85,7 +85,7 @@ def _is_of_outside(kind: type) -> bool:
 
 
 def _has_file(connection: sqlite3.Connection) -> bool:
-    """Whether a connection is to a database in a file, as far as this thread may ask."""
+    """True if a connection is to a database in a file, as far as this thread may ask."""
     try:
         cursor = sqlite3.Cursor(connection)
         cursor.row_factory = None

@@ -251,7 +251,7 @@ def _compared(memo: Mapping[int, tuple[int, object]], own_dicts: set[int]) -> li
 
 
 def _is_scalar(value: object) -> bool:
-    """Whether it is one of the short values of which no reducer is asked."""
+    """True if it is one of the short values of which no reducer is asked."""
     if type(value) is str:
         return len(value) <= MOST_OF_A_SCALAR
     if type(value) is int:
@@ -458,12 +458,12 @@ def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str
 
 
 def is_by_reference(value: object) -> bool:
-    """Whether a stream holds only the name of `value`: it is a module, or can be imported."""
+    """True if a stream holds only the name of `value`: it is a module, or can be imported."""
     if issubclass(type(value), ModuleType):
         return not is_made_module(value)
     return _is_named(value) and functions.is_importable(value)
 
 
 def _is_named(value: object) -> TypeGuard[FunctionType | type]:
-    """Whether `value` is a function or class, by its type: a dead weak proxy has no class."""
+    """True if `value` is a function or class, by its type: a dead weak proxy has no class."""
     return issubclass(type(value), functions.NAMED)

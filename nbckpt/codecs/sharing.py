@@ -137,7 +137,7 @@ def shareable_ids(
 
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:
-    """Whether streams hold only the name of a function, a class or the like."""
+    """True if streams hold only the name of a function, a class or the like."""
     if issubclass(type(obj), types.ModuleType):
         return not is_made_module(obj)
     if id(obj) in homes or is_importable(obj):

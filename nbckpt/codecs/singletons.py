@@ -87,7 +87,7 @@ _SAYS = (
 
 
 def _is_without_state(kind: type) -> bool:
-    """Whether instances can hold nothing, and say nothing of how they are pickled."""
+    """True if instances can hold nothing, and say nothing of how they are pickled."""
     bases = kind.__mro__[:-1]
     return (
         not kind.__itemsize__

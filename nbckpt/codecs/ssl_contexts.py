@@ -76,7 +76,7 @@ def _why_not(context: Any) -> str:
 
 
 def _knows_all_at_once() -> bool:
-    """Whether a usual context names its authorities, and does not look for them when asked."""
+    """True if a usual context names its authorities, and does not look for them when asked."""
     import ssl
 
     return ssl.create_default_context().cert_store_stats()["x509"] > 0

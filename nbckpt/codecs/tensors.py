@@ -40,7 +40,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor."""
+    """True if `value` is a tensor."""
     return issubclass(type(value), getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
@@ -58,12 +58,12 @@ def _reduce_tensor(pickler: NamespacePickler, tensor: Any) -> Any:
 
 
 def _has_names(tensor: Any) -> bool:
-    """Whether its dimensions have names, in a torch that has these."""
+    """True if its dimensions have names, in a torch that has these."""
     return any(name is not None for name in getattr(tensor, "names", ()))
 
 
 def _is_wrapped(tensor: Any) -> bool:
-    """Whether it is one that a transform (`vmap`, `grad`) has made, which has no memory."""
+    """True if it is one that a transform (`vmap`, `grad`) has made, which has no memory."""
     torch = sys.modules["torch"]
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))  # noqa: SLF001
 

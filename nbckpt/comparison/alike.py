@@ -25,7 +25,7 @@ _asked: ContextVar[frozenset[tuple[int, int]]] = ContextVar("nbckpt_asked", defa
 
 
 def are_alike(before: Any, after: Any) -> bool:
-    """Whether two functions or classes have the same code, defaults, closure and attributes."""
+    """True if two functions or classes have the same code, defaults, closure and attributes."""
     before, after = _inner(before), _inner(after)
     if before is after:
         return True

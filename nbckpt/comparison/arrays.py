@@ -115,7 +115,7 @@ class Compared:
 
     @property
     def is_all(self) -> bool:
-        """Whether every element was compared."""
+        """True if every element was compared."""
         return self.looked_at == self.size
 
     def text(self) -> str:

@@ -58,7 +58,7 @@ class PolarsPair(_ByPosition):
         self.facts += [f"name {names[0]!r} → {names[1]!r}"] * (names[0] != names[1])
 
     def is_slow(self, key: Key) -> bool:
-        """Whether Python has to compare this column's values one by one."""
+        """True if Python has to compare this column's values one by one."""
         dtypes = self._old[key].dtype, self._new[key].dtype
         return "Object" in map(str, dtypes) or dtypes[0] != dtypes[1]
 
@@ -97,7 +97,7 @@ class ArrowPair(_ByPosition):
         self.facts += ["other metadata"] * (notes[0] != notes[1])
 
     def is_slow(self, key: Key) -> bool:
-        """Whether Python has to compare this column's values one by one."""
+        """True if Python has to compare this column's values one by one."""
         types = sys.modules["pyarrow"].types
         return any(
             types.is_nested(c.type) or types.is_dictionary(c.type)

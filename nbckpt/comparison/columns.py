@@ -33,7 +33,7 @@ class Pair(Protocol):
     facts: list[str]
 
     def is_slow(self, key: Key) -> bool:
-        """Whether Python has to compare this column's values one by one."""
+        """True if Python has to compare this column's values one by one."""
 
     def differing(self, key: Key, start: int, stop: int, wanted: int) -> tuple[int, list[int]]:
         """How many of these rows differ, and the first of them, counted from `start`."""
@@ -58,7 +58,7 @@ class Pair(Protocol):
 
     @property
     def is_reordered(self) -> bool:
-        """Whether the columns that both have stand in another order."""
+        """True if the columns that both have stand in another order."""
 
     def label(self, key: Key) -> Hashable:
         """The name of a column."""
@@ -87,7 +87,7 @@ class Columns:
 
     @property
     def is_reordered(self) -> bool:
-        """Whether the columns that both have stand in another order."""
+        """True if the columns that both have stand in another order."""
         return self.common != [key for key in self.new_dtypes if key in self.old_dtypes]
 
     def label(self, key: Key) -> Hashable:
@@ -146,7 +146,7 @@ def differing_objects(
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell is empty: None, not-a-number, pandas' NA or NaT."""
+    """True if a cell is empty: None, not-a-number, pandas' NA or NaT."""
     if value is None:
         return True
     if isinstance(value, float):

@@ -24,7 +24,7 @@ _COUNTED = ("axes", "lines", "patches", "collections", "images", "texts")
 
 
 def is_drawing(value: object) -> bool:
-    """Whether `value` is an artist of matplotlib's."""
+    """True if `value` is an artist of matplotlib's."""
     return isinstance(value, _class("matplotlib.artist", "Artist"))
 
 

@@ -86,7 +86,7 @@ class PandasPair(Columns):
         return column.take(self._at[side][start:stop])
 
     def is_slow(self, key: Key) -> bool:
-        """Whether Python has to compare this column's values one by one."""
+        """True if Python has to compare this column's values one by one."""
         dtypes = self._old[key].dtype, self._new[key].dtype
         return any(d.kind == "O" and not hasattr(d, "na_value") for d in dtypes)
 
@@ -146,7 +146,7 @@ def _are_same_index(before: Any, after: Any) -> bool:
 
 
 def _is_range_of(before: Any, after: Any) -> bool:
-    """Whether both count their rows from the same number on."""
+    """True if both count their rows from the same number on."""
     kind = sys.modules["pandas"].RangeIndex
     if not isinstance(before, kind) or not isinstance(after, kind):
         return False

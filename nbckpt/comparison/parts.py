@@ -86,7 +86,7 @@ def _named(members: dict[str, Any]) -> dict[Hashable, tuple[Step, Any]]:
 
 
 def _is_plain_object(kind: type) -> bool:
-    """Whether all that an object holds is in its `__dict__`, as far as Python knows."""
+    """True if all that an object holds is in its `__dict__`, as far as Python knows."""
     ways: list[Any] = [getattr(kind, n) for n in ("__reduce__", "__reduce_ex__")]
     is_usual = ways == [object.__reduce__, object.__reduce_ex__]
     return is_usual or kind.__module__ == "__main__"

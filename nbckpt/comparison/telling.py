@@ -130,13 +130,13 @@ def _told_scalar(value: Any) -> str:
 
 
 def is_member(value: object) -> bool:
-    """Whether `value` is a member of an enum."""
+    """True if `value` is a member of an enum."""
     enum = sys.modules.get("enum")
     return enum is not None and isinstance(value, enum.Enum)
 
 
 def is_scalar(value: object) -> bool:
-    """Whether `value` is one thing of the standard library, NumPy or pandas, not made of others."""
+    """True if `value` is one thing of the standard library, NumPy or pandas, not made of others."""
     kind = type(value)
     if kind in ATOMS or is_member(value):
         return True
@@ -157,7 +157,7 @@ def _top(kind: type) -> str:
 
 
 def is_equal(before: Any, after: Any) -> bool:
-    """Whether two scalars are of one type and equal; not-a-number equals itself."""
+    """True if two scalars are of one type and equal; not-a-number equals itself."""
     if type_name_of(before) != type_name_of(after):
         return False
     try:

@@ -56,7 +56,7 @@ def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
 
 
 def are_equal(before: Any, after: Any) -> bool:
-    """Whether nothing is found to differ in the first so many parts of two values."""
+    """True if nothing is found to differ in the first so many parts of two values."""
     walk = Walk(ONE).run(before, after)
     return not walk.count and not walk.n_unknown
 
@@ -238,7 +238,7 @@ def _is_flat(items: Iterable[Any]) -> bool:
 
 
 def _are_flat(old: Iterable[Any], new: Iterable[Any]) -> bool:
-    """Whether all are atoms, and those that Python calls equal are of one type."""
+    """True if all are atoms, and those that Python calls equal are of one type."""
     types = {*map(type, old), *map(type, new)}
     return types <= _FLAT and len(types & {int, float, bool}) <= 1
 

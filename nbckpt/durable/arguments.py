@@ -44,7 +44,7 @@ class Arguments(NamedTuple):
 
     @property
     def are_atoms(self) -> bool:
-        """Whether none of them can be changed."""
+        """True if none of them can be changed."""
         return all(type(value) in ATOMS for value in self.values.values())
 
 

@@ -77,7 +77,7 @@ class Begun:
 
     @property
     def is_anew(self) -> bool:
-        """Whether it is to run though there may be an answer: by ``--fresh``, or when recording."""
+        """True if it is to run though there may be an answer: by ``--fresh``, or when recording."""
         return self.session.pays_anew or scope.here().mode == "record"
 
     @property

@@ -91,7 +91,7 @@ class Memory:
 
     @property
     def is_anew(self) -> bool:
-        """Whether items are to run though they may have results: by ``--fresh``, or recording."""
+        """True if items are to run though they may have results: by ``--fresh``, or recording."""
         return self._session.pays_anew or scope.here().mode == "record"
 
     def name_of(self, digest: bytes) -> str:

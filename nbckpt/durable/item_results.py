@@ -70,7 +70,7 @@ class Kept:
 
     @property
     def knows_code(self) -> bool:
-        """Whether some record says what the code was made of."""
+        """True if some record says what the code was made of."""
         return any(self._is_same(r) and "reads" in r for r in self._records)
 
     def _is_same(self, record: Record) -> bool:

@@ -118,7 +118,7 @@ class Index:
         return self._latest.get(call.place)
 
     def is_strange(self, call: CallId) -> bool:
-        """Whether only a record that is not trusted tells of a call that must not be repeated."""
+        """True if only a record that is not trusted tells of a call that must not be repeated."""
         return call.place in self._strange and call.place not in self._latest
 
     def of_item(self, step: str, call: CallId, item: str, nth: int) -> Record | None:
@@ -137,7 +137,7 @@ class Index:
         return [r for r in records if r["name"] == name and r.get("once") and is_open(r)]
 
     def knows(self, code: Code) -> bool:
-        """Whether some record says what this code was made of."""
+        """True if some record says what this code was made of."""
         return code.digest in self._codes
 
     def why_anew(self, call: CallId, code: Code) -> str:
@@ -172,7 +172,7 @@ class Equals:
 
 
 def is_open(record: Record) -> bool:
-    """Whether a call that must not be repeated may have run, and has no result."""
+    """True if a call that must not be repeated may have run, and has no result."""
     return record["state"] in ("intent", "failed") or (
         record["state"] == "done" and "blob" not in record
     )

@@ -94,7 +94,7 @@ def _plain(each: Each) -> Callable[[Task], Outcome]:
 
 
 def is_async(function: object) -> bool:
-    """Whether a call of `function` gives something to await."""
+    """True if a call of `function` gives something to await."""
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.iscoroutinefunction(function):

@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def is_generator(self) -> bool:
-        """Whether it yields, with or without `async`."""
+        """True if it yields, with or without `async`."""
         function = self.function
         return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 

@@ -57,7 +57,7 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 
 def is_call(node: ast.Call) -> bool:
-    """Whether a call is that of `%rerun`."""
+    """True if a call is that of `%rerun`."""
     if ast.unparse(node.func) != "get_ipython().run_line_magic":
         return False
     values = [a.value if isinstance(a, ast.Constant) else None for a in node.args]

@@ -55,7 +55,7 @@ class Claims:
             )
 
     def _is_another(self, owner: str, cell_id: str) -> bool:
-        """Whether a name is that of another cell, which is still there as far as is known."""
+        """True if a name is that of another cell, which is still there as far as is known."""
         if not cell_id or owner == cell_id:
             return False
         return self.identities is None or not self.identities.has_gone(owner, where=cell_id)

@@ -12,7 +12,7 @@ PATIENCE_S = 0.05
 
 
 def is_watched(stream: Any) -> bool:
-    """Whether what is written to the file descriptor of a stream is written to the stream."""
+    """True if what is written to the file descriptor of a stream is written to the stream."""
     return getattr(stream, "_fid", None) is not None and bool(
         getattr(stream, "_should_watch", False)
     )

@@ -72,7 +72,7 @@ def _come_soon() -> None:
 
 
 def is_missed() -> bool:
-    """Whether an interrupt was swallowed just now, and has not come again; it does not any more."""
+    """True if an interrupt was swallowed just now, and has not come again; it does not any more."""
     try:
         return time.monotonic() - _missed.pop() < _LATE_S
     except IndexError:
@@ -80,7 +80,7 @@ def is_missed() -> bool:
 
 
 def is_of_cell(result: Any, info: Any) -> bool:
-    """Whether a result is that of a running cell, and not of one inside it."""
+    """True if a result is that of a running cell, and not of one inside it."""
     if result is None or result.info is info:
         return True
     # Where IPython cannot show an error, it tells of the cell anew.
@@ -89,12 +89,12 @@ def is_of_cell(result: Any, info: Any) -> bool:
 
 
 def is_outermost() -> bool:
-    """Whether the cell that runs is known not to do so inside another of this thread."""
+    """True if the cell that runs is known not to do so inside another of this thread."""
     return _count_running() == 1
 
 
 def is_inside() -> bool:
-    """Whether this is called by code of a cell, and not before one runs."""
+    """True if this is called by code of a cell, and not before one runs."""
     return _count_running() > 0
 
 

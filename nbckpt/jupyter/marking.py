@@ -40,13 +40,13 @@ def transformed(lines: list[str]) -> list[str]:
 
 
 def has_marker(source: str) -> bool:
-    """Whether a cell, as it was typed, is a `%%checkpoint` cell."""
+    """True if a cell, as it was typed, is a `%%checkpoint` cell."""
     lines = source.lstrip().splitlines(keepends=True)
     return bool(lines) and _marker_first(lines)[0].startswith(MARKER)
 
 
 def is_comment(source: str) -> bool:
-    """Whether the `%%checkpoint` of a cell, as it was typed, is a comment: it may be prose."""
+    """True if the `%%checkpoint` of a cell, as it was typed, is a comment: it may be prose."""
     return _COMMENT.match(source.lstrip()) is not None
 
 
@@ -100,22 +100,22 @@ def _short(cell_id: str) -> str:
 
 
 def is_our_own(tree: ast.Module) -> bool:
-    """Whether a cell does nothing but ask nbckpt for something."""
+    """True if a cell does nothing but ask nbckpt for something."""
     return all(_line_magic(s) in _OURS for s in tree.body)
 
 
 def changes_the_shell(tree: ast.Module) -> bool:
-    """Whether a cell does what no checkpoint can stand for: it moves in the history itself."""
+    """True if a cell does what no checkpoint can stand for: it moves in the history itself."""
     return any(_line_magic(s) in _OURS for s in ast.walk(tree) if isinstance(s, ast.stmt))
 
 
 def moves(statement: ast.stmt) -> bool:
-    """Whether a statement is a magic that goes elsewhere in the history."""
+    """True if a statement is a magic that goes elsewhere in the history."""
     return _line_magic(statement) in _MOVES
 
 
 def loads_nbckpt(tree: ast.Module) -> bool:
-    """Whether a cell begins by asking for nbckpt, though it has it."""
+    """True if a cell begins by asking for nbckpt, though it has it."""
     return any(_line_magic(s) == "load_ext" and "'nbckpt'" in ast.unparse(s) for s in tree.body[:3])
 
 

@@ -22,7 +22,7 @@ _NOTHING = object()
 
 
 def awaits(shell: InteractiveShell, source: str) -> bool:
-    """Whether a cell needs a loop that runs."""
+    """True if a cell needs a loop that runs."""
     return bool(shell.should_run_async(source, transformed_cell=_transformed(shell, source)[0]))
 
 

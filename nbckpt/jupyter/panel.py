@@ -63,7 +63,7 @@ class Panel:
 
     @property
     def is_open(self) -> bool:
-        """Whether nbckpt still follows the shell's cells for this session."""
+        """True if nbckpt still follows the shell's cells for this session."""
         return self._cells.transform in self._shell.input_transformers_cleanup
 
     def status(self, busy: Args | None = None) -> Answer:

@@ -90,7 +90,7 @@ class Inputs:
         self.code: dict[int, object] = {}  # the definitions that were met
 
     def asks_caches(self) -> bool:
-        """Whether the code may ask what a cached function remembers."""
+        """True if the code may ask what a cached function remembers."""
         return not self.attributes.isdisjoint(READERS_OF_CACHES)
 
     def of_cell(self) -> None:
@@ -218,7 +218,7 @@ class Inputs:
             self.asks_for_source = True
 
     def is_duckdb_asked(self) -> bool:
-        """Whether the code may ask DuckDB's default connection."""
+        """True if the code may ask DuckDB's default connection."""
         if self.attributes.isdisjoint(default_database.FUNCTIONS):
             return False
         return self.asks_duckdb or any(n.split(".")[0] == "duckdb" for n in self.attributes)
@@ -316,7 +316,7 @@ class Inputs:
 
 
 def _is_made_by_library(definition: object) -> bool:
-    """Whether nobody wrote it: it counts as a part of what it was reached through."""
+    """True if nobody wrote it: it counts as a part of what it was reached through."""
     name = str(getattr(definition, "__qualname__", ""))
     module = str(getattr(definition, "__module__", ""))
     is_users = module == "__main__" or bool(user_modules(module)) or module not in sys.modules

@@ -198,7 +198,7 @@ def _base(value: Any) -> Any:
 
 
 def _are_of_strangers(one: Any, other: Any) -> bool:
-    """Whether an array is over memory of an object of an unknown kind, and not by way of `other`.
+    """True if an array is over memory of an object of an unknown kind, and not by way of `other`.
 
     What shows memory under its address alone, and no owner, may show that of anything.
     """

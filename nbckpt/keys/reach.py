@@ -94,7 +94,7 @@ def _lives_in(function: FunctionType, namespace: Mapping[str, object]) -> bool:
 
 
 def is_definition(value: object, namespace: Mapping[str, object]) -> bool:
-    """Whether `value` is a function or class of the user's."""
+    """True if `value` is a function or class of the user's."""
     return _is_a(value, FunctionType | type) and home_of(value, namespace) is None
 
 

@@ -13,12 +13,12 @@ _UNDERSCORED = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__|__nbckpt_step_
 
 
 def is_users_name(name: str) -> bool:
-    """Whether a name of a namespace is the user's, not Python's, IPython's or ours."""
+    """True if a name of a namespace is the user's, not Python's, IPython's or ours."""
     return name not in IPYTHON_NAMES and not _UNDERSCORED.fullmatch(name)
 
 
 def is_tool(name: str, namespace: Mapping[str, object]) -> bool:
-    """Whether a name is one of IPython's functions, not a user's variable of that name."""
+    """True if a name is one of IPython's functions, not a user's variable of that name."""
     if name not in IPYTHON_NAMES or name in ("In", "Out"):
         return False
     home = str(getattr(namespace.get(name), "__module__", ""))

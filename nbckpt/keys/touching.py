@@ -80,7 +80,7 @@ def _reached(names: Names, namespace: Mapping[str, object]) -> tuple[set[str], s
 
 
 def _is_of_module_into_main(value: object) -> bool:
-    """Whether it is one of the user's modules that find the notebook's variables, or of one."""
+    """True if it is one of the user's modules that find the notebook's variables, or of one."""
     kind = type(value)
     if issubclass(kind, ModuleType):
         name = getattr(value, "__name__", None)

@@ -79,7 +79,7 @@ def events_in(data: bytes) -> Iterator[Any]:
 
 
 def has_broken_event(data: bytes) -> bool:
-    """Whether JSON in a stream was broken off: of a server-sent event, or of a line."""
+    """True if JSON in a stream was broken off: of a server-sent event, or of a line."""
     for event in _BETWEEN.split(data):
         lines = event.splitlines()
         told = [line[5:].strip() for line in lines if line.startswith(b"data:")]

@@ -30,7 +30,7 @@ def end() -> None:
 
 
 def is_open() -> bool:
-    """Whether a session is open."""
+    """True if a session is open."""
     return bool(_open)
 
 

@@ -64,7 +64,7 @@ class Flight:
         self._until = time.monotonic() + PAUSE_S
 
     def would_wait_for_itself(self, *, blocks: bool) -> bool:
-        """Whether whoever asks now would keep this one from going on.
+        """True if whoever asks now would keep this one from going on.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ class Index:
         return () if found is None else (found, *self._more.get(text, ()))
 
     def is_strange(self, asking: Asking) -> bool:
-        """Whether there is an answer that cannot be given, because it is not trusted."""
+        """True if there is an answer that cannot be given, because it is not trusted."""
         return _text(*asking) in self._strange
 
     def of_items(self, step: str) -> OfItems:

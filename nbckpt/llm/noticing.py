@@ -28,7 +28,7 @@ _ADDRESSES = re.compile(
 
 
 def is_worth(method: str, url: str) -> bool:
-    """Whether a request may be one to record: quick, for each request of any kind."""
+    """True if a request may be one to record: quick, for each request of any kind."""
     if len(_seen) < _MOST:
         _seen.add(_place_of(url))
     if providers.may_be_call(method, url) or named(method, url) is not None:

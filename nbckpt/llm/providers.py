@@ -130,17 +130,17 @@ _QUICK = re.compile(
 
 
 def may_be_call(method: str, url: str) -> bool:
-    """Whether a request is worth a closer look: quick, for each request of any kind."""
+    """True if a request is worth a closer look: quick, for each request of any kind."""
     return method == "POST" and _QUICK.search(url) is not None
 
 
 def watched(place: str) -> bool:
-    """Whether a URL, or the name of a host, is one of a provider of models."""
+    """True if a URL, or the name of a host, is one of a provider of models."""
     return _WATCHED.search(place) is not None
 
 
 def is_known(host: str) -> bool:
-    """Whether a table tells which requests to a host are model calls."""
+    """True if a table tells which requests to a host are model calls."""
     return _owner_of(host) is not None
 
 
@@ -165,7 +165,7 @@ def endpoint_of(method: str, url: str) -> Endpoint | None:
 
 
 def is_asked_as(endpoint: Endpoint, body: Mapping[str, Any] | None) -> bool:
-    """Whether a body is what the endpoint takes; `body` is None if it is no JSON object."""
+    """True if a body is what the endpoint takes; `body` is None if it is no JSON object."""
     if body is None:
         return not endpoint.kind.needs
     return all(any(name in body for name in names) for names in endpoint.kind.needs)

@@ -122,7 +122,7 @@ class Scope:
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether code of it, or of an item of it, went on without an answer of a person."""
+        """True if code of it, or of an item of it, went on without an answer of a person."""
         with self._lock:
             within = f"{self.item}/" if self.item else ""
             return any(f"{item}/".startswith(within) for item, _ in self.unanswered)
@@ -214,7 +214,7 @@ class Place:
     thread: int = 0
 
     def is_within(self, other: Place) -> bool:
-        """Whether this was entered in `other`, or is it."""
+        """True if this was entered in `other`, or is it."""
         return self is other or (self.outer is not None and self.outer.is_within(other))
 
 
@@ -400,7 +400,7 @@ def _enter(place: Place) -> Place:
 
 
 def _is_for_one_thread(place: Place) -> bool:
-    """Whether a thread that only follows another enters a block of recording.
+    """True if a thread that only follows another enters a block of recording.
 
     Nobody can tell which threads it begins there; its mates in a pool are not in its block.
     """

@@ -16,7 +16,7 @@ class Clock:
     _asked: float = 0.0
 
     def is_worth_it(self) -> bool:
-        """Whether keeping it now takes less than its share of the time since it was kept."""
+        """True if keeping it now takes less than its share of the time since it was kept."""
         self._asked = time.perf_counter()
         return self.cost_s <= self.share * (self._asked - self.last)
 

@@ -53,14 +53,14 @@ class Finished:
         return cls(blobs, [], Counter(d for d in each if keeps_places or not is_place(d)))
 
     def takes(self, digest: bytes) -> bool:
-        """Whether an item is finished; of equal items, as many are as were."""
+        """True if an item is finished; of equal items, as many are as were."""
         if not self._expected.get(digest):
             return False
         self._expected[digest] -= 1
         return True
 
     def expects(self, digest: bytes) -> bool:
-        """Whether an item with this digest is finished."""
+        """True if an item with this digest is finished."""
         return bool(self._expected.get(digest))
 
     def add(self, digest: bytes) -> None:
@@ -93,7 +93,7 @@ def _place(place: int) -> bytes:
 
 
 def is_place(digest: bytes) -> bool:
-    """Whether it is the place alone that tells an item from others."""
+    """True if it is the place alone that tells an item from others."""
     return digest.startswith(b"place\0\0\0")
 
 

@@ -42,7 +42,7 @@ class Loop:
         self.bar = LoopBar(loops.step.request.name, tracked.count)
 
     def has_finished(self, item: object) -> bool:  # noqa: ARG002  # a followed loop knows
-        """Whether an item was finished by an earlier run."""
+        """True if an item was finished by an earlier run."""
         return False
 
     def started(self, item: Item) -> Item:
@@ -83,7 +83,7 @@ class Followed(Loop):
         self.loops.step.at.count(done, self.tracked.count)
 
     def has_finished(self, item: object) -> bool:
-        """Whether an item was finished by an earlier run; of equal items, as many as were."""
+        """True if an item was finished by an earlier run; of equal items, as many as were."""
         self._place += 1
         self._digest = self._digest_of(item, self._place)
         self._came[self._digest] += 1
@@ -159,7 +159,7 @@ class Followed(Loop):
         return 0
 
     def _any_known(self, finished: Finished, done: int) -> bool:
-        """Whether it still has an item that is finished; True where to ask would cost items."""
+        """True if it still has an item that is finished; True where to ask would cost items."""
         iterable = self.tracked.iterable
         if not isinstance(iterable, _HELD):
             return True

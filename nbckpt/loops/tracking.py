@@ -155,7 +155,7 @@ def _asking(iterable: Iterable[Item] | AsyncIterable[Item]) -> Callable[[], Awai
 
 
 def _is_of_run(checkpoint: Checkpoint, last: Checkpoint) -> bool:
-    """Whether a partial checkpoint came before `last`, of a step with the same key."""
+    """True if a partial checkpoint came before `last`, of a step with the same key."""
     return (
         checkpoint.state == "partial"
         and checkpoint.trusted

@@ -69,7 +69,7 @@ def _is_track(function: ast.expr) -> bool:
 
 
 def has_more(tree: ast.Module) -> bool:
-    """Whether another tracked loop may follow one that has ended."""
+    """True if another tracked loop may follow one that has ended."""
     if len(_tracks(tree)) != 1:
         return True
     around = (n for n in nodes_of(tree) if isinstance(n, ast.For | ast.While | ast.AsyncFor))

@@ -29,32 +29,32 @@ class Written(NamedTuple):
 
     @property
     def is_marked(self) -> bool:
-        """Whether it asks to be restored instead of run."""
+        """True if it asks to be restored instead of run."""
         lines = [line for line in self.source.splitlines() if line.strip()][:2]
         marks = [_MARKED.match(line) for line in lines]
         return any(mark and not (n and mark[1]) for n, mark in enumerate(marks))
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it to run."""
+        """True if there is nothing in it to run."""
         lines = self.source.splitlines()
         return all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
     @property
     def is_our_own(self) -> bool:
-        """Whether it does nothing but ask nbckpt for something."""
+        """True if it does nothing but ask nbckpt for something."""
         lines = [line for line in self.source.splitlines() if line.strip()]
         asks = [line for line in lines if not line.lstrip().startswith("#")]
         return bool(asks) and all(_OURS.fullmatch(line) for line in asks)
 
     def has_run(self, ran: Cell) -> bool:
-        """Whether something that ran is this cell, or a block in it."""
+        """True if something that ran is this cell, or a block in it."""
         if ran.cell_id is not None:
             return ran.cell_id == self.cell_id
         return ran.source in blocks_in(self.source)
 
     def is_other_than(self, source: str) -> bool:
-        """Whether the text says something else than one that ran."""
+        """True if the text says something else than one that ran."""
         if self.source == source:
             return False
         from nbckpt.recorded import without_marker

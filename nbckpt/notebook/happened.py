@@ -117,7 +117,7 @@ class Happened:
         return [*runs_of(base), *(run for _, run in since), *runs_of((), session.joined)]
 
     def has_failed(self, checkpoint: Checkpoint) -> bool:
-        """Whether a cell that did not end well ran since the last move, in this process."""
+        """True if a cell that did not end well ran since the last move, in this process."""
         own = checkpoint.session == self._session.id
         return own and checkpoint.created_at > self._moved.at
 

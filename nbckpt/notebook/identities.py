@@ -63,13 +63,13 @@ class Identities:
         self._pages = {i: other for i, other in self._pages.items() if i != page}
 
     def has_gone(self, cell_id: str, *, where: str) -> bool:
-        """Whether a cell is gone from the notebook in which another one is."""
+        """True if a cell is gone from the notebook in which another one is."""
         pages = reversed(list(self._pages.values()))
         page = next((page for page in pages if where in page.cells), None)
         return page is not None and cell_id not in page.cells and self._was_in(cell_id, page)
 
     def _was_in(self, cell_id: str, page: _Page) -> bool:
-        """Whether a cell may have stood in a notebook: it was not only seen in others."""
+        """True if a cell may have stood in a notebook: it was not only seen in others."""
         homes = self._homes.get(cell_id)
         return homes is None or page.notebook in homes
 

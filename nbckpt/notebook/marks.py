@@ -131,7 +131,7 @@ class Marks:
         return replace(checkpoint, cell=cell)
 
     def _has_run_well_since(self, checkpoint: Checkpoint) -> bool:
-        """Whether the cell did so, and is not kept yet."""
+        """True if the cell did so, and is not kept yet."""
         failed, who = self._in_its_cell(checkpoint).cell, self.identities
         if not failed.cell_id or checkpoint.session != self._session.id:
             return False
@@ -202,7 +202,7 @@ def _texts(marks: Mapping[str, Mark]) -> dict[str, int]:
 
 
 def _is_there(checkpoint: Checkpoint, line: set[str]) -> bool:
-    """Whether a cell ran at a place of this line."""
+    """True if a cell ran at a place of this line."""
     return checkpoint.parent is None or checkpoint.parent in line
 
 

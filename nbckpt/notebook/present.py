@@ -53,7 +53,7 @@ class Present:
         return found if self._moment() == now else None
 
     def is_mutable(self, name: str) -> bool:
-        """Whether the value of a name can change without being bound anew."""
+        """True if the value of a name can change without being bound anew."""
         return type(self._session.namespace.get(name)) not in ATOMS
 
     def _compare(self, name: str, read_by: Checkpoint, key: Key) -> bool | None:
@@ -107,7 +107,7 @@ class Present:
 
 
 def _may_hold_objects(value: object) -> bool:
-    """Whether there may be values inside an array or table that have code of their own."""
+    """True if there may be values inside an array or table that have code of their own."""
     if (kind := getattr(value, "dtype", None)) is not None:
         kinds = [kind]
     else:

@@ -125,7 +125,7 @@ class _Forecast:
         return RUNS, _BLOCK if cell.cell_id in self._with_blocks else _PLAIN
 
     def _is_other_now(self, name: str, step: Checkpoint) -> bool:
-        """Whether a variable that a step of this line left alone is another one at the start."""
+        """True if a variable that a step of this line left alone is another one at the start."""
         then = self._session.timeline.manifest(step.id).get(name)
         now = self._manifest.get(name)
         return name not in step.bound and (then and then.value) != (now and now.value)

@@ -51,7 +51,7 @@ class Unfinished(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """Whether its loop goes on where it stopped."""
+        """True if its loop goes on where it stopped."""
         return self.checkpoint.state == "partial"
 
 

@@ -73,7 +73,7 @@ class Run(NamedTuple):
         return self.checkpoint.name if self.checkpoint is not None else ""
 
     def may_write(self, name: str, *, in_place: bool) -> bool:
-        """Whether the cell may have given a variable another value.
+        """True if the cell may have given a variable another value.
 
         Parameters
         ----------

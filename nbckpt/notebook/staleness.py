@@ -45,7 +45,7 @@ class Staleness:
         return reason(found) if found else None
 
     def _is_blamed(self, name: str, place: int) -> bool:
-        """Whether the last who may have changed a variable stands further up, or is no cell."""
+        """True if the last who may have changed a variable stands further up, or is no cell."""
         in_place = self._present.is_mutable(name)
         for run in reversed(self._runs[place + 1 :]):
             if run.checkpoint is not None and run.checkpoint.made_by and run.is_own:

@@ -115,7 +115,7 @@ class Attached:
         return digest_of_json([*told, "earlier"] if self._is_of_earlier(namespace) else told)
 
     def _is_of_earlier(self, namespace: Mapping[str, object]) -> bool:
-        """Whether it is for a class of the notebook whose name means another one by now."""
+        """True if it is for a class of the notebook whose name means another one by now."""
         assert self.change is not None
         classes = (c for c in (self.change.key, self.change.new) if issubclass(type(c), type))
         return any(
@@ -125,7 +125,7 @@ class Attached:
 
     @property
     def is_data(self) -> bool:
-        """Whether it is an object that code may change in place."""
+        """True if it is an object that code may change in place."""
         if self.change is None:
             return False
         kind = type(self.change.new)
@@ -133,7 +133,7 @@ class Attached:
 
     @property
     def holds_objects(self) -> bool:
-        """Whether it is, or holds, an object that no name tells."""
+        """True if it is, or holds, an object that no name tells."""
         value = None if self.change is None else self.value
         if isinstance(value, FunctionType):
             return bool(value.__closure__ or value.__defaults__ or value.__kwdefaults__)
@@ -178,7 +178,7 @@ def standing_of(attached: Attached) -> dict[str, Json]:
 
 
 def is_named_module(value: object) -> bool:
-    """Whether a module was imported, not made by hand."""
+    """True if a module was imported, not made by hand."""
     return getattr(value, "__spec__", None) is not None
 
 
@@ -197,14 +197,14 @@ def what_of(change: Change) -> str:
 
 
 def is_atom(value: object) -> bool:
-    """Whether JSON gives a value back as it is."""
+    """True if JSON gives a value back as it is."""
     if type(value) is float:
         return math.isfinite(value)
     return value is None or type(value) in {bool, int, str}
 
 
 def is_plain(value: object) -> bool:
-    """Whether JSON gives a value back as it is, which may be a small list or dict."""
+    """True if JSON gives a value back as it is, which may be a small list or dict."""
     waiting, n_seen = [value], 0
     while waiting and n_seen <= _MANY:
         item, n_seen = waiting.pop(), n_seen + 1

@@ -165,7 +165,7 @@ class Attachments(Own):
                 self.touch(names)
 
     def may_rest(self) -> bool:
-        """Whether there is nothing to see yet: no code has run but that of libraries' imports.
+        """True if there is nothing to see yet: no code has run but that of libraries' imports.
 
         A kernel in which all cells are restored need not look through the modules they import.
         """

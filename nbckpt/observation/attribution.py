@@ -54,7 +54,7 @@ class Attribution(Own):
     libraries: Libraries
 
     def counts(self, change: Change, tree: ast.Module | None, codes: Codes) -> bool:
-        """Whether a change is the notebook's doing, not a library's own."""
+        """True if a change is the notebook's doing, not a library's own."""
         if change.kind in ("abc", "function"):  # found by the notebook's own text
             return True
         if change.owner == "sys.modules":
@@ -85,7 +85,7 @@ class Attribution(Own):
         return can_set(is_its, change.name, tree, self.namespace, own)
 
     def _is_set_unnamed(self, change: Change, tree: ast.Module, codes: Codes) -> bool:
-        """Whether a cell that can set names which stand nowhere may have set this.
+        """True if a cell that can set names which stand nowhere may have set this.
 
         Its value is the notebook's, or its name stands in a text that the cell has.
         """
@@ -100,7 +100,7 @@ class Attribution(Own):
         return given.has(change.new) or (kind in ATOMS and (kind, change.new) in given.numbers)
 
     def _is_given(self, change: Change, tree: ast.Module) -> bool:
-        """Whether a cell gave it to a function of its module, called for what that does.
+        """True if a cell gave it to a function of its module, called for what that does.
 
         ``urllib.request.install_opener(opener)`` sets an attribute of its own module.
         """
@@ -122,7 +122,7 @@ class Attribution(Own):
         )
 
     def _is_named(self, value: object, tree: ast.Module) -> bool:
-        """Whether a cell names the library of `value`; else some library asked for it by itself.
+        """True if a cell names the library of `value`; else some library asked for it by itself.
 
         The first figure has matplotlib's inline backend put its functions into pyplot.
         """

@@ -171,7 +171,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _is_ours(thread: int) -> bool:
-    """Whether a thread is nbckpt's own, or one of the kernel's that runs no cell."""
+    """True if a thread is nbckpt's own, or one of the kernel's that runs no cell."""
     known: Any = threading._active.get(thread)  # type: ignore[attr-defined]  # noqa: SLF001
     return known is not None and known.name.startswith(_OUR_THREADS)
 
@@ -313,7 +313,7 @@ _called_from_c: set[CodeType] = set()
 
 
 def _looks_up(code: CodeType) -> bool:
-    """Whether code that asks for a frame may look names up in it; remembered."""
+    """True if code that asks for a frame may look names up in it; remembered."""
     known = _verdicts.get(code)
     if known is None:
         known = _verdicts[code] = _may_look_up(code)

@@ -71,7 +71,7 @@ def changeable(
 def are_held_elsewhere(
     values: Sequence[object], holders: Iterable[Iterable[object]], namespace: object
 ) -> bool:
-    """Whether anything but `holders` may hold an object that can change in some values.
+    """True if anything but `holders` may hold an object that can change in some values.
 
     There are more references to it than are found: by what has it without telling the collector,
     too. That costs a fraction of a walk through all that may hold it.
@@ -162,7 +162,7 @@ def _indirect(value: Any) -> list[object]:
 
 
 def is_only_a_holder(value: object) -> bool:
-    """Whether a value does not change itself, but may hold what does: a tuple, a function."""
+    """True if a value does not change itself, but may hold what does: a tuple, a function."""
     kind = type(value)
     if issubclass(kind, (type, FunctionType, MethodType, ModuleType, tuple, frozenset)):
         return True
@@ -170,12 +170,12 @@ def is_only_a_holder(value: object) -> bool:
 
 
 def _is_frozen(kind: type) -> bool:
-    """Whether it is a frozen dataclass itself: a class below one may add what changes."""
+    """True if it is a frozen dataclass itself: a class below one may add what changes."""
     return bool(getattr(vars(kind).get("__dataclass_params__"), "frozen", False))
 
 
 def _can_change(value: Any) -> bool:
-    """Whether a value, or something in it, can change."""
+    """True if a value, or something in it, can change."""
     parts = parts_of(value, ())
     if parts is None:
         return False
@@ -183,7 +183,7 @@ def _can_change(value: Any) -> bool:
 
 
 def _is_of_libraries(value: Any, kind: type) -> bool:
-    """Whether it is one of the objects that NumPy and pandas share among many, and never change."""
+    """True if it is one of the objects that NumPy and pandas share among many, and never change."""
     home = str(kind.__module__).partition(".")[0]
     library = sys.modules.get(home) if home in ("numpy", "pandas") else None
     if library is None:
@@ -200,7 +200,7 @@ def _is_array(value: object) -> bool:
 
 
 def _is_table(value: Any, kind: type) -> bool:
-    """Whether it is a table of pandas, where tables copy on write."""
+    """True if it is a table of pandas, where tables copy on write."""
     if kind.__module__ != "pandas" or not hasattr(value, "_mgr"):
         return False
     return int(sys.modules["pandas"].__version__.partition(".")[0]) >= 3

@@ -224,7 +224,7 @@ def _is_deep(program: str, options: list[str]) -> bool:
 
 
 def _tells(program: str, options: list[str]) -> bool:
-    """Whether more is told of an entry of a folder than its name."""
+    """True if more is told of an entry of a folder than its name."""
     if program == "find":
         return not _FIND_TELLS.isdisjoint(options)
     is_long = program == "vdir" or (

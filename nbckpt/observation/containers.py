@@ -491,7 +491,7 @@ def difference(container: Any, before: Any) -> Any:
 
 
 def _is_same(now: Any, before: Any) -> bool:
-    """Whether a container holds the same objects, in the same order."""
+    """True if a container holds the same objects, in the same order."""
     if len(now) != len(before):
         return False
     if type(now) is dict:

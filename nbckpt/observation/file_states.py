@@ -53,7 +53,7 @@ def state_of(path: str) -> Json:
 
 
 def is_in(path: str, state: Json) -> bool:
-    """Whether a file still is as `state_of` said: by size and times, else by content."""
+    """True if a file still is as `state_of` said: by size and times, else by content."""
     about = _about(path)
     if about is None or state is None:
         return about is None and state is None
@@ -72,7 +72,7 @@ def is_in(path: str, state: Json) -> bool:
 
 
 def begins_as(path: str, state: Json) -> bool:
-    """Whether a file still begins with all that it had when `state_of` said so."""
+    """True if a file still begins with all that it had when `state_of` said so."""
     about = _about(path)
     if about is None or not isinstance(state, list | tuple) or len(state) == 1:
         return False

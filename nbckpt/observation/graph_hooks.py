@@ -213,7 +213,7 @@ def _registered() -> int:
 
 
 def _has_own_classes() -> bool:
-    """Whether the notebook, or a module beside it, derives from what torch calls on a graph."""
+    """True if the notebook, or a module beside it, derives from what torch calls on a graph."""
     functions, graphs = map(sys.modules.get, ("torch.autograd.function", "torch.autograd.graph"))
     bases = [getattr(functions, "Function", None), getattr(graphs, _SAVING, None)]
     return any(is_users(cls, {}) for base in bases if base for cls in _derived(base))

@@ -21,7 +21,7 @@ class LastLook:
 
     @property
     def holds(self) -> bool:
-        """Whether what was seen is so still."""
+        """True if what was seen is so still."""
         return self._is_between and time.perf_counter() - self._at < SOON_S
 
     def taken(self) -> None:

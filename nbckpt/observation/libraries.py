@@ -109,7 +109,7 @@ class _Known(NamedTuple):
     versions: DictVersions
 
     def holds(self) -> bool:
-        """Whether all are still there: what was met in one that went may be in another, too."""
+        """True if all are still there: what was met in one that went may be in another, too."""
         now = map(sys.modules.get, self.modules)
         return all(map(is_, self.modules.values(), now))
 
@@ -226,7 +226,7 @@ class Libraries(Own):
 
     @property
     def tells_rebinding(self) -> bool:
-        """Whether a look sees that a name was bound again."""
+        """True if a look sees that a name was bound again."""
         return self._versions.tells_rebinding
 
     def named(self, name: str) -> Iterator[Change]:
@@ -442,7 +442,7 @@ def _name_of(value: Any) -> str:
 
 
 def _is_called(value: object, name: str) -> bool:
-    """Whether it is a function, class or module of that name: most of a library's own members."""
+    """True if it is a function, class or module of that name: most of a library's own members."""
     own = getattr(value, "__name__", "") if issubclass(type(value), _NAMED) else ""
     return str(own).rpartition(".")[-1] == name
 

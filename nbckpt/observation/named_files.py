@@ -101,7 +101,7 @@ class Named:
 
     @property
     def asks(self) -> bool:
-        """Whether files are asked for without being opened."""
+        """True if files are asked for without being opened."""
         return not ASKS.isdisjoint(self.calls)
 
     def _items(self, items: Collection[Any]) -> Iterator[Any]:

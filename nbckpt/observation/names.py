@@ -169,7 +169,7 @@ class Names(Unmoved):
 
 
 def _queries(text: Read, ran: Ran) -> bool:
-    """Whether the step is known to run queries: the key has what their texts name."""
+    """True if the step is known to run queries: the key has what their texts name."""
     if text.queries:
         return True
     names = {*ran.key.inputs, *ran.key.functions} & ran.namespace.keys()
@@ -238,7 +238,7 @@ def _listed(ran: Ran) -> Json:
 
 
 def _reaches_all(ran: Ran) -> bool:
-    """Whether a variable that the step reads is a way to all others: a module table, `globals`."""
+    """True if a variable that the step reads is a way to all others: a module table, `globals`."""
     main = sys.modules.get("__main__")
     ways = (sys.modules, main, ran.namespace, *_LOOK_UP)
     for name in ran.key.inputs:

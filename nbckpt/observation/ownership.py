@@ -25,7 +25,7 @@ _FEW = 50
 
 
 def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH) -> bool:
-    """Whether `value` is code or an instance of the user's, or wraps or holds something so."""
+    """True if `value` is code or an instance of the user's, or wraps or holds something so."""
     kind = type(value)
     if kind in ATOMS or depth < 0:
         return False
@@ -68,7 +68,7 @@ def _may_be_users(top: str) -> bool:
 
 
 def is_of_another_library(value: object, owner: str, namespace: Mapping[str, object]) -> bool:
-    """Whether `value` is code that a library made when called, to be put into another library.
+    """True if `value` is code that a library made when called, to be put into another library.
 
     ``tqdm.pandas()`` sets a function on `DataFrame` that no module holds under its name.
     """

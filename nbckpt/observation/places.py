@@ -58,7 +58,7 @@ class Places:
         return tuple(inside), _folders(outside)
 
     def counts(self, path: str) -> bool:
-        """Whether an absolute path may be an input or effect of a cell."""
+        """True if an absolute path may be an input or effect of a cell."""
         folder = path.rpartition("/")[0]
         known = self._counts.get(folder)
         if known is None:
@@ -113,7 +113,7 @@ def joined(folder: str, path: object) -> str | None:
 
 
 def is_made(path: str) -> bool:
-    """Whether a file that code names lies in a temporary folder, not among those of the system.
+    """True if a file that code names lies in a temporary folder, not among those of the system.
 
     The kernel's own, by which a front end finds it, is in its arguments and another for each.
     """

@@ -100,7 +100,7 @@ _AGAIN = re.compile(r"register(_\w+)?")
 
 
 def _is_plain(call: ast.expr) -> bool:
-    """Whether the arguments of a call are no calls, and no comprehensions."""
+    """True if the arguments of a call are no calls, and no comprehensions."""
     arguments = (
         [*call.args, *(k.value for k in call.keywords)] if isinstance(call, ast.Call) else []
     )

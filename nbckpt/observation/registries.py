@@ -57,7 +57,7 @@ _MANY = 5_000
 
 
 def is_registry(module: str, name: str, table: Any) -> bool:
-    """Whether a dict of a module or class may hold what others register."""
+    """True if a dict of a module or class may hold what others register."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return name in _OF_PYTHON
@@ -68,7 +68,7 @@ def is_registry(module: str, name: str, table: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_bookkeeping(name: str) -> bool:
-    """Whether a name is one under which a library keeps what it needs itself, as caches are."""
+    """True if a name is one under which a library keeps what it needs itself, as caches are."""
     return _BOOKKEEPING.search(name) is not None
 
 

@@ -72,7 +72,7 @@ class Replacement:
                     _put(holder, key, new)
 
     def misses(self, holders: Iterable[object], namespace: object) -> bool:
-        """Whether `holders` would hold an old object all the same: in a set, say, or a partial."""
+        """True if `holders` would hold an old object all the same: in a set, say, or a partial."""
         old = held_by([old for old, _ in self._pairs], namespace)
         kept = held_by([new for _, new in self._pairs], namespace)
         if old is None or kept is None:

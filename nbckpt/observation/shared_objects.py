@@ -86,7 +86,7 @@ class SharedObjects:
         return self._reached(roots, tables)
 
     def is_held_by_variables(self, place: str) -> bool:
-        """Whether variables hold an object that is inside of what a module has at a place.
+        """True if variables hold an object that is inside of what a module has at a place.
 
         Not the variable that is what it has there: that comes back as one with the place.
         """
@@ -119,7 +119,7 @@ class SharedObjects:
         return found
 
     def are_held_inside(self, olds: list[object]) -> bool:
-        """Whether modules hold some objects, or what is in them, by more than names of their own.
+        """True if modules hold some objects, or what is in them, by more than names of their own.
 
         Where one is replaced, a default argument, say, would go on with the one from before.
         """
@@ -199,7 +199,7 @@ def _members(modules: Iterable[str]) -> dict[str, dict[str, object]]:
 
 
 def _is_there(place: str) -> bool:
-    """Whether a module has a member, which is imported for that."""
+    """True if a module has a member, which is imported for that."""
     name, _, member = place.rpartition(".")
     try:
         return member in vars(importlib.import_module(name))

@@ -329,7 +329,7 @@ def _parts_of(value: Any, kind: type) -> list[object]:
 
 
 def sets_what_no_text_names(tree: ast.Module) -> bool:
-    """Whether a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``."""
+    """True if a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``."""
     return any(
         (isinstance(node, ast.Name) and node.id in _UNNAMED)
         or (isinstance(node, ast.Attribute) and node.attr in _UNNAMED_MEMBERS)
@@ -355,7 +355,7 @@ class Given(NamedTuple):
     numbers: frozenset[tuple[type, object]]
 
     def has(self, value: Any) -> bool:
-        """Whether a value is, or directly holds, something of that."""
+        """True if a value is, or directly holds, something of that."""
         kind = type(value)
         if kind is str:
             return value in self.strings
@@ -393,7 +393,7 @@ def statement_calls(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def is_argument(value: object, call: ast.Call, namespace: Mapping[str, object]) -> bool:
-    """Whether a call is given a value, by a variable or as a constant."""
+    """True if a call is given a value, by a variable or as a constant."""
     if value is None:
         return False
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -404,18 +404,18 @@ def is_argument(value: object, call: ast.Call, namespace: Mapping[str, object]) 
 
 
 def defines(tree: ast.Module) -> bool:
-    """Whether a cell makes a function or a class."""
+    """True if a cell makes a function or a class."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
     return any(isinstance(node, kinds) for node in nodes_of(tree))
 
 
 def is_inert(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell only computes with plain values: nothing attached can change what it does."""
+    """True if a cell only computes with plain values: nothing attached can change what it does."""
     return _computes_only(tree, namespace, ast.Call) is False
 
 
 def is_harmless(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
-    """Whether a cell cannot attach anything: it calls nothing but simple builtins."""
+    """True if a cell cannot attach anything: it calls nothing but simple builtins."""
     return _computes_only(tree, namespace) is not None
 
 
@@ -512,7 +512,7 @@ def _deleted_by(code: CodeType) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def sets_items(code: CodeType) -> bool:
-    """Whether a function sets or deletes an item of something."""
+    """True if a function sets or deletes an item of something."""
     steps = (step for part in _with_nested(code) for step in dis.get_instructions(part))
     return any(step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for step in steps)
 

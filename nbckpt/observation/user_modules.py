@@ -236,7 +236,7 @@ class ModuleState:
         ]
 
     def _put(self, name: str, member: str, value: object, *, anew: bool = False) -> bool:
-        """Whether a value was set that was another one."""
+        """True if a value was set that was another one."""
         if name not in self._imported and _imported(name):
             self.meet([name], is_as_imported=True)
         if name not in sys.modules or (not anew and _holds(name, member, value)):
@@ -294,7 +294,7 @@ def _is_same(one: object, other: object) -> bool:
 
 
 def only_imports(tree: ast.Module) -> bool:
-    """Whether a cell imports, and does nothing that could change what it has imported."""
+    """True if a cell imports, and does nothing that could change what it has imported."""
     return all(
         isinstance(node, ast.Import | ast.ImportFrom)
         or not any(isinstance(part, _ACTS) and not _is_set_up(part) for part in ast.walk(node))

@@ -8,12 +8,12 @@ import warnings
 
 
 def is_pinned(view: memoryview) -> bool:
-    """Whether a GPU may write to these bytes by itself."""
+    """True if a GPU may write to these bytes by itself."""
     return _has_gpu() and bool(view.nbytes) and _is_pinned(view)
 
 
 def is_pinned_at(address: int) -> bool:
-    """Whether a GPU may write by itself to what lies at an address."""
+    """True if a GPU may write by itself to what lies at an address."""
     return _has_gpu() and _is_pinned(memoryview((ctypes.c_ubyte * 1).from_address(address)))
 
 

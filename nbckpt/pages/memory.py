@@ -124,7 +124,7 @@ class Look:
         return (self._watch, self._clock) if self._watch else None
 
     def is_unwritten_since(self, moment: tuple[Watch, int] | None) -> bool:
-        """Whether nothing was written between another look at the same place and this one."""
+        """True if nothing was written between another look at the same place and this one."""
         if self._watch is None or moment is None or moment[0] is not self._watch:
             return False
         return self._watch.holds(range(len(self._watch.names)), moment[1])
@@ -156,7 +156,7 @@ def look_at(place: Place, *, watch: bool = True) -> Look:
 
 
 def is_as_known(view: memoryview, chunk: int) -> bool:
-    """Whether what is known of one chunk of `view` is so: it is read, whatever counts as unwritten.
+    """True if what is known of one chunk of `view` is so: it is read, whatever counts as unwritten.
 
     A thread that writes meanwhile is no contradiction.
     """

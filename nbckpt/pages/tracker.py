@@ -168,7 +168,7 @@ def _made() -> Tracker | None:
 
 
 def _sees_writes(tracker: Tracker) -> bool:
-    """Whether the kernel keeps the promises that names of memory rest on."""
+    """True if the kernel keeps the promises that names of memory rest on."""
     size = 4 << 20
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory[0], memory[size - 1] = 1, 1

@@ -100,7 +100,7 @@ class Watch:
             self.touched = min(low, start), max(high, end)
 
     def holds(self, chunks: range, since: int) -> bool:
-        """Whether nothing was written to `chunks` since a look."""
+        """True if nothing was written to `chunks` since a look."""
         return max(self.written_at[chunks.start : chunks.stop], default=0) <= since
 
 
@@ -214,7 +214,7 @@ class Watches:
 
 
 def _is_trusted(watch: Watch) -> bool:
-    """Whether nobody but this process changes what is watched; asked anew of new memory."""
+    """True if nobody but this process changes what is watched; asked anew of new memory."""
     is_private, watch.has_file = mappings.is_private(watch.start, watch.end)
     watch.copies = []
     watch.touched = (watch.start, watch.end) if watch.has_file else None

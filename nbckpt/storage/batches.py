@@ -69,7 +69,7 @@ class Batches:
         return place
 
     def has(self, name: Name) -> bool:
-        """Whether a chunk is here, or durable already."""
+        """True if a chunk is here, or durable already."""
         return name in self._pending or self._index.find(name) is not None
 
     @property

@@ -80,7 +80,7 @@ def flat(part: Buffer) -> memoryview:
 
 
 def is_stream(number: int, part: Buffer) -> bool:
-    """Whether a part is cut by its content: the first one, if it is `bytes`."""
+    """True if a part is cut by its content: the first one, if it is `bytes`."""
     return number == 0 and type(part) is bytes
 
 

@@ -80,7 +80,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every record can be read and all that it names is there and sound."""
+        """True if every record can be read and all that it names is there and sound."""
         return all(problem.kind == "unreachable" for problem in self.problems)
 
 
@@ -145,7 +145,7 @@ class _Check:
         )
 
     def was_pruned_meanwhile(self) -> bool:
-        """Whether somebody took files away while this looked for them."""
+        """True if somebody took files away while this looked for them."""
         before = len(self.journals.prunes)
         self.journals.read({})
         return len(self.journals.prunes) > before

@@ -50,7 +50,7 @@ class Claims:
                 claims[name] = max(count, claims.get(name, 0))
 
     def __contains__(self, journal: object) -> bool:
-        """Whether another journal speaks for this one."""
+        """True if another journal speaks for this one."""
         return journal in self._spoken_for
 
     def short(

@@ -37,7 +37,7 @@ class Taken:
                     self._by_own.update(ids)
 
     def has(self, record: Record) -> bool:
-        """Whether a checkpoint or recording is one of these."""
+        """True if a checkpoint or recording is one of these."""
         own_id = record.get("id", "")
         return own_id in self._by_any and (own_id in self._by_own or not is_trusted(record))
 

@@ -73,7 +73,7 @@ def refused(path: Path, wanted_bytes: int | None = None) -> Iterator[None]:
 
 
 def exists(path: Path) -> bool:
-    """Whether anything has this name."""
+    """True if anything has this name."""
     try:
         system.files.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -379,7 +379,7 @@ def create_beside(path: Path, *, mode: int = OWN) -> Iterator[NewFile]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds a lock on a file alone; where locks are unknown, as if they did.
+    """True if somebody holds a lock on a file alone; where locks are unknown, as if they did.
 
     Raises
     ------

@@ -97,7 +97,7 @@ class Journals:
         return follower is not None and follower.has_own
 
     def _is_over(self, name: str) -> bool:
-        """Whether a journal need not be read: what it holds is known not to count."""
+        """True if a journal need not be read: what it holds is known not to count."""
         by_own, by_others = self._replaced()
         if name in by_own:
             return True

@@ -56,7 +56,7 @@ def _sample(data: memoryview) -> memoryview:
 
 
 def is_zeros(name: Name, data: memoryview) -> bool:
-    """Whether a chunk holds nothing but zeros: then it needs no bytes on disk."""
+    """True if a chunk holds nothing but zeros: then it needs no bytes on disk."""
     return not data[0] and not data[-1] and name == _name_of_zeros(len(data))
 
 

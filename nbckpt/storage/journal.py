@@ -172,7 +172,7 @@ def whole_journal(records: Iterable[Record], signer: Signer) -> bytes:
 
 
 def is_live(path: Path) -> bool:
-    """Whether a process still writes this journal, or nobody can tell."""
+    """True if a process still writes this journal, or nobody can tell."""
     try:
         return is_locked(path)
     except FileNotFoundError:
@@ -242,7 +242,7 @@ class Follower:
 
     @property
     def has_own(self) -> bool:
-        """Whether a line is trusted."""
+        """True if a line is trusted."""
         return self._own > 0
 
     def read(self, limit: int | None = None) -> list[Entry]:

@@ -67,7 +67,7 @@ class Leaving:
         self.bereft = sorted(removed.keys() & called - names)
 
     def has(self, record: Record) -> bool:
-        """Whether this call is to go."""
+        """True if this call is to go."""
         return id(record) in self._which
 
     def stay(self, records: Iterable[Record]) -> Iterator[Record]:

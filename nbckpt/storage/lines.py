@@ -222,7 +222,7 @@ class Unread(Mapping[str, Any]):
 
     @property
     def is_read(self) -> bool:
-        """Whether all of it was decoded."""
+        """True if all of it was decoded."""
         return self._text is None
 
     def __getitem__(self, name: str) -> Any:

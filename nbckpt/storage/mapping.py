@@ -97,7 +97,7 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
 
 
 def can_map(runs: Sequence[Run]) -> bool:
-    """Whether these runs, joined, can be mapped into one range."""
+    """True if these runs, joined, can be mapped into one range."""
     if not system.can_map_over() or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
         return False
     whole_pages = all(run.length % PAGE_BYTES == 0 for run in runs[:-1])

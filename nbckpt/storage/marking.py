@@ -49,7 +49,7 @@ def mend_mark(path: Path) -> str:
 
 
 def _is_store(path: Path) -> bool:
-    """Whether a folder without a mark holds what only stores do."""
+    """True if a folder without a mark holds what only stores do."""
     return bool(files_in(path / "journal", JOURNAL) or files_in(path / "packs", PACK))
 
 

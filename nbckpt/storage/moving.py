@@ -97,7 +97,7 @@ class Pack(NamedTuple):
 
     @property
     def is_wasteful(self) -> bool:
-        """Whether it takes much more room than what is needed of it would."""
+        """True if it takes much more room than what is needed of it would."""
         waste = self.size - packed_bytes(self.needed.values()) if self.needed else self.size
         return not self.needed or waste > min(WASTED_BYTES, WASTED_SHARE * self.size)
 
@@ -109,7 +109,7 @@ def packs_in(folder: Path, needed: Needed) -> list[Pack]:
 
 
 def is_open(path: Path) -> bool:
-    """Whether a session has chunks in a pack, or on their way to it, that are not durable."""
+    """True if a session has chunks in a pack, or on their way to it, that are not durable."""
     try:
         return is_locked(path)
     except FileNotFoundError:

@@ -20,14 +20,14 @@ SHOWN = 60
 
 
 def is_name(name: object) -> bool:
-    """Whether something may be the name of a journal or pack, without its suffix."""
+    """True if something may be the name of a journal or pack, without its suffix."""
     return (
         isinstance(name, str) and _NAME.fullmatch(name) is not None and not _DEVICES.fullmatch(name)
     )
 
 
 def is_table(name: object) -> bool:
-    """Whether something may be the name of a table, with its suffix."""
+    """True if something may be the name of a table, with its suffix."""
     found = _TABLE.fullmatch(name) if isinstance(name, str) else None
     return found is not None and not _DEVICES.fullmatch(found[1])
 

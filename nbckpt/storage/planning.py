@@ -167,7 +167,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """True if there is nothing to do."""
         has_work = self.removed or self.calls.gone or self.packs or self.tables or self._drop
         return not has_work and len(self.dead) < MANY_JOURNALS
 
@@ -241,7 +241,7 @@ class Plan:
     # -- what was written since
 
     def goes_on(self, more: Iterable[Entry]) -> bool:
-        """Whether it still holds with these records: they lean on nothing that goes."""
+        """True if it still holds with these records: they lean on nothing that goes."""
         records = [entry.record for entry in more]
         known = {*self.kept, *(r["id"] for r in records if r["kind"] == CHECKPOINT), None}
         for record in records:

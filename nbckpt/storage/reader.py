@@ -83,7 +83,7 @@ class Reader:
         self._of(digest, lambda b: require_room(b.root(), b.names_in_turn, self._find, limit))
 
     def has(self, digest: Digest) -> bool:
-        """Whether every chunk of a blob has a place; only its tree is read."""
+        """True if every chunk of a blob has a place; only its tree is read."""
         try:
             names = self.chunks(digest)
         except BlobNotFoundError:
@@ -350,7 +350,7 @@ class _Blob:
 
 
 def _is_plain(place: Place) -> bool:
-    """Whether a chunk lies as it is, as what names others always does."""
+    """True if a chunk lies as it is, as what names others always does."""
     return place.codec & ~SEALED == RAW
 
 

@@ -149,7 +149,7 @@ def require_same(
 
 
 def _hold_the_same(old: Manifest, new: Manifest) -> bool:
-    """Whether all variables are what they were, and none is trusted now that was not."""
+    """True if all variables are what they were, and none is trusted now that was not."""
     return old.keys() == new.keys() and all(
         variable._replace(trusted=new[name].trusted) == new[name]
         and variable.trusted >= new[name].trusted

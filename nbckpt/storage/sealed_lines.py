@@ -71,7 +71,7 @@ class SealedSigner(Signer):
         return self._cipher.lines.open(sealed, self._bound(int(found[1])))
 
     def is_signed(self, line: bytes) -> bool:
-        """Whether a line carries a signature, whosever it is."""
+        """True if a line carries a signature, whosever it is."""
         plain = self.plain(line)
         return plain is not None and has_signature(plain)
 

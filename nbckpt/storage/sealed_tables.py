@@ -41,7 +41,7 @@ def opened_file(cipher: Cipher, path: Path) -> bytes:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether a sealed file is as it was written; that can be told without the key."""
+    """True if a sealed file is as it was written; that can be told without the key."""
     start = len(MAGIC) + SUM_BYTES
     digest = blake3(memoryview(data)[start:]).digest()
     return data[: len(MAGIC)] == MAGIC and data[len(MAGIC) : start] == digest

@@ -139,7 +139,7 @@ def _opened(fd: int, pack: str, offset: int, cipher: Cipher) -> Iterator[tuple[N
 
 
 def _can_be(place: Place, frame: int) -> bool:
-    """Whether a chunk can lie there: before its frame, in a form that is known."""
+    """True if a chunk can lie there: before its frame, in a form that is known."""
     if place.codec not in _CODECS:
         return False
     if place.codec == ZEROS:

@@ -179,7 +179,7 @@ def wrong_member(record: Mapping[str, Any]) -> str | None:
 
 
 def is_placed(record: Mapping[str, Any]) -> bool:
-    """Whether what places a checkpoint in the history is as its readers expect it."""
+    """True if what places a checkpoint in the history is as its readers expect it."""
     return _wrong_in(record, _MEMBERS, ("id", "created_at", "duration_s", "session")) is None
 
 
@@ -207,7 +207,7 @@ _ALL_OR_NOTHING = frozenset({"head", "drop", "tag", "note", "table", "approval"}
 
 
 def can_be_mended(record: Mapping[str, Any]) -> bool:
-    """Whether a record says something without what cannot be understood of it.
+    """True if a record says something without what cannot be understood of it.
 
     What names bytes does: a prune would delete these.
     """

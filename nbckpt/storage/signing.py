@@ -105,7 +105,7 @@ class Signer:
         return plain + b"\n"
 
     def is_signed(self, line: bytes) -> bool:
-        """Whether a line carries a signature, whosever it is."""
+        """True if a line carries a signature, whosever it is."""
         return has_signature(line)
 
     def digest_of(self, line: bytes) -> bytes | None:
@@ -130,12 +130,12 @@ def digest_of_line(line: bytes) -> bytes | None:
 
 
 def is_half(text: bytes) -> bool:
-    """Whether a user's own line repeats, of a variable, what a line said that is not his."""
+    """True if a user's own line repeats, of a variable, what a line said that is not his."""
     return text.startswith(_CHECKPOINT) and _HALF in text
 
 
 def has_signature(line: bytes) -> bool:
-    """Whether a line carries a signature, whosever it is."""
+    """True if a line carries a signature, whosever it is."""
     return line[-_TAIL:-_MAC_ENDS] == _MAC
 
 
@@ -184,7 +184,7 @@ class Signers:
             )
 
     def look(self) -> bool:
-        """Whether lines that were read before count otherwise now, as others did something."""
+        """True if lines that were read before count otherwise now, as others did something."""
         if self._key is None:
             self._take(self.user.key())
         changed, self._is_behind = self._is_behind, False

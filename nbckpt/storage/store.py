@@ -163,7 +163,7 @@ class Store:
         write_config(self.path, text)
 
     def is_own_config(self, text: str) -> bool:
-        """Whether this user has written a `config.json` by nbckpt, or vouched for it."""
+        """True if this user has written a `config.json` by nbckpt, or vouched for it."""
         digest = digest_of_settings(text)
         return digest in self._own_settings or digest in self.signers.user.vouches(SETTINGS)
 
@@ -263,12 +263,12 @@ class Store:
 
     @whole
     def has_blob(self, digest: Digest) -> bool:
-        """Whether every chunk of the blob has a place; their bytes are not looked at."""
+        """True if every chunk of the blob has a place; their bytes are not looked at."""
         return self._reader.has(digest)
 
     @whole
     def can_rely_on(self, digest: Digest) -> bool:
-        """Whether a record that is written now may name a blob without putting it again."""
+        """True if a record that is written now may name a blob without putting it again."""
         return self._relied_on.has(digest)
 
     def writing(self, *, until_committed: bool = False) -> Writing:
@@ -321,7 +321,7 @@ class Store:
         return dataclasses.asdict(info)
 
     def has_table(self, digest: Digest) -> bool:
-        """Whether it is known what became of the table of this value."""
+        """True if it is known what became of the table of this value."""
         return digest in self._known.tables
 
     # -- records

@@ -82,7 +82,7 @@ class Survey:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is nothing that could be mended."""
+        """True if there is nothing that could be mended."""
         to_mend = (self.lame, self.packs, self.gone, self.found_again, self.tables, self.bridges)
         return not any(to_mend)
 

@@ -142,7 +142,7 @@ files = Files()
 
 
 def can_map_over() -> bool:
-    """Whether this system's way to map over memory is known."""
+    """True if this system's way to map over memory is known."""
     return _libc() is not None
 
 

@@ -55,7 +55,7 @@ def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None
 
 
 def holds_sealed(path: Path) -> bool:
-    """Whether a journal of the store at `path` was written with a cipher."""
+    """True if a journal of the store at `path` was written with a cipher."""
     return any(map(_begins_sealed, files_in(path / "journal", SUFFIX)))
 
 

@@ -120,7 +120,7 @@ class Waiting:
         self.give_back(lent.values())
 
     def _is_used(self, scratch: memoryview) -> bool:
-        """Whether the next write is of the same memory: a unit may go to several places."""
+        """True if the next write is of the same memory: a unit may go to several places."""
         return bool(self._queue) and self._queue[0].scratch is scratch
 
 

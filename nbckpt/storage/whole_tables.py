@@ -35,7 +35,7 @@ def table_of(store: Store, variable: Variable) -> Record | None:
 
 
 def is_whole(folder: Path, record: Record) -> bool:
-    """Whether the file of a `table` record is there, with the bytes that were written.
+    """True if the file of a `table` record is there, with the bytes that were written.
 
     Its bytes are read the first time, and again when the file has changed.
 

@@ -162,7 +162,7 @@ class Cache:
     seen: set[bytes] = field(default_factory=set)
 
     def asked(self, beginning: str) -> bool:
-        """Whether `beginning` was kept before; it is kept now."""
+        """True if `beginning` was kept before; it is kept now."""
         digest = hashlib.blake2b(beginning.encode()).digest()
         known = digest in self.seen
         self.seen.add(digest)

@@ -228,18 +228,18 @@ def _has_code(kind: type, name: str) -> bool:
 
 
 def _is_its_word(kind: type) -> bool:
-    """Whether a class says itself what its objects are once they come back."""
+    """True if a class says itself what its objects are once they come back."""
     says = _has_code(kind, "__getstate__") or _has_code(kind, "__setstate__")
     return says and package_of(kind) not in _NOT_THEIR_WORD
 
 
 def _is_lost(pair: _Pair) -> bool:
-    """Whether a plain member is left out by a class that puts nothing in its place."""
+    """True if a plain member is left out by a class that puts nothing in its place."""
     return _is_plain(pair.live) and isinstance(pair.back, Missing)
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
-    """Whether a value holds nothing but atoms."""
+    """True if a value holds nothing but atoms."""
     kind = type(value)
     if kind in ATOMS:
         return True
@@ -326,7 +326,7 @@ def _shortened(text: str, other: str) -> str:
 
 
 def _is_cached(kind: type, name: str) -> bool:
-    """Whether an attribute is computed when it is first asked for, and kept from then on."""
+    """True if an attribute is computed when it is first asked for, and kept from then on."""
     found = member_of_class(kind, name)
     if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
         return False
@@ -356,7 +356,7 @@ def _of_kind(value: Any) -> str:
 
 
 def _can_be_shared(value: Any) -> bool:
-    """Whether a change at one place shows at the other, where both hold the same object."""
+    """True if a change at one place shows at the other, where both hold the same object."""
     kind = type(value)
     if kind in ATOMS or issubclass(kind, tuple | frozenset | range | slice):
         return False
@@ -378,7 +378,7 @@ def _of_no_matter(kind: type) -> frozenset[str]:
 
 
 def _is_over(pair: _Pair) -> bool:
-    """Whether nothing inside of two objects is compared."""
+    """True if nothing inside of two objects is compared."""
     one, other = type(pair.live), type(pair.back)
     return not _is_of_one_class(one, other) or _is_of_own_codec(one)
 

@@ -335,7 +335,7 @@ class Trials:
         back: Mapping[str, object],
         found: Difference,
     ) -> bool:
-        """Whether it is the same each time that the group is loaded, and no number of its own."""
+        """True if it is the same each time that the group is loaded, and no number of its own."""
         from nbckpt.trials.comparison import Comparison
 
         again = self._loaded(parts, names)

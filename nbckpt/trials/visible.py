@@ -51,11 +51,11 @@ def text_of(value: Any, depth: int = DEPTH) -> str:
 
 
 def tells_itself(kind: type) -> bool:
-    """Whether objects of a class have a text of their own."""
+    """True if objects of a class have a text of their own."""
     told: object = kind.__repr__
     return told is not object.__repr__
 
 
 def are_alike(one: str, other: str) -> bool:
-    """Whether two texts say the same; where there are sets in them, in whatever order."""
+    """True if two texts say the same; where there are sets in them, in whatever order."""
     return one == other or ("{" in one and sorted(one) == sorted(other))

@@ -37,7 +37,7 @@ def digest_of_arrow(column: Any, *, lasts: bool = True) -> Digest:
 
 
 def _is_all_buffers(kind: Any) -> bool:
-    """Whether a column of this type is no more than its buffers, a length and an offset."""
+    """True if a column of this type is no more than its buffers, a length and an offset."""
     import pyarrow as pa
 
     has_more = isinstance(kind, pa.BaseExtensionType) or pa.types.is_dictionary(kind)

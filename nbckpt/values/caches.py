@@ -106,7 +106,7 @@ def answers_of(cached: Any) -> list[Answer] | None:
 
 
 def is_typed_cache(cached: Any) -> bool:
-    """Whether a cache tells equal arguments of two types apart."""
+    """True if a cache tells equal arguments of two types apart."""
     return bool(cached.cache_parameters()["typed"])
 
 
@@ -200,7 +200,7 @@ def caches_in(member: object) -> Iterator[object]:
 
 
 def is_only_faster(cached: Any, cache: Cache, namespace: Mapping[str, object]) -> bool:
-    """Whether a cached function answers as it would without its cache, whoever asked it before.
+    """True if a cached function answers as it would without its cache, whoever asked it before.
 
     So it is where arguments and answers are plain values that cannot change, and the function
     uses nothing but its arguments, itself and what is built in. `cache_info` tells all the same,

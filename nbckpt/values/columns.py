@@ -77,7 +77,7 @@ def digests_of_columns(columns: Sequence[Any]) -> list[Digest]:
 
 
 def lies_in_rows(column: Any) -> bool:
-    """Whether an array is large, and a column of something that is kept row by row."""
+    """True if an array is large, and a column of something that is kept row by row."""
     return bool(
         column.ndim == 1
         and column.nbytes >= WATCHED_BYTES
@@ -112,7 +112,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _is_packed(dtype: Any) -> bool:
-    """Whether every byte of a type is one of a value, in the order of its fields."""
+    """True if every byte of a type is one of a value, in the order of its fields."""
     if dtype.names is None:
         return not _is_padded_number(dtype.base)
     end = 0
@@ -125,7 +125,7 @@ def _is_packed(dtype: Any) -> bool:
 
 
 def _is_padded_number(dtype: Any) -> bool:
-    """Whether a type is x86's `long double`, of which six bytes hold anything."""
+    """True if a type is x86's `long double`, of which six bytes hold anything."""
     import numpy as np
 
     return dtype.char in "gG" and np.finfo(np.longdouble).nmant == 63

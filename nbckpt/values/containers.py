@@ -73,7 +73,7 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
 
 
 def _wrote_tree(walk: Walk, value: object) -> bool:
-    """Whether `value` is plain data all through, and so was written at once."""
+    """True if `value` is plain data all through, and so was written at once."""
     if walk.allowance is not None:  # however much there is inside
         return False
     containers = plain.tree_of(value)

@@ -34,7 +34,7 @@ _SAYS_WHEN_IN_USE = 2
 
 
 def is_asked_by(value: Any) -> bool:
-    """Whether `value` is DuckDB's module, or one of those functions of it."""
+    """True if `value` is DuckDB's module, or one of those functions of it."""
     module = sys.modules.get("duckdb")
     if module is None:
         return False

@@ -101,7 +101,7 @@ def parts_of_class(cls: type) -> list[object]:
 
 
 def _is_as_written(cls: type) -> bool:
-    """Whether nobody but its own body puts members into a class."""
+    """True if nobody but its own body puts members into a class."""
     hooks = (base for base in cls.__mro__[1:-1] if "__init_subclass__" in vars(base))
     return type(cls) is type and next(hooks, None) is None
 
@@ -144,7 +144,7 @@ def _functions_of(member: object) -> Iterator[FunctionType]:
 
 
 def _is_slot(member: object) -> bool:
-    """Whether `member` only gives access to a slot, which ``__slots__`` names."""
+    """True if `member` only gives access to a slot, which ``__slots__`` names."""
     is_slot = isinstance(member, GetSetDescriptorType | MemberDescriptorType)
     return is_slot or type(member).__name__ == "CField"  # of `ctypes`, made of ``_fields_``
 
@@ -217,7 +217,7 @@ def _carried_globals(
 
 
 def holds_state(definition: FunctionType | type) -> bool:
-    """Whether something in a definition may change while its parts stay the same objects."""
+    """True if something in a definition may change while its parts stay the same objects."""
     if isinstance(definition, FunctionType):
         held = definition.__closure__, definition.__defaults__, definition.__kwdefaults__
         return any(held) or bool(vars(definition))

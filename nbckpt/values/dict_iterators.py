@@ -74,7 +74,7 @@ def reduction_of_iterator(iterator: Any) -> tuple[object, tuple[object, ...]]:
 
 
 def _is_rest(rest: list[Any], found: Iterator[Any]) -> bool:
-    """Whether an iterator has the very objects left that another one has."""
+    """True if an iterator has the very objects left that another one has."""
     for one, other in zip(rest, found, strict=True):
         is_pair = type(one) is type(other) is tuple and len(one) == len(other) == 2
         if one is not other and not (is_pair and all(map(is_, one, other))):

@@ -45,7 +45,7 @@ def home_of_method(method: object) -> str | None:
 
 
 def is_named(value: object, namespace: Mapping[str, object]) -> bool:
-    """Whether `value` is known by its name: what was imported, a library's function or class."""
+    """True if `value` is known by its name: what was imported, a library's function or class."""
     kind = type(value)  # and not `isinstance`: a dead weak proxy would raise
     if issubclass(kind, ModuleType):
         return not is_made_module(value)
@@ -66,7 +66,7 @@ def home_of_named(value: object, namespace: Mapping[str, object]) -> str:
 
 
 def is_made_module(value: object) -> bool:
-    """Whether a module was made by hand: no import finds it, so it counts by what it holds."""
+    """True if a module was made by hand: no import finds it, so it counts by what it holds."""
     members: dict[str, object] = getattr(value, "__dict__", {})
     name = members.get("__name__")
     if not isinstance(name, str) or name == "__main__" or members.get("__spec__") is not None:
@@ -76,7 +76,7 @@ def is_made_module(value: object) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_user_file(path: str | None) -> bool:
-    """Whether a module's file is the user's: not of Python, an installed package, or nbckpt."""
+    """True if a module's file is the user's: not of Python, an installed package, or nbckpt."""
     if not path or path.startswith("<"):
         return False
     file = Path(path)

@@ -106,7 +106,7 @@ def take_apart(walk: Walk, value: object) -> None:
 
 
 def _is_at_its_name(value: object, name: str) -> bool:
-    """Whether a module holds `value` under the name by which pickle would find it."""
+    """True if a module holds `value` under the name by which pickle would find it."""
     known = _named.get(id(value))
     if known is None or known[0] is not value:
         home = getattr(value, "__module__", None)

@@ -55,7 +55,7 @@ def reaches_all(value: object, namespace: Mapping[str, object]) -> str:
 
 @lru_cache(maxsize=4096)
 def is_shell(kind: type) -> bool:
-    """Whether a class is that of IPython's shell."""
+    """True if a class is that of IPython's shell."""
     return any(
         base.__name__ == "InteractiveShell" and base.__module__.startswith("IPython.")
         for base in kind.__mro__
@@ -67,7 +67,7 @@ def _kind(value: object) -> Any:
 
 
 def runs_queries(value: Any) -> bool:
-    """Whether `value` is a library's function that looks up variables named inside a string."""
+    """True if `value` is a library's function that looks up variables named inside a string."""
     function = getattr(value, "__func__", value) if type(value) is MethodType else value
     if type(function) not in {FunctionType, BuiltinFunctionType} or function is eval:
         return False
@@ -77,7 +77,7 @@ def runs_queries(value: Any) -> bool:
 
 
 def imports_by_name(value: object) -> bool:
-    """Whether `value` is a function that imports a module by its name."""
+    """True if `value` is a function that imports a module by its name."""
     return value is builtins.__import__ or any(
         value is getattr(sys.modules.get(module), name, value is None)
         for module, name in _IMPORTERS
@@ -85,7 +85,7 @@ def imports_by_name(value: object) -> bool:
 
 
 def reads_source(value: object) -> bool:
-    """Whether `value` is a library's function that gives the source of other code."""
+    """True if `value` is a library's function that gives the source of other code."""
     if type(value) is not FunctionType or value.__module__ not in _OF_SOURCE:
         return False
     return value.__name__ in READERS_OF_SOURCE

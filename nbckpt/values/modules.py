@@ -64,7 +64,7 @@ def loaded(name: str) -> Loaded:
 
 
 def looks_into_main(name: str) -> bool:
-    """Whether code of one of the user's modules finds the notebook's variables by itself."""
+    """True if code of one of the user's modules finds the notebook's variables by itself."""
     module = sys.modules.get(name)
     main = sys.modules.get("__main__")
     if not isinstance(module, ModuleType) or module is main:
@@ -111,7 +111,7 @@ _MOST_MEMBERS = 1_000
 
 @lru_cache(maxsize=10_000)
 def _names_main(code: CodeType) -> bool:
-    """Whether code imports ``__main__``, or comes to its variables by another name."""
+    """True if code imports ``__main__``, or comes to its variables by another name."""
     if not _INTO_MAIN.isdisjoint(code.co_names):
         return True
     if any(type(c) is str and _MAIN in c for c in code.co_consts):

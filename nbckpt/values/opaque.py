@@ -81,7 +81,7 @@ _KEPT_BY_POOLS = ("_max_workers", "_initializer", "_initargs", "_mp_context")
 
 
 def is_client(kind: type) -> bool:
-    """Whether a class is of a package that speaks with the outside, and is no answer from there."""
+    """True if a class is of a package that speaks with the outside, and is no answer from there."""
     if str(kind.__module__).partition(".")[0] not in _CLIENTS:
         return False
     iterates = hasattr(kind, "__next__") or hasattr(kind, "__anext__")
@@ -89,7 +89,7 @@ def is_client(kind: type) -> bool:
 
 
 def is_bare(kind: type) -> bool:
-    """Whether instances of a class count by their type alone."""
+    """True if instances of a class count by their type alone."""
     package = str(kind.__module__).partition(".")[0]
     if package in _MACHINERY:
         return not _DATA.match(kind.__module__) or hasattr(kind, "class_traits")

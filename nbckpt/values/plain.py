@@ -96,7 +96,7 @@ def tree_of(root: object) -> list[object] | None:
 
 
 def _are_different(objects: list[object]) -> bool:
-    """Whether no object is there twice."""
+    """True if no object is there twice."""
     numpy = sys.modules.get("numpy")
     if numpy is None or len(objects) < MANY_OBJECTS:
         return len(set(map(id, objects))) == len(objects)

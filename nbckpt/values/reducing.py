@@ -35,12 +35,12 @@ NEW_OBJECT: Any = getattr(copyreg, "__newobj__")  # noqa: B009  # the type stubs
 
 
 def has_state_of_its_own(kind: type) -> bool:
-    """Whether Python code of a class says what the state of its instances is."""
+    """True if Python code of a class says what the state of its instances is."""
     return isinstance(getattr(kind, "__getstate__", None), FunctionType)
 
 
 def asks_for_its_state(kind: type) -> bool:
-    """Whether pickle calls code of a class before an instance has a state that the code counts on.
+    """True if pickle calls code of a class before an instance has a state that the code counts on.
 
     It asks an instance that is still empty for ``__setstate__``. A wrapper with a ``__getattr__``
     looks for that in what it wraps, which it does not have yet, and so asks itself, for ever. Slots
@@ -90,7 +90,7 @@ def set_with_members(value: Any, given: tuple[Any, Any, dict[str, Any]]) -> None
 
 
 def refuses_without_need(kind: type) -> bool:
-    """Whether a class keeps pickle from members that tell all of it.
+    """True if a class keeps pickle from members that tell all of it.
 
     patsy promises nothing of its pickles from one version to the next, and so refuses. The data
     of a model of statsmodels (`statsmodels.base.data.ModelData`) leaves out the design that patsy
@@ -216,7 +216,7 @@ def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _is_more(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
-    """Whether anything was bound anew."""
+    """True if anything was bound anew."""
     return any(v is not None and before.get(n) is not v for n, v in now.items())
 
 

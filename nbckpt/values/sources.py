@@ -67,7 +67,7 @@ def names_in(name: str) -> frozenset[str]:
 
 
 def is_made_here(name: str) -> bool:
-    """Whether a module is of no file: somebody put it into `sys.modules`."""
+    """True if a module is of no file: somebody put it into `sys.modules`."""
     module = sys.modules.get(name)
     return (
         type(module) is ModuleType

@@ -39,7 +39,7 @@ def package_of(kind: type) -> str:
 
 
 def comes_back_for_sure(kind: type) -> bool:
-    """Whether there is nothing in the way of an object between its parts and what it shows.
+    """True if there is nothing in the way of an object between its parts and what it shows.
 
     So it is of what nbckpt writes itself, and of instances whose class leaves it to Python.
     """
@@ -52,7 +52,7 @@ def comes_back_for_sure(kind: type) -> bool:
 
 
 def is_plain(kind: type) -> bool:
-    """Whether an instance is what its attributes are, and these are kept one by one."""
+    """True if an instance is what its attributes are, and these are kept one by one."""
     if kind in copyreg.dispatch_table:
         return False
     for cls in bases_of(kind):

@@ -43,7 +43,7 @@ def layout_of(view: memoryview) -> Layout:
 
 
 def is_released(view: memoryview) -> bool:
-    """Whether a view was let go of, and shows nothing any more."""
+    """True if a view was let go of, and shows nothing any more."""
     try:
         _ = view.obj
     except ValueError:

@@ -68,14 +68,14 @@ class Found:
         return self.homes[id(value)]
 
     def note_lookup(self, value: object) -> bool:
-        """Whether code that has `value` can reach any variable; then it is noted."""
+        """True if code that has `value` can reach any variable; then it is noted."""
         if not reaches_all(value, self.namespace):
             return False
         self.reached[id(value)] = value
         return True
 
     def is_user_module(self, name: str) -> bool:
-        """Whether a module is the user's; then it is noted, with those that it imports."""
+        """True if a module is the user's; then it is noted, with those that it imports."""
         if name not in self.module_owners:
             found = user_modules(name)
             self.modules.update(found)
@@ -83,7 +83,7 @@ class Found:
         return self.module_owners[name]
 
     def is_users(self, kind: type) -> bool:
-        """Whether a class is the user's own."""
+        """True if a class is the user's own."""
         home = self.home(kind)
         return home is None or self.is_user_module(home.partition(":")[0])
 
@@ -197,7 +197,7 @@ class Walk:
         self.push(parts)
 
     def is_known(self, value: object) -> bool:
-        """Whether `value` was met before; then it is written as a reference to that place."""
+        """True if `value` was met before; then it is written as a reference to that place."""
         number = self.memo.get(id(value))
         if number is None:
             self.memo[id(value)] = len(self.memo)

@@ -57,7 +57,7 @@ class Observer(NamedTuple):
 
 
 def is_widget(kind: type) -> bool:
-    """Whether a class is a widget's, and pickle is not told otherwise by it."""
+    """True if a class is a widget's, and pickle is not told otherwise by it."""
     module = sys.modules.get("ipywidgets")
     base = getattr(module, "Widget", None)
     if base is None or not issubclass(kind, base):

@@ -47,7 +47,7 @@ def _of(name: str, make: Any) -> Known:
 
 
 def is_plain_dtype(value: object) -> bool:
-    """Whether `value` is a type of elements that are nothing but bytes."""
+    """True if `value` is a type of elements that are nothing but bytes."""
     import numpy as np
 
     return isinstance(value, np.dtype) and not value.hasobject and value.kind != "T"

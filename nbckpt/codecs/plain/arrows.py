@@ -193,7 +193,7 @@ def _made(limits: Limits, parts: Any, depth: int) -> Any:
 
 
 def _is_rebuilt(kind: Any) -> bool:
-    """Whether arrays of this type have the buffers that `from_buffers` counts."""
+    """True if arrays of this type have the buffers that `from_buffers` counts."""
     import pyarrow as pa
 
     is_any = (pa.types.is_union, pa.types.is_run_end_encoded)

@@ -38,7 +38,7 @@ def require(is_so: object, what: str = "its parts do not fit together") -> None:
 
 
 def are(kinds: type | tuple[type, ...], *values: object) -> bool:
-    """Whether each value is exactly of one of these types: a `bool` is no `int`."""
+    """True if each value is exactly of one of these types: a `bool` is no `int`."""
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
     return all(type(value) in kinds for value in values)
 
@@ -137,7 +137,7 @@ def _zone_names() -> frozenset[str]:
 
 
 def is_zone(value: object) -> bool:
-    """Whether `value` is a time zone of the library, or None."""
+    """True if `value` is a time zone of the library, or None."""
     return type(value) in _ZONES
 
 

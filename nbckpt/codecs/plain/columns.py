@@ -46,7 +46,7 @@ def names() -> list[tuple[str, Known]]:
 
 
 def is_extension(value: object) -> bool:
-    """Whether `value` is one of the arrays that are made here."""
+    """True if `value` is one of the arrays that are made here."""
     import pandas as pd
 
     kinds = [getattr(pd.arrays, n, None) for n in (*_MASKED, *_BACKED, *_ARROW)]
@@ -62,7 +62,7 @@ def _type(kind: Any, complete: Any) -> Known:
 
 
 def is_worked_out(value: object, state: object) -> bool:
-    """Whether a state is nothing but what a type of elements remembers of having been asked.
+    """True if a state is nothing but what a type of elements remembers of having been asked.
 
     Types of masked columns are written with that if somebody used them before, else without.
     """

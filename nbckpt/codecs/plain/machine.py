@@ -90,7 +90,7 @@ class Machine(Filling):
         self._stack.append(known.value)
 
     def _is_setting(self, items: list[Any]) -> bool:
-        """Whether these are a value that is not complete, and the state that a call gives it."""
+        """True if these are a value that is not complete, and the state that a call gives it."""
         if len(items) != 2 or type(items[0]) is not Pending or type(items[1]) is Pending:
             return False
         require_value(items[1])

@@ -50,7 +50,7 @@ def dates() -> tuple[type, ...]:
 
 
 def is_offset(value: object) -> bool:
-    """Whether `value` is a step between moments that is made here."""
+    """True if `value` is a step between moments that is made here."""
     from pandas._libs.tslibs import offsets
 
     return any(type(value) is getattr(offsets, name, None) for name in _OFFSETS)

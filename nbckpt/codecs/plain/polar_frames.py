@@ -90,7 +90,7 @@ def _decode(notes: dict[bytes, bytes] | None) -> None:
 
 
 def _is_compressed(metadata: memoryview) -> bool:
-    """Whether the body of a message of Arrow's is compressed: it may then become any size.
+    """True if the body of a message of Arrow's is compressed: it may then become any size.
 
     Notes
     -----

@@ -91,7 +91,7 @@ def tensor_from(_: Limits, given: tuple[Any, ...]) -> object:
 
 
 def _is_of_bytes(dtype: Any) -> bool:
-    """Whether elements of this type are plain numbers: none that a quantizer has to explain."""
+    """True if elements of this type are plain numbers: none that a quantizer has to explain."""
     return not str(dtype).startswith(("torch.q", "torch.bits"))
 
 

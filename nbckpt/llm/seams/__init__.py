@@ -49,7 +49,7 @@ def uninstall() -> None:
 
 
 def is_inside() -> bool:
-    """Whether a seam further out sees to the call that is made now."""
+    """True if a seam further out sees to the call that is made now."""
     return _inside.get()
 
 

@@ -37,7 +37,7 @@ async def wait_async(written: Future[Any] | None, patience_s: float = PATIENCE_S
 
 
 def is_asyncio() -> bool:
-    """Whether a loop of asyncio runs here."""
+    """True if a loop of asyncio runs here."""
     import asyncio
 
     try:

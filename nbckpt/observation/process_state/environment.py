@@ -40,7 +40,7 @@ _FORMATTING = re.compile(r"POLARS_(FMT|TABLE)_\w+")
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable of the environment must not be written."""
+    """True if a variable of the environment must not be written."""
     if _SECRET_VALUE.search(value):
         return True
     return len(value) >= _SHORTEST and _SECRET_NAME.search(name) is not None

@@ -204,7 +204,7 @@ class ProcessState(Own):
         ]
 
     def _holds_any(self) -> bool:
-        """Whether the process holds an object of the notebook: its name tells which one it is."""
+        """True if the process holds an object of the notebook: its name tells which one it is."""
         return any(
             reading.held is None or reading.held
             for reading in self._readings.now.values()

@@ -137,7 +137,7 @@ class Teller:
 
 
 def is_one(before: Any, now: Any, namespace: Mapping[str, object]) -> bool:
-    """Whether two items have the same objects, by other names, and are otherwise equal.
+    """True if two items have the same objects, by other names, and are otherwise equal.
 
     Not if a name means another object now: a restore would not tell the two apart.
     """

@@ -73,7 +73,7 @@ class Imported:
     strings: Collection[str]
 
     def has_name(self, pattern: re.Pattern[str]) -> bool:
-        """Whether a name has such a part."""
+        """True if a name has such a part."""
         return any(map(pattern.search, self.names))
 
 
@@ -109,7 +109,7 @@ class Kind:
         raise NotImplementedError
 
     def is_same(self, module: Any, items: dict[str, Any]) -> bool:
-        """Whether `read` would give `items`; quicker than that where there are many."""
+        """True if `read` would give `items`; quicker than that where there are many."""
         return self.read(module) == items
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:  # noqa: ARG002
@@ -131,11 +131,11 @@ class Kind:
         return self.reach
 
     def is_of_import(self, item: str, imported: Imported) -> bool:  # noqa: ARG002
-        """Whether an import has set an item, which does so again whenever it happens."""
+        """True if an import has set an item, which does so again whenever it happens."""
         return False
 
     def is_one(self, before: Any, now: Any) -> bool:  # noqa: ARG002
-        """Whether two values differ only in how the notebook calls the objects in them."""
+        """True if two values differ only in how the notebook calls the objects in them."""
         return False
 
     def holders(self, module: Any) -> Iterable[object]:  # noqa: ARG002
@@ -270,7 +270,7 @@ class Ordered(Kind):
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Whether two values are of one type and equal; what cannot say so is not."""
+    """True if two values are of one type and equal; what cannot say so is not."""
     if one is other:
         return True
     try:
@@ -334,7 +334,7 @@ def from_json(value: Json) -> Any:
 
 
 def names_variable(value: Json) -> bool:
-    """Whether a value can only be set once a variable is there."""
+    """True if a value can only be set once a variable is there."""
     if isinstance(value, list):
         return any(map(names_variable, value))
     if isinstance(value, dict):
@@ -343,7 +343,7 @@ def names_variable(value: Json) -> bool:
 
 
 def is_settable(value: Json) -> bool:
-    """Whether a value can be set from its JSON."""
+    """True if a value can be set from its JSON."""
     if isinstance(value, list):
         return all(map(is_settable, value))
     if isinstance(value, dict):

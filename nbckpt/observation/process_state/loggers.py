@@ -291,7 +291,7 @@ def _is_of_own_class(logger: logging.Logger) -> bool:
 
 
 def _holds_object(value: Any) -> bool:
-    """Whether an object of the notebook is in an item, which may change as it is used."""
+    """True if an object of the notebook is in an item, which may change as it is used."""
     if isinstance(value, tuple | list):
         return any(map(_holds_object, value))
     if isinstance(value, Held):
@@ -303,7 +303,7 @@ def _holds_object(value: Any) -> bool:
 
 
 def _is_of_notebook(stream: Any) -> bool:
-    """Whether a stream is a file or an object of the notebook, and none of the process."""
+    """True if a stream is a file or an object of the notebook, and none of the process."""
     if any(stream is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)):
         return False
     if type(stream) is io.TextIOWrapper:

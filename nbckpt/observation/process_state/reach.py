@@ -92,7 +92,7 @@ _IDLE = (
 
 
 def can_act(tree: ast.Module) -> bool:
-    """Whether code calls something, or sets what is not a variable."""
+    """True if code calls something, or sets what is not a variable."""
     return any(
         not isinstance(node, _IDLE) or getattr(node, "decorator_list", ())
         for node in _nodes_of(tree)
@@ -191,7 +191,7 @@ def _of_values(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[st
 
 
 def _logs(value: Any) -> bool:
-    """Whether a value is a logger, a handler, or a method of one."""
+    """True if a value is a logger, a handler, or a method of one."""
     kind = type(value)
     if kind is MethodType:
         return _logs(value.__self__)
@@ -281,7 +281,7 @@ def _parts(code: CodeType) -> Iterator[CodeType]:
 
 
 def sets_first(tree: ast.Module, kind: Kind, item: str) -> bool:
-    """Whether code begins by setting an item to what its text shows, before it can read it.
+    """True if code begins by setting an item to what its text shows, before it can read it.
 
     Only imports and statements of the same sort, whose arguments are constants, stand before it.
     """
