@@ -50,7 +50,7 @@ _QUIET = """
     UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE UNPACK_SEQUENCE YIELD_VALUE CLEANUP_THROW
 """
 _OPERATIONS = frozenset(_QUIET.split())
-"""What a generator may do: nothing that reads or sets an attribute, an item or a global."""
+"""Operations that a generator may perform: none reads or sets an attribute, item or global."""
 
 _IN_PLACE = 13
 """The first of the operators that change what stands to their left."""
@@ -61,9 +61,9 @@ class _UntoldError(Exception):
 
 
 def steps_to(live: Generator, make: Callable[[], Generator]) -> tuple[int, object] | None:
-    """How often a new generator is asked until it stands where `live` stands, and how that looks.
+    """Number of steps that bring a new generator to where `live` stands, and its state there.
 
-    None if it cannot be told, or not soon enough.
+    None if that cannot be determined, or not soon enough.
     """
     twin, deadline = make(), time.perf_counter() + PATIENCE_S
     try:
@@ -172,7 +172,7 @@ def _is_of_the_code(obj: object, generator: Generator) -> bool:
 
 
 def _told(value: object, *, with_ids: bool) -> object:
-    """What stands for a value; what can change stands for itself."""
+    """A comparable stand-in for a value: of a list or dict its length, and id if `with_ids`."""
     kind = type(value)
     if kind in _ATOMS:
         return kind.__name__, repr(value)
@@ -200,7 +200,7 @@ def _told_of_iterator(value: Any, *, with_ids: bool) -> object:
 
 
 def _told_of_part(value: Any, *, with_ids: bool) -> object:
-    """What an iterator goes over: a list of its own counts by its items."""
+    """A comparable stand-in for an argument of an iterator: a short list of atoms by its items."""
     if type(value) is list and len(value) <= MAX_ITEMS and all(type(v) in _ATOMS for v in value):
         return "list", tuple(repr(v) for v in value)
     name = getattr(value, "__name__", None)

@@ -1,4 +1,4 @@
-"""What the command line prints with ``--json``: plain values, times in UTC, sizes in bytes."""
+"""Output of the command line with ``--json``: plain values, times in UTC, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def of_checkpoint(
     timeline: Timeline, checkpoint: Checkpoint, book: Book | None = None
 ) -> dict[str, object]:
-    """What a log tells of a checkpoint, for programs; times in UTC, sizes in bytes.
+    """A checkpoint's entry in a log, for programs; times in UTC, sizes in bytes.
 
     Parameters
     ----------
     book
-        What model calls took.
+        Usage and cost of model calls; by default none are counted.
     """
     spent = Spent() if book is None else book.of(checkpoint.id)
     kept = Kept() if book is None else book.kept_of(checkpoint.id)
@@ -66,7 +66,7 @@ def of_checkpoint(
 
 
 def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, object]]:
-    """What is known of each variable at a checkpoint, for programs."""
+    """An object for each of the user's variables at a checkpoint, for programs."""
     manifest = timeline.manifest(checkpoint.id)
     return [
         {
@@ -84,7 +84,7 @@ def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, o
 
 
 def of_run(run: Run) -> dict[str, object]:
-    """What a run did, for programs."""
+    """A run's result, for programs."""
     return {
         **dataclasses.asdict(run),
         "saved_s": run.saved_s,

@@ -22,12 +22,12 @@ _WHOLE_IN_QUOTES = re.compile(
 
 
 class Typed(NamedTuple):
-    """What a line says.
+    """A typed line, split into its leading words and its assignments.
 
     Attributes
     ----------
     words
-        What stands before the first assignment.
+        Words before the first assignment.
     expressions
         Name → Python expression, in the order typed.
     """

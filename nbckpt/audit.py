@@ -1,8 +1,9 @@
-"""Whether what is kept is what is there, whatever the looks at the namespace went by.
+"""Check of kept values against the live ones, without the rules that looks at them rely on.
 
-A look leaves out what it has reasons to think unchanged. A reason may be wrong, and then an old
-value is kept, and restored, without a word. So after each cell one variable is captured again
-without any of these reasons; where the setting `verify` says so, all of them are, after each look.
+A look skips variables that it has reasons to think unchanged. A reason may be wrong, and then an
+old value is kept, and restored, without a warning. So after each cell one variable is captured
+again without any of these reasons; where the setting `verify` says so, all of them are, after
+each look.
 """
 
 from __future__ import annotations

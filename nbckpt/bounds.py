@@ -24,7 +24,7 @@ from types import FrameType
 from nbckpt.weak_objects import WeakObjects
 
 CHECKED_S = 0.25
-"""How often the clock is looked at while something is bound."""
+"""Seconds between two looks at the clock while something is bound."""
 
 AT_REST_S = 2.0
 """After so long without a bound the thread sleeps until there is one."""

@@ -43,7 +43,7 @@ QUICK_BYTES = 2_000_000
 
 _NAMED = (FunctionType, type)
 _NEVER = object()
-"""What no variable holds."""
+"""Sentinel that no variable holds."""
 _ODD = "globals()[…] made it"
 _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 
@@ -58,7 +58,7 @@ def _described(value: object) -> tuple[str, str | None, str]:
 
 
 def _what_breaks(encoder: Encoder, name: str) -> str:
-    """What a variable's own code raises when it is looked at, a clause; empty if it does not."""
+    """The error that a variable's own code raises at a look, as a clause; empty if none."""
     try:
         encoder.encode_groups([name])
     except Exception as error:
@@ -68,22 +68,22 @@ def _what_breaks(encoder: Encoder, name: str) -> str:
 
 @dataclass(frozen=True)
 class Captured:
-    """What one look at the namespace found.
+    """Result of one look at the namespace.
 
     Attributes
     ----------
     manifest
-        All that is kept now.
+        All variables that are kept now.
     changed
         Names that are new or have another value than at the last look.
     removed
         Names that were there at the last look and are gone.
     refused
-        Of the whole namespace, what cannot be kept.
+        Everything in the whole namespace that cannot be kept.
     omitted
         Names that are there, and were not asked for.
     missed
-        Of `changed`, what no code was known to touch: whose doing it is, nobody knows.
+        Names of `changed` that no known code touched: the cause of the change is unknown.
     """
 
     manifest: dict[str, Variable]
@@ -194,11 +194,11 @@ class Capturer:
         return frozenset(self._too_large)
 
     def manifest(self) -> dict[str, Variable]:
-        """What is kept, as of the last look."""
+        """All variables as they are kept, as of the last look."""
         return dict(self._kept)
 
     def kept_as(self, name: str) -> Variable | None:
-        """What is kept of one variable, as of the last look."""
+        """A variable as it is kept, as of the last look; None if it is not kept."""
         return self._kept.get(name)
 
     def kept_names(self) -> list[str]:
@@ -221,7 +221,7 @@ class Capturer:
         self.distrust(n for n, v in kept.items() if n not in restored and restored.keys() & v.needs)
 
     def settled(self) -> dict[str, Variable]:
-        """What is kept and still as it was: the names that no code can have changed since."""
+        """The kept variables that are still as they were: no code can have changed them since."""
         if self._pending is None:
             return {}
         unsure = self._pending | self._rebound(self._kept.keys() - randomness.NAMES)
@@ -380,7 +380,7 @@ class Capturer:
         return self._closed(found & present, present)
 
     def _behind_refused(self, found: set[str], present: set[str]) -> set[str]:
-        """What shares objects with those of `found` that cannot be kept, as far as can be told."""
+        """Variables that share objects with unkeepable ones of `found`, as far as can be told."""
         refused = found & self._refusals.keys()
         if not refused:
             return set()
@@ -515,7 +515,7 @@ class Capturer:
         return sorted(definitions, key=lambda n: n not in homes)
 
     def value_of(self, name: str) -> object:
-        """What a name holds; while the variables are looked at, as it was when that began."""
+        """The value of a name; while the variables are looked at, as it was when that began."""
         return self._now()[name]
 
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
@@ -586,7 +586,7 @@ class Capturer:
         return any(n in now and not is_fixed(now[n]) for n in self._pending)
 
     def refusals(self) -> tuple[Refusal, ...]:
-        """What cannot be kept, as of the last look."""
+        """Refusals of all that cannot be kept, as of the last look."""
         return (*self._refusals.values(), *map(self._refusal_of, self._odd_names))
 
     def _refusal_of(self, name: Any) -> Refusal:
@@ -597,7 +597,7 @@ class Capturer:
         return Refusal(text, text, type(value).__name__, why)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
-        """Which of `names` share objects that can change, in groups; nothing is stored."""
+        """Groups of `names` that share objects that can change; nothing is stored."""
         mutable = self._shareable(self.namespace, names)
         if len(mutable) < 2:
             return []

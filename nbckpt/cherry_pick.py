@@ -85,7 +85,7 @@ def _on(session: Session, checkpoint: Checkpoint) -> Checkpoint:
 
 
 def _n_bytes_to_look_at(session: Session, checkpoint: Checkpoint) -> int:
-    """How many bytes, about, cells have made that are not kept by themselves."""
+    """Approximate bytes of the variables that code may have touched since they were looked at."""
     manifest, namespace = session.timeline.manifest(checkpoint.id), dict(session.namespace)
     names = set(session.capturer.user_names()) - session.capturer.untouched()
     return sum(

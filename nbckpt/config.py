@@ -33,35 +33,35 @@ _KEY_SOURCE = re.compile(r"(off|file:.+|env:[A-Za-z_]\w*|keyring(:.+)?)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be set.
+    """All settings.
 
     Attributes
     ----------
     store
         Folder of the store; `.nbckpt` beside the notebook unless ``NBCKPT_STORE`` says otherwise.
     patience_s
-        How long a checkpoint cell waits for the disk before it lets the writing go on behind it.
-        A checkpoint within that time is durable when its cell ends.
+        Seconds that a checkpoint cell waits for the disk before the writing goes on behind it.
+        A checkpoint written within that time is durable when its cell ends.
     track_share
-        Of the time that a loop takes, the share that keeping its progress may take.
+        Share of a loop's time that keeping its progress may take.
     capture_timeout_s
-        How long code of one value may take while it is looked at; a value that takes longer is
-        left out. None: as long as it wants.
+        Seconds that code of one value may take while it is looked at; a value that takes longer
+        is left out. None: no limit.
     idle_s
         Seconds without a cell after which joined cells are kept, tables are written and what is
         kept is looked at again; 0 turns it off.
     retention_count, retention_days, max_size
-        What is pruned by itself: all but the newest checkpoints, what is older, what makes the
-        store larger than so many bytes. None: nothing for that reason.
+        Automatic pruning: number of the newest checkpoints to keep, age in days to keep, and size
+        of the store in bytes to stay within. None: nothing is pruned for that reason.
     max_value_size
         Bytes of a variable; one that is larger is left out of checkpoints. None: any.
     max_store_size
         Bytes of the store; a checkpoint that would make it larger is not kept, and prunes by
         `max_size` begin here at the latest. None: as many as the disk takes.
     max_background_memory
-        Bytes of copies that may wait for the disk; what is more is written while its cell is held.
+        Bytes of copies that may wait for the disk; any more are written while their cell is held.
     retention_recordings
-        Days after which a prune takes calls of steps without a checkpoint along. None: never.
+        Days after which a prune removes calls of steps without a checkpoint. None: never.
     auto
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
     prices
@@ -71,22 +71,21 @@ class Settings:
     secret_fields
         Names of fields of requests that are never written, as `fields_of` reads them.
     encryption
-        Where the key is that a store is encrypted with: ``file:PATH``, ``env:NAME``, ``keyring``
-        or ``keyring:NAME``; empty is off. The environment's word alone: who wrote a store must not
-        say which of its readers' keys are looked for.
+        Place of the key that a store is encrypted with: ``file:PATH``, ``env:NAME``, ``keyring``
+        or ``keyring:NAME``; empty is off. Taken from the environment alone: the writer of a store
+        must not choose the key that is looked for on its readers' machines.
     approvals
-        What `nbckpt.approve` does where there is no answer yet: ``wait``, or ``fail`` at once.
+        Action of `nbckpt.approve` where there is no answer yet: ``wait``, or ``fail`` at once.
     telemetry
-        Whether OpenTelemetry is told of what happens: ``on``, ``off``, or ``auto``: where the
-        process uses it.
+        Reports to OpenTelemetry: ``on``, ``off``, or ``auto``: on where the process uses it.
     verify
-        Whether all that is kept is looked at again after each look, and what is restored is run
-        as well: ``off``, ``on``, or ``raise`` for an error where they differ. For tests: it takes
+        Check after each look of all that is kept, and after each restore by running the step as
+        well: ``off``, ``on``, or ``raise`` for an error where they differ. For tests: it takes
         many times as long.
     origins
         Name of each setting that is not the default → where it comes from.
     problems
-        What of `config.json` could not be read and was left out, one sentence each.
+        Entries of `config.json` that could not be read and were left out, one sentence each.
     """
 
     store: Path = Path(".nbckpt")
@@ -123,16 +122,16 @@ class Row(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """How a setting is written.
+    """Format and meaning of a setting.
 
     Attributes
     ----------
     read
         Its value from a text; raises `ValueError` or `UsageError`.
     what
-        What its text may be.
+        Description of the texts that it accepts.
     meaning
-        What it does, for people.
+        Description of its effect, for people.
     """
 
     read: Callable[[str], object]
@@ -145,10 +144,10 @@ class KeepsConfig(Protocol):
 
     @property
     def cipher(self) -> object | None:
-        """What it is encrypted with; None if it is plain."""
+        """Cipher that the store is encrypted with; None if it is plain."""
 
     def config_text(self) -> str | None:
-        """What the file holds; None if there is none."""
+        """Content of the file; None if there is none."""
 
     def is_own_config(self, text: str) -> bool:
         """True if this user has written it, or vouched for it."""
@@ -365,7 +364,7 @@ def encryption_from(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def key_in_environment(variable: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """What a variable holds that the setting `encryption` names."""
+    """Value of an environment variable that the setting `encryption` names; None if unset."""
     return environ.get(variable)
 
 
@@ -422,7 +421,7 @@ def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Setting
 
 
 def doubted_in(store: KeepsConfig) -> tuple[str, ...]:
-    """What the `config.json` of a store says and does not count, each as `name=value`."""
+    """Settings in the `config.json` of a store that do not count, each as `name=value`."""
     try:
         stored = store.config_text()
         members = {} if stored is None or store.is_own_config(stored) else _members(stored)

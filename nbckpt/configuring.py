@@ -13,7 +13,7 @@ from nbckpt.tabular import Column, table_text
 DEFAULT = "default"
 """The value that forgets a setting."""
 NONE = "none"
-"""How a setting is shown that has no value."""
+"""Text shown for a setting that has no value."""
 
 _COLUMNS = (Column("setting"), Column("value"), Column("from"), Column("meaning"))
 
@@ -49,7 +49,7 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
 
 
 def _forgetting(name: str) -> set[str]:
-    """What may be typed to have the default of a setting."""
+    """Texts that may be typed to give a setting its default."""
     defaults = {row.name: row.value for row in config.table(config.Settings())}
     return {DEFAULT, NONE} if defaults.get(name) == NONE else {DEFAULT}
 

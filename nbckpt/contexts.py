@@ -1,7 +1,7 @@
-"""What a context variable says for as long as the user's code runs, and no longer.
+"""Calls of the user's code during which a context variable has a given value, and no longer.
 
-No context manager: an interrupt that comes as one is entered or left leaves it entered, and what
-the variable says would hold for all that this thread does later.
+These are not context managers: an interrupt that comes as one is entered or left leaves it
+entered, and the value would then hold for all that this thread does later.
 """
 
 from __future__ import annotations

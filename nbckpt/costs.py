@@ -1,4 +1,4 @@
-"""What saving costs in a session, and how long the sessions of its store live: both measured."""
+"""Measured cost of saving in a session, and measured lifetimes of its store's sessions."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def comparison(first: Sequence[Outcome], second: Sequence[Outcome]) -> Table:
 
 
 def conclusion(death: Death, second: Sequence[Outcome]) -> str:
-    """What survived, in one sentence."""
+    """One sentence on the cells, documents and work that survived."""
     restored = sum(o.way == "restored" for o in second)
     saved = duration_text(sum(o.saved_s for o in second))
     return (
@@ -215,7 +215,7 @@ def _half_done(store: Store) -> Death | None:
 
 
 def _end(running: subprocess.Popen[bytes], *, expected: int) -> list[Outcome]:
-    """What became of the cells of a run, when it has ended."""
+    """Outcomes of the cells of a run, once it has ended."""
     told, _ = running.communicate()
     if running.returncode != expected:
         message = f"the demo's run ended with exit status {running.returncode}; see above"

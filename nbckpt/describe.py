@@ -1,6 +1,6 @@
-"""What people see of a value: type, shape, a short preview. Taken once, when it is captured.
+"""Description of a value for people: type, shape, a short preview. Taken once, at its capture.
 
-No code of the user's is run for it: a `__repr__` of theirs may be slow, or fail.
+None of the user's code is run for it: a `__repr__` of theirs may be slow, or fail.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What one step did, brought back into a namespace that others have gone on shaping.
+"""Effects of one step, brought back into a namespace that other code has changed since.
 
 A rewind makes the whole namespace that of a checkpoint. A restored cell must change what the cell
 changed and nothing else, and leave every other variable that shares an object with it sharing it.
-Where that cannot be had, the cell runs instead, and the reason is told.
+Where that is impossible, the cell runs instead, and the reason is reported.
 """
 
 from __future__ import annotations

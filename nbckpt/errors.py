@@ -1,9 +1,9 @@
-"""What nbckpt raises, grouped by what the caller does about it.
+"""Exceptions that nbckpt raises, grouped by the way a caller handles them.
 
 ::
 
     NbckptError
-    ├── UsageError                    what was typed cannot be done
+    ├── UsageError                    the request cannot be carried out
     ├── NotFoundError                 (also a KeyError)
     │   ├── CheckpointNotFoundError
     │   ├── BranchNotFoundError
@@ -11,11 +11,11 @@
     │   └── BlobNotFoundError
     ├── BranchExistsError
     ├── CaptureError                  no codec can keep this value
-    ├── StaleCaptureError             what was kept is not what is there
+    ├── StaleCaptureError             a kept value is not the live one
     ├── RestoreError                  a stored value cannot be read here
     ├── StoreError                    the disk refuses: full, read-only, not a folder
     │   └── SealedError               the store is encrypted, and its key is not here
-    ├── UncertainError                what must not be repeated may have been done
+    ├── UncertainError                an action not to be repeated may have been done
     ├── RefusedError                  a person said no
     ├── UnansweredError               a person has not answered yet
     ├── NotebookError                 the notebook's own code failed, or its kernel died
@@ -62,7 +62,7 @@ def line_of(error: BaseException) -> str:
 
 
 class UsageError(NbckptError):
-    """What was typed cannot be done; nothing was changed."""
+    """The request cannot be carried out; nothing was changed."""
 
 
 class NotFoundError(NbckptError, KeyError):
@@ -94,7 +94,7 @@ class CaptureError(NbckptError):
 
 
 class StaleCaptureError(NbckptError):
-    """What was kept of a variable, or restored, is not what is there, or what a run gives."""
+    """A kept value is not the live one, or a restored value is not the one that a run gives."""
 
 
 class RestoreError(NbckptError):
@@ -110,11 +110,11 @@ class SealedError(StoreError):
 
 
 class UncertainError(NbckptError):
-    """What must not be repeated may have been done; `nbckpt.resolve` says whether it was."""
+    """An action that must not be repeated may have been done; `nbckpt.resolve` settles that."""
 
 
 class RefusedError(NbckptError):
-    """What `nbckpt.approve` asked, with `or_raise`, was refused."""
+    """A question of `nbckpt.approve`, asked with `or_raise`, was refused."""
 
 
 class UnansweredError(NbckptError):

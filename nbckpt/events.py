@@ -1,8 +1,9 @@
-"""What happens in a session, as the journal, SQL, `logging` and OpenTelemetry tell it.
+"""Events of a session, as the journal, SQL, `logging` and OpenTelemetry report them.
 
-An event is a record ``{"kind": "event", "event": …}``. Here stands what each means: how it went
-unless it says otherwise, who is told of it, and in which words. Names that the user typed may be
-told; a value, or the text of an error that the user's code raised, never leaves the store.
+An event is a record ``{"kind": "event", "event": …}``. This module gives each its meaning: its
+outcome unless the record says otherwise, its logger and level, and its text. Names that the user
+typed may be reported; a value, or the text of an error that the user's code raised, never leaves
+the store.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ def is_level_ours(logger: logging.Logger) -> bool:
 
 
 class Kind(NamedTuple):
-    """What an event means.
+    """Meaning of an event.
 
     Attributes
     ----------
     area
-        Whose logger tells of it: ``nbckpt.checkpoint``, ``nbckpt.restore``, …
+        Last part of the name of its logger: ``nbckpt.checkpoint``, ``nbckpt.restore``, …
     level
-        Of `logging`.
+        Its level in `logging`.
     text
-        What is told: a template for the event's members.
+        Text that is logged: a template for the event's members.
     outcome
-        How it went, where the event does not say.
+        Its outcome, where the event does not give one.
     """
 
     area: str
@@ -122,7 +123,7 @@ _TOLD = ("checkpoint", "name", "session", "branch", "took_s", "saved_s", "size_b
 
 
 def outcome_of(event: Mapping[str, object]) -> str:
-    """How what a record tells of went: ``done``, ``partial`` (some was left out) or ``failed``."""
+    """Outcome of an event: ``done``, ``partial`` (something was left out) or ``failed``."""
     if told := event.get("outcome"):
         return str(told)
     kind = KINDS.get(str(event.get("event")))

@@ -31,7 +31,7 @@ PATIENCE_S = 0.05
 
 
 class Watcher(Protocol):
-    """What is told of a run while it goes on."""
+    """Receiver of a run's progress while it goes on."""
 
     def warn(self, text: str) -> None:
         """Something may not be as it was meant."""
@@ -76,7 +76,7 @@ class Execution:
         ]
 
     async def run(self, *, fresh: bool) -> tuple[Ending, str]:
-        """How the run ended, and what ended it early in one sentence.
+        """Run the cells; return the ending, and the reason for an early end in one sentence.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Execution:
             raise NotebookError(message) from error
 
     async def _wait_for_store(self) -> str:
-        """What of the run could not be written; empty if all was."""
+        """Wait for the disk; return one clause on a failure to write, empty if all is written."""
         try:
             await self.kernel.ask("", WAIT)
         except NotebookError as error:

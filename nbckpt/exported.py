@@ -1,4 +1,4 @@
-"""What an export wrote and left out, as text and JSON."""
+"""Result of an export, with the items that were left out, as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbckpt.model import Checkpoint, Refusal
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote.
+    """Result of an export.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 MAX_BYTES = 1 << 26
-"""What was fed stands in the checkpoint."""
+"""Most bytes fed to a hash object that are kept: they are stored in the checkpoint."""
 
 _HOMES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3", "hashlib")
 

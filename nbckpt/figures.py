@@ -50,7 +50,7 @@ def _two_units(whole: int, unit: int, name: str, smaller: str, part: int) -> str
 
 
 def age_text(seconds: float) -> str:
-    """How long ago something was, in one unit.
+    """An age in words, in one unit.
 
     Examples
     --------

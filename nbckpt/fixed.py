@@ -1,6 +1,6 @@
-"""Which object a name holds, remembered so that no later object can be taken for it.
+"""Identity of the object that a name holds, so that no later object can be taken for it.
 
-An address alone says nothing: it is given to another object as soon as the first one is gone.
+An address alone proves nothing: it is given to another object as soon as the first one is gone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SLOTS = "__slotnames__"
 
 
 def identity_of(value: object) -> object:
-    """What tells a value from all others: itself where nothing is inside, else its `Identity`."""
+    """A token that tells a value from all others: itself if it is an atom, else its `Identity`."""
     return value if type(value) in ATOMS else Identity(value)
 
 

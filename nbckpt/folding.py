@@ -38,7 +38,7 @@ def alone(
 
 
 class Folding:
-    """What all records together say.
+    """The history that all records together describe.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Which model calls and kept calls a prune takes along. Pure.
+"""The model calls and kept calls that a prune removes. Pure.
 
-What was paid for stays, unless somebody asks. Then the calls of a step go when no checkpoint of
-its name is left, and it is known that there was one, or that a run of it has ended since: the calls
-of a run that died, and that the next one goes on from, stay.
+Paid calls stay unless a prune is asked to remove them. Then the calls of a step go when no
+checkpoint of its name is left, and it is known that there was one, or that a run of it has ended
+since: the calls of a run that died, and that the next one goes on from, stay.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class Encoder:
         return replace(self._encode(names, with_shares=False), values=values)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
-        """Which of `names` share objects: groups of two or more; nothing is stored."""
+        """Groups of two or more of `names` that share objects; nothing is stored."""
         names = list(names)
         self._tuples = self._tuples_among(names)
         single = {name: self._encode((name,)) for name in names}
@@ -265,7 +265,7 @@ class Encoder:
         return where, type_name_of(obj), f"{reason} {because}".strip()
 
     def _substitute_for(self, error: EncodeError) -> Any:
-        """What is written in the place of an object that no statement makes again; None: nothing.
+        """Substitute written in place of an object that no statement makes again; None if none.
 
         Raises
         ------

@@ -27,16 +27,16 @@ def rerun(
     everything: bool = False,
     tell: Callable[[str], object],
 ) -> dict[str, Any]:
-    """What became of the cells after `ref`, run in a new kernel; `nbckpt.reruns.as_record` of it.
+    """Rerun the cells after `ref` in a new kernel and return `nbckpt.reruns.as_record` of it.
 
     Parameters
     ----------
     session
-        One that only looks: where it stands says what is meant.
+        One that only looks; its position gives `ref` its meaning.
     ref
         By default the head of its branch.
     tell
-        Is told what waits for an answer, and how to give it.
+        Called with a text for each question that waits: the question, and the way to answer it.
 
     Raises
     ------
@@ -98,5 +98,5 @@ def _kernel(session: Session) -> Kernel:
 
 
 def text_of(done: dict[str, Any]) -> str:
-    """What became of each cell, for people."""
+    """The text of a rerun's record: each cell's outcome, for people."""
     return str(done["text"])

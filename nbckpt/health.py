@@ -1,35 +1,36 @@
-"""How a store is, for those who watch over it: one JSON object, whose members stay as they are.
+"""Health of a store, for monitoring: one JSON object, whose members stay as they are.
 
 ``ok``, ``problems``
-    False, and a sentence each, if something was met that cannot be read.
+    False, and one sentence each, if something could not be read.
 ``nbckpt``, ``store``, ``format``, ``encrypted``
-    Of the command, where it looked, the store's format, and whether it is sealed.
+    Version of nbckpt, path and format of the store, and true if the store is encrypted.
 ``size_bytes``, ``sizes``
     All of it; journals, packs and tables apart.
 ``checkpoints``, ``branches``, ``newest``
-    How many are done, failed or partial; the newest that is done: ``id``, ``name``, ``branch``,
-    ``created_at`` (UTC), ``age_s``. None if there is none.
+    Numbers of checkpoints that are done, failed and partial; number of branches; the newest
+    checkpoint that is done: ``id``, ``name``, ``branch``, ``created_at`` (UTC), ``age_s``. None
+    if there is none.
 ``sessions``
-    Journals that somebody writes to (``alive``), and that nobody does (``dead``).
+    Numbers of journals with a live writer (``alive``) and without one (``dead``).
 ``failures``
-    What was not kept, recorded or pruned in the last day: ``count``, and of the last one ``event``,
+    Failures to keep, record or prune in the last day: ``count``, and of the last one ``event``,
     ``at`` (UTC) and ``error``.
 ``stale``
-    Variables that were found changed though no look had seen it, and were kept anew, in the last
-    day; under the setting ``verify`` also those that a restored step makes otherwise than a run
+    Variables that were found changed in the last day though no look had seen it, and were kept
+    again; under the setting ``verify`` also those that a restored step makes otherwise than a run
     does: ``count``, and of the last one ``event``, ``at`` and ``error``, the rule that was wrong.
 ``pruned_at``, ``questions``
-    When a prune last removed something (UTC, or None); how many questions wait for an answer.
+    Time when a prune last removed something (UTC, or None); number of questions that wait.
 ``untrusted``
-    Journals, records and checkpoints that neither this user wrote nor vouched for.
+    Numbers of journals, records and checkpoints that this user neither wrote nor vouched for.
 ``disk``
     ``free_bytes`` and ``size_bytes`` of the file system; None where it does not tell.
 ``limits``
     ``max_size``, ``max_store_size``, ``max_value_size``, ``max_background_memory``; ``room_bytes``
-    is what may be added before ``max_store_size``, or None.
+    is the number of bytes left until ``max_store_size``, or None.
 ``unwritten``
     Of the asking session alone, else None: ``bytes`` and ``checkpoints`` that wait for the disk,
-    and whether it refused some (``refused``).
+    and ``refused``, true if the disk refused some.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ _LIMITS = ("max_size", "max_store_size", "max_value_size", "max_background_memor
 
 
 def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> Health:
-    """How the store of a session is, as far as it has been read.
+    """Health of a session's store, as far as it has been read.
 
     Parameters
     ----------
     is_own
-        Whether the session is one that writes, and not made to look.
+        True if the session is one that writes, and not one made to look.
     """
     store, now = session.store, clock.now()
     found = census(store.path)
@@ -97,7 +98,7 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
 
 
 def text_of(health: Health) -> str:
-    """What `health_of` gives, of which a status says nothing else, for people."""
+    """The facts of `health_of` that a status does not give otherwise, for people."""
     free, room = health["disk"]["free_bytes"], health["limits"]["room_bytes"]
     rooms = [] if free is None else [f"{bytes_text(free)} free on the disk"]
     rooms += [] if room is None else [f"{bytes_text(room)} left of max_store_size"]

@@ -54,7 +54,7 @@ class IdleClock:
             self._work()
 
     def _wait(self) -> bool:
-        """Whether to work now; False at the end."""
+        """Wait until it is time to work and return True; False at the end."""
         with self._changed:
             while not self._closed:
                 since = self._idle_since

@@ -41,9 +41,9 @@ _SIGNALS = [
 """Those whose handlers, by custom, raise."""
 
 PIECE_S = 0.05
-"""How long a wait takes no note of an interrupt.
+"""Seconds that one piece of a wait takes; until it ends, the wait takes no note of an interrupt.
 
-Nor does Python of one that comes just before a wait begins: no wait may be long at once.
+Nor does Python take note of one that comes just before a wait begins: no piece may be long.
 """
 
 PATIENCE = 3
@@ -185,20 +185,20 @@ def _is_main() -> bool:
 
 
 class _Gate:
-    """What interrupts have to pass. Used by the main thread alone.
+    """A gate that interrupts have to pass. Used by the main thread alone.
 
     Attributes
     ----------
     depth
-        How many blocks hold.
+        Number of blocks that hold.
     firm
-        How many of them do so even where something is allowed.
+        Number of those that hold even where something is allowed.
     is_open
-        Whether an interrupt may pass in the innermost one.
+        True if an interrupt may pass in the innermost one.
     waiting
         Signals that came while none might.
     main_thread
-        Which one it is; asked for so often that it is remembered.
+        Identifier of the main thread, remembered because it is needed often.
     """
 
     def __init__(self) -> None:
@@ -256,7 +256,7 @@ class _Gate:
             self._give_back()
 
     def _came(self, number: int, frame: FrameType | None) -> None:
-        """What Python calls in place of the handlers."""
+        """The handler that Python calls in place of the installed ones."""
         is_asked_often = self.waiting.count(number) >= PATIENCE - 1
         if not (is_asked_often or (self.is_open and not _is_in_finalizer(frame))):
             self.waiting.append(number)

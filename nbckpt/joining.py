@@ -42,7 +42,7 @@ class _Ran:
 
 
 class Joining(Own):
-    """What of one session is joined to its next checkpoint, and what decides that.
+    """The cells joined to a session's next checkpoint, and the measures that decide when it comes.
 
     Attributes
     ----------
@@ -141,11 +141,11 @@ class Joining(Own):
         self._kept_at = time.monotonic()
 
     def decide(self) -> Decision:
-        """Whether what is joined is to be kept now, by the session's policy."""
+        """Decision of the session's policy on keeping the joined cells now."""
         return policy.decide(self._session.policy, self.spent(), self.measured())
 
     def spent(self) -> Spent:
-        """What would be lost if all ended now."""
+        """Work that would be lost if everything ended now."""
         return Spent(
             cells=len(self._ran),
             run_s=self._lost_s + sum(ran.run_s for ran in self._ran),
@@ -154,7 +154,7 @@ class Joining(Own):
         )
 
     def measured(self) -> Measured:
-        """What saving costs in this session, and how often those of its store fail."""
+        """Measured cost of saving in this session, and of time between failures in its store."""
         return self._costs.measured(self._session)
 
     # -- keeping

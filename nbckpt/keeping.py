@@ -96,7 +96,7 @@ class Keeping(Standing):
 
     @property
     def settings(self) -> Settings:
-        """What holds for this session."""
+        """The settings that hold for this session."""
         return self._settings
 
     @settings.setter
@@ -156,9 +156,10 @@ class Keeping(Standing):
                 self.seeded.add(randomness.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
-        """What code that is about to run can touch; None if that may be anything.
+        """Names that code about to run can touch; None if it may touch any.
 
-        Once it ran, `ran` no longer finds what it touched by a function that it then defined anew.
+        Once it ran, `ran` no longer finds those that it touched through a function which it then
+        redefined.
         """
         from nbckpt import analysis, keys
 
@@ -175,14 +176,14 @@ class Keeping(Standing):
         lacking: Mapping[str, Digest] | None = None,
         met: Callable[[Inputs], object] = lambda _: None,
     ) -> Key:
-        """What a step with this code depends on, here and now.
+        """Key of a step with this code: everything that it depends on, here and now.
 
         Parameters
         ----------
         lacking
-            Variables that could not be kept → digest of what they would hold.
+            Variables that could not be kept → digest of the value that they would hold.
         met
-            Is told what was met on the way.
+            Called with the inputs that were met on the way.
         """
         from nbckpt import keys
 
@@ -290,7 +291,7 @@ class Keeping(Standing):
         return self.capturer.capture(selection, base=base)
 
     def put_outputs(self, text: bytes) -> Digest:
-        """What a cell has shown, put into the store beside its variables."""
+        """Put a cell's outputs into the store, beside its variables, and return their digest."""
         return self.store.put_blob([text], within=self._settings.max_store_size)
 
     def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
@@ -380,7 +381,7 @@ class Keeping(Standing):
         self.tell("progress" if checkpoint.state == "partial" else "checkpoint")
 
     def _event_of(self, checkpoint: Checkpoint) -> Record | None:
-        """What the journal tells of the making of a checkpoint; of a failure, another does."""
+        """Journal event for a checkpoint that was made; None for a failure, which has another."""
         if checkpoint.state == "failed":
             return None
         parent = self.timeline.checkpoints.get(checkpoint.parent or "")

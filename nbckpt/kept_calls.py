@@ -1,4 +1,4 @@
-"""What became of the calls of functions that are kept (`nbckpt.step`). Pure."""
+"""Counts of the calls of functions that are kept (`nbckpt.step`), by outcome. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbckpt.model import Record
 
 
 class Kept(NamedTuple):
-    """How some calls of functions that are kept went.
+    """Numbers of calls of kept functions, by outcome.
 
     Attributes
     ----------

@@ -23,13 +23,13 @@ _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 _PORT_IS_TAKEN = "Address already in use"
-"""What a kernel says whose ports another process took between their choice and its start."""
+"""Part of the error of a kernel whose ports another process took before it started."""
 _TRIES = 3
 LOOKS_S = 0.5
 """Between two looks for an answer of which nothing was heard."""
 
 _NO_ERROR = type(None).__name__
-"""What a kernel says of a cell that ended well, and whose result raised while it was shown."""
+"""Error name reported for a cell that ended well, and whose result raised while it was shown."""
 
 
 class CellError(NotebookError):
@@ -204,7 +204,7 @@ def _last_line(file: IO[bytes]) -> str:
 
 
 def _how(status: int | None) -> str:
-    """How a process ended, from its exit status: what follows `the kernel`."""
+    """Clause on the end of a process, from its exit status, to follow `the kernel`."""
     if status is None or status >= 0:
         return f"ended with exit status {status}" if status else "ended"
     if status == -signal.SIGKILL:

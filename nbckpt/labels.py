@@ -8,7 +8,7 @@ from nbckpt.model import Checkpoint, Record
 
 
 class Labels:
-    """What was written on checkpoints; of two records about one thing the later counts."""
+    """Tags and notes written on checkpoints; of two records about one thing the later counts."""
 
     def __init__(self) -> None:
         self._tags: dict[str, dict[str, tuple[float, bool]]] = {}  # id → tag → when, is deleted

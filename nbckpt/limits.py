@@ -1,4 +1,4 @@
-"""How large a variable and a store may become, and what is said of what is larger."""
+"""Size limits of a variable and a store, and the refusal of a variable that is larger."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nbckpt.model import Refusal
 
 
 class Limits(NamedTuple):
-    """What holds for the checkpoints of a session; None is no limit.
+    """Size limits for the checkpoints of a session; None is no limit.
 
     Attributes
     ----------
     value_bytes
-        Of a variable; one that is larger is left out.
+        Bytes of a variable; one that is larger is left out.
     store_bytes
-        Of the store; what would make it larger is not kept.
+        Bytes of the store; anything that would make it larger is not kept.
     """
 
     value_bytes: int | None = None

@@ -1,4 +1,4 @@
-"""Who descends from whom: parents of ids, and questions that stay quick in a long history. Pure."""
+"""Descent of ids: their parents, and queries that stay quick in a long history. Pure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Lineage:
             node = parents[node]
 
     def depth(self, node: str) -> int:
-        """How many ancestors an id has."""
+        """Number of ancestors of an id."""
         if node not in self._depths:
             self._measure(node)
         return self._depths[node]

@@ -1,6 +1,6 @@
-"""What checkpoints of this session could not keep, and whether it is there still.
+"""Objects that checkpoints of this session could not keep, and tests that they are still there.
 
-An object that nobody touched is as it was. One that was touched may have moved on; it stays where
+An object that nothing touched is as it was. One that was touched may have moved on; it stays where
 its cell would make another one, and not the same again.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LiveObjects:
-    """Which objects names held at checkpoints that could not keep them.
+    """Objects that names held at checkpoints that could not keep them.
 
     An object is referred to weakly; one that cannot be is not remembered.
     """
@@ -48,7 +48,7 @@ class LiveObjects:
             self.restored(checkpoint)
 
     def _note_waiting(self, checkpoint: Checkpoint) -> None:
-        """Which threads are kept that have not begun: once they run, they are no longer copies."""
+        """Note the kept threads that have not begun: once they run, they are no longer copies."""
         namespace = self._capturer.namespace
         names = {*self._waiting, *checkpoint.changed}
         there = {n: namespace[n] for n in names if n in namespace}

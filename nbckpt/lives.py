@@ -1,4 +1,4 @@
-"""How long the sessions of a store lived, read from their records."""
+"""Lifetimes of a store's sessions, read from their records."""
 
 from __future__ import annotations
 

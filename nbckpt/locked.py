@@ -15,7 +15,7 @@ CODE = "is made again by its statement, which is code"
 LOOKED_INTO_BYTES = 32 << 20
 _LARGE = ("numpy.ndarray", "pandas.DataFrame", "pandas.Series", "polars.DataFrame",
           "polars.Series", "pyarrow.Table", "torch.Tensor")  # fmt: skip
-"""What is large and plain, as a rule; no one waits until a gigabyte is read to be told so."""
+"""Types taken for plain if a value is large, so that no one waits for a gigabyte to be read."""
 
 
 def why_locked(store: Store, variable: Variable) -> str | None:

@@ -1,4 +1,4 @@
-"""What `nbckpt.history()` and `nbckpt.get()` give: a checkpoint with its values a look away."""
+"""Checkpoints as `nbckpt.history()` and `nbckpt.get()` give them, with values loaded on access."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Look(Own):
 
     @property
     def refused(self) -> tuple[Refusal, ...]:
-        """What could not be kept, and why."""
+        """Variables that could not be kept, with reasons."""
         return self._checkpoint.refused
 
     @property
@@ -100,7 +100,7 @@ class Look(Own):
 
     @property
     def metadata(self) -> dict[str, object]:
-        """What else is known: session, error, progress, tags, note, and how it came about.
+        """All other facts: session, error, progress, tags, note, and the way it was made.
 
         ``made_by`` is ``"fork"`` or ``"update"`` where values were given by hand; ``joined`` are
         the cells before it that are kept with it.

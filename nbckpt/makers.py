@@ -1,7 +1,7 @@
-"""Which cells made what a namespace lacks, because it could not be kept.
+"""Cells that made the variables that a namespace lacks because they could not be kept.
 
-Of cells that are restored where they stand in a notebook it is noted as they come; of a moment that
-was gone back to it is looked up in its history, when it is first asked for.
+Of cells that are restored where they stand in a notebook they are noted as these come; after a
+return to an earlier moment they are looked up in its history, when they are first needed.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _reads_and_binds(piece: Recorded) -> tuple[set[str], set[str]]:
 
 
 def _omitted(checkpoint: Checkpoint, piece: Recorded) -> set[str]:
-    """What a cell bound and was not asked to keep."""
+    """Names that a cell bound and was not asked to keep."""
     if not checkpoint.omitted:
         return set()
     return set(checkpoint.omitted) & analysis.names_of_tree(parsed(piece.cell.source)).binds

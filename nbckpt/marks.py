@@ -1,4 +1,4 @@
-"""What people write on checkpoints that are there already: tags and notes."""
+"""Tags and notes that people write on checkpoints that are there already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an earlier checkpoint stands for a step, and if not, why."""
+"""Match of a step with an earlier checkpoint that may stand for it, and reasons against it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def deleted_names(tree: ast.Module) -> set[str]:
 
 
 def changes_outside(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
-    """What the code changes in modules of the user's: ``helpers.CONFIG['k'] = 5``, as text.
+    """Places in the user's modules that the code changes, as text: ``helpers.CONFIG['k']``.
 
-    It is in no variable, so a checkpoint cannot bring it back.
+    They are in no variable, so a checkpoint cannot bring them back.
     """
     nodes = nodes_of(tree)
     calls = (n.func for n in nodes if isinstance(n, ast.Call))
@@ -58,9 +58,9 @@ def changes_outside(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[
 
 
 def descriptors_used(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[str, ...]:
-    """What the code does with descriptors of the process by their numbers, as text.
+    """Uses that the code makes of the process's descriptors by their numbers, as text.
 
-    A number comes back, and what it stood for does not.
+    A number comes back, but the open descriptor that it stood for does not.
     """
     known = [found for name in _ON_DESCRIPTORS if (found := getattr(os, name, None))]
     found = (
@@ -114,7 +114,7 @@ def _is_in_users_module(node: ast.expr, namespace: Mapping[str, object]) -> bool
 
 
 def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
-    """What differs from the newest checkpoint of this name; why it cannot stand for this run."""
+    """Differences from the newest checkpoint of this name: reasons not to restore it instead."""
     named = [c for c in session.timeline.named(name) if c.key is not None]
     if not named:
         return [f"no checkpoint {name!r} was made before"]

@@ -1,4 +1,4 @@
-"""What of a notebook runs by itself beside its cells: tasks and callbacks of the loop, threads."""
+"""Work of a notebook that runs beside its cells: tasks and callbacks of the loop, threads."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _handles(loop: Any) -> Iterator[Any]:
-    """What a loop of the standard library is going to call; of other loops nothing is known."""
+    """Pending handles of a loop of the standard library; of other loops nothing is known."""
     yield from tuple(getattr(loop, "_scheduled", ()))
     yield from tuple(getattr(loop, "_ready", ()))
     yield from tuple(getattr(loop, "_signal_handlers", {}).values())
@@ -171,7 +171,7 @@ def _names_of(values: Iterable[object], namespace: Mapping[str, object]) -> list
 
 
 def _work_of_coroutine(coroutine: object, namespace: Mapping[str, object]) -> list[AtWork]:
-    """What goes on in a coroutine and what it waits for, if any of it is the notebook's."""
+    """Work in a coroutine and in the awaitables it waits for, if any of it is the notebook's."""
     name = str(getattr(coroutine, "__name__", type(coroutine).__name__))
     code, is_untold, is_ours = [], False, False
     chain = list(_suspended(coroutine))
@@ -220,9 +220,9 @@ def _attributes_of(part: object) -> tuple[str, str]:
 
 
 def _held_by(part: object, frame: FrameType) -> Iterator[object]:
-    """What is local where it stands, and what lies on the stack.
+    """Locals of a suspended part, and the values on its stack.
 
-    Not `f_locals`: to read these makes the frame hold a copy of them.
+    Not read from `f_locals`: that makes the frame hold a copy of them.
     """
     for held in gc.get_referents(part):
         if held is frame or type(held) is CodeType or type(held).__name__ in _WRAPPERS:
@@ -243,7 +243,7 @@ def _work_of_callbacks(future: object, namespace: Mapping[str, object]) -> list[
 def _work_of_call(
     callback: object, args: Iterable[object] | None, namespace: Mapping[str, object], depth: int = 3
 ) -> list[AtWork]:
-    """What a call will do that the loop holds, if it has anything of the notebook's."""
+    """Work that a call held by the loop will do, if any of it is the notebook's; else empty."""
     function, given = _unwrapped(callback)
     holder = function.__self__ if type(function) in _METHODS else None
     given += [holder, *(args or ())]

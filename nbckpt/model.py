@@ -118,12 +118,12 @@ class Refusal(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a step depends on; two runs with equal keys do the same.
+    """Everything that a step depends on; two runs with equal keys do the same.
 
     Attributes
     ----------
     code
-        Of the parsed code, without comments and spacing.
+        Digest of the parsed code, without comments and spacing.
     inputs
         Name of each variable that the code reads → digest of its value.
     functions
@@ -132,7 +132,7 @@ class Key(NamedTuple):
     files
         Path of each file named in ``--deps`` → digest of its bytes.
     options
-        Of the options that change what is kept.
+        Options that select the variables that are kept: name → value.
     shares
         Inputs that share an object with each other, each group as `a, b`.
     """

@@ -26,35 +26,35 @@ EVERYTHING = Selection()
 
 
 class Moved(NamedTuple):
-    """What a rewind or resume did.
+    """Result of a rewind or resume.
 
     Attributes
     ----------
     checkpoint
-        Where the namespace is now.
+        Checkpoint that the namespace is at now.
     came_back, unchanged, removed
         Names that were restored, that held the same already, and that were not there then.
     failed
-        What could not be restored, and why.
+        Variables that could not be restored, with reasons.
     left
         Names that the checkpoint could not or was not asked to keep. Those that are in `removed`
-        are gone: what they held was of another moment. Those in `absent` are not there either, and
+        are gone: their values were of another moment. Those in `absent` are not there either, and
         were not before. The others are as they were.
     took_s
-        Seconds.
+        Seconds that it took.
     untrusted
-        What was not restored for want of trust, and what it holds.
+        Variables that were not restored for want of trust, with reasons.
     was_set
         Process state that was set, a short text each.
     unset
-        What could not be set, and what to run for it, a short text each.
+        Process state that could not be set, and the code to run for it, a short text each.
     moved_on
         Names of `left` that hold the object of then, which may have changed since.
     begun
-        Threads that had not begun there and run by now, with what shares objects with them: they
-        stay, as copies would be others.
+        Threads that had not begun there and run by now, with variables that share objects with
+        them: they stay, as copies would be other objects.
     refused
-        Of `left`, what the checkpoint could not keep, and why.
+        Names of `left` that the checkpoint could not keep, with reasons.
     absent
         Names of `left` that were not there before either, as in a new process.
     """

@@ -1,4 +1,4 @@
-"""Which names of a namespace are the user's, and which hold nbckpt."""
+"""Tests for names that are the user's, and for values that are nbckpt itself."""
 
 from __future__ import annotations
 

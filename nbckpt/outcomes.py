@@ -1,4 +1,4 @@
-"""What became of each cell of a run, as the store's events tell it. Pure."""
+"""Outcome of each cell of a run, according to the store's events. Pure."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ WORTH_TELLING_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one code cell.
+    """Outcome of one code cell.
 
     Attributes
     ----------
     number
-        Of the cell, counted from 1 among those that hold code.
+        Number of the cell, counted from 1 among those that hold code.
     label
-        Name of its checkpoint, or what tells it from others.
+        Name of its checkpoint, or a text that tells it from other cells.
     ending
-        How it ended; ``waiting`` when it was not reached.
+        Its ending; ``waiting`` if it was not reached.
     way
-        Whether it ran from its beginning.
+        ``ran`` from its beginning, ``restored``, or ``continued`` in a loop.
     done, total
-        Items of its loop that were finished when it went on, and of how many; -1: unknown.
+        Items of its loop that were finished when it went on, and all of them; -1: unknown.
     began_at
         Seconds since the epoch; 0 if it did not begin.
     saved_s
-        What it would have taken longer without its checkpoints.
+        Seconds more that it would have taken without its checkpoints.
     """
 
     number: int
@@ -111,7 +111,7 @@ def _way(events: Sequence[Record], cell_id: str) -> Way:
 
 
 def label_of(source: str, cell_id: str) -> str:
-    """What tells a cell from others: its id if that was chosen by somebody, else its first line."""
+    """A text that tells a cell from others: its id if someone chose that, else its first line."""
     if cell_id and not _RANDOM_ID.fullmatch(cell_id):
         return cell_id
     lines = [line.strip() for line in source.splitlines()]
@@ -141,7 +141,7 @@ _COLUMNS = (
 
 
 def table(outcomes: Sequence[Outcome], *, width: int | None = None) -> str:
-    """What became of each cell, one line each."""
+    """Table of outcomes, one line for each cell."""
     return table_text(_COLUMNS, [_row(outcome) for outcome in outcomes], width=width)
 
 

@@ -1,7 +1,7 @@
-"""Whether code may act outside of its notebook: write files, send, start processes, ask people.
+"""Code that may act outside of its notebook: write files, send, start processes, ask people.
 
-It is told from names, of the code and of the user's functions that it names, and rather once too
-often: it decides whether somebody is asked before code runs that nobody has asked for.
+It is recognized by names, in it and in the user's functions that it names, and rather once too
+often: the user is then asked before it runs without having been asked for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DEPTH = 5
 
 
 def effect_of(tree: ast.Module, namespace: Mapping[str, object]) -> str:
-    """What of some code may act outside, for people; empty if nothing is known to."""
+    """The first effect of some code that may be outside, for people; empty if none is known."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Call):
             if effect := _effect_of_call(node, namespace):

@@ -1,4 +1,4 @@
-"""Which checkpoint last changed each variable, folded along a line of records. Pure."""
+"""The checkpoint that last changed each variable, folded along a line of records. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REMEMBERED = 8
 
 
 class Owners:
-    """Who changed what, of records and a lineage that go on growing."""
+    """Last changes of variables, over records and a lineage that go on growing."""
 
     def __init__(self, records: Mapping[str, Record], lineage: Lineage) -> None:
         self._records = records
@@ -51,9 +51,9 @@ class Owners:
         return owners
 
     def inherited(self, parent: str | None) -> dict[str, tuple[str, ...]]:
-        """What a new child of `parent` is to say of its ancestors, so that its readers stop there.
+        """Owners that a new child of `parent` records of its ancestors, where its readers stop.
 
-        Here and there only: it is as long as the manifest.
+        Only one checkpoint in `STRIDE` has them: they are as long as the manifest.
         """
         if parent is None or parent not in self._records:
             return {}

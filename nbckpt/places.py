@@ -10,7 +10,7 @@ from nbckpt.model import Checkpoint, Record, checkpoint_from, is_trusted
 
 
 class Placed(NamedTuple):
-    """What of a checkpoint says where it stands; sorts by age."""
+    """The place of a checkpoint: its age, names, branch and state; sorts by age."""
 
     created_at: float
     id: str
@@ -147,9 +147,9 @@ class Places:
 
 
 def _rank(record: Record) -> tuple[bool, bool, float, int]:
-    """What makes one record of a checkpoint count instead of another.
+    """Rank of a record among those of one checkpoint, of which the highest counts.
 
-    Whether it is trusted; whether it was rewritten since its ancestors went, when, and how far.
+    A trusted one ranks highest; then one rewritten since its ancestors went, later, and further.
     """
     carried = record.get("carried")
     return is_trusted(record), carried is not None, record.get("at", 0.0), len(carried or ())

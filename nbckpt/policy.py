@@ -35,10 +35,10 @@ WORKING_DAY_S = 8 * 3600.0
 """One failure in a working day is what is believed before anything was seen."""
 
 S_PER_USD = 60.0
-"""What a dollar is worth in seconds: an hour of the user's time is taken for 60 dollars."""
+"""Seconds that a dollar is worth: an hour of the user's time is taken for 60 dollars."""
 
 SAVE_S = 0.003
-"""What saving next to nothing costs, before it was measured."""
+"""Seconds that saving next to nothing is taken to cost, before it was measured."""
 
 BYTES_PER_S = 1_000_000_000
 """At which rate a cell is held by what is new in memory, before it was measured."""
@@ -81,7 +81,7 @@ class Policy:
         return self.kind in ("cost", "cells", "seconds", "event")
 
     def __str__(self) -> str:
-        """What `parse` reads as this policy."""
+        """Text that `parse` reads as this policy."""
         match self.kind:
             case "cells":
                 return f"every {self.count}"
@@ -97,16 +97,16 @@ COST = Policy("cost")
 
 
 class Spent(NamedTuple):
-    """What would be lost, if all ended now: what ran since the last checkpoint.
+    """Work that would be lost if everything ended now: all that ran since the last checkpoint.
 
     Attributes
     ----------
     cells
-        That ran and are not kept, the one that just ended among them.
+        Number of cells that ran and are not kept, including the one that just ended.
     run_s
-        How long they ran together.
+        Seconds that they ran together.
     cost_usd
-        What their model calls cost.
+        Dollars that their model calls cost.
     since_s
         Seconds since the last checkpoint.
     """
@@ -123,14 +123,14 @@ class Spent(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What saving costs, and how often sessions fail.
+    """Measured cost of saving, and of time between failures of sessions.
 
     Attributes
     ----------
     save_s
-        For how long a checkpoint holds a cell up.
+        Seconds for which a checkpoint holds a cell up.
     failure_s
-        Mean time between failures.
+        Mean seconds between failures.
     """
 
     save_s: float
@@ -143,14 +143,14 @@ class Measured(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Whether to keep what ran, and a clause that says why."""
+    """Decision on keeping the cells that ran, with the reason as a clause."""
 
     keeps: bool
     why: str
 
 
 class Life(NamedTuple):
-    """How long a session lived, and whether it died.
+    """Lifetime of a session in seconds, and a flag for a session that died.
 
     Attributes
     ----------
@@ -219,9 +219,9 @@ def _unknown(text: str) -> UsageError:
 
 
 def decide(policy: Policy, spent: Spent, measured: Measured) -> Decision:
-    """Whether a cell that has just ended is kept, with all that was joined to it.
+    """Decide on keeping a cell that has just ended, with all that was joined to it.
 
-    Under `event` it never is: what the user's code says decides there.
+    Under `event` it is never kept here: the user's code decides that.
     """
     match policy.kind:
         case "on" | "skip":
@@ -251,12 +251,12 @@ def time_between_failures(lives: Iterable[Life]) -> float:
 
 
 def estimated_save_s(size_bytes: int) -> float:
-    """What saving so much would cost, for as long as it was not measured."""
+    """Estimated seconds to save a number of bytes, for as long as saving was not measured."""
     return SAVE_S + size_bytes / BYTES_PER_S
 
 
 def status_text(policy: Policy, spent: Spent, measured: Measured, joined: Iterable[str]) -> str:
-    """What `auto` does, both terms that decide it, and what is joined to the next checkpoint."""
+    """Text on the `auto` policy, both terms that decide it, and the cells joined until then."""
     lines = [f"auto        {policy}"]
     if policy.kind == "cost":
         lines[0] += (

@@ -21,16 +21,16 @@ FOREIGN = "is not trusted: somebody else wrote it"
 
 
 class Portion:
-    """What of a checkpoint goes out.
+    """The part of a checkpoint that an export writes.
 
     Attributes
     ----------
     kept
-        The variables, by name.
+        Variables of the part, by name.
     left
-        Those that do not, each with its reason.
+        Variables left out, each with its reason.
     left_records
-        How many calls of its step do not.
+        Number of calls of its step that are left out.
     """
 
     def __init__(self, session: Session, checkpoint: Checkpoint, *, portable: bool) -> None:

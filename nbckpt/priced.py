@@ -17,7 +17,7 @@ TOGETHER = 1000
 
 
 class Paid(NamedTuple):
-    """What a recording cost; None where nobody knows."""
+    """Cost of a recording; None where it is unknown."""
 
     cost_usd: float | None
     price: str
@@ -55,7 +55,7 @@ class Prices(NamedTuple):
 
 
 def prices_in(records: Iterable[Record]) -> Prices:
-    """What records of kind `price`, oldest first, say."""
+    """Prices given by records of kind `price`, which come oldest first."""
     by_whom: dict[bool, dict[str, Paid]] = {False: {}, True: {}}
     for record in records:
         for recording, cost in record["costs"].items():
@@ -64,6 +64,6 @@ def prices_in(records: Iterable[Record]) -> Prices:
 
 
 def paid_for(recording: Record, prices: Prices) -> Paid:
-    """What a recording cost, by its newest price."""
+    """Cost of a recording, by its newest price."""
     told = Paid(recording.get("cost_usd"), recording.get("price", ""))
     return prices.of(recording) or told

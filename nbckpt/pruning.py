@@ -68,12 +68,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def retention_of(arguments: argparse.Namespace, settings: Settings) -> Retention:
-    """What was asked to be kept; without any option, what the settings say.
+    """Retention that the arguments ask for; without any option, the one of the settings.
 
     Raises
     ------
     UsageError
-        If an amount is none.
+        If an amount is not valid.
     """
     return asked(
         settings,
@@ -98,17 +98,17 @@ def asked(
     recordings: float | bool | None = None,
     forget: tuple[str, ...] = (),
 ) -> Retention:
-    """What is kept; as the settings say where nothing is said.
+    """Retention that is asked for; without any option, the one of the settings.
 
     Parameters
     ----------
     recordings
-        True: calls of steps without a checkpoint go; a number: those older than so many days.
+        True: calls of steps without a checkpoint go; a number: those older than that many days.
 
     Raises
     ------
     UsageError
-        If a number means nothing.
+        If a number is not valid.
     """
     from nbckpt.retention import Retention
 
@@ -185,7 +185,7 @@ def prune_store(store: Store, retention: Retention, *, dry_run: bool = False) ->
 
 
 def text_of(pruned: Pruned) -> str:
-    """What was removed, and how much that freed; of a dry run, what would be."""
+    """Text on the removed items and freed bytes of a prune, or of a dry run as they would be."""
     would, done = ("would remove", "would free") if pruned.dry_run else ("removed", "freed")
     removed, kept = len(pruned.checkpoints), count_text(pruned.kept_checkpoints, "checkpoint")
     what = count_text(removed, "checkpoint") if removed else "no checkpoint"

@@ -20,7 +20,7 @@ VERDICTS: Mapping[str, State] = {
     "refuse": "refused",
     "withdraw": "withdrawn",
 }
-"""What can be said to a question → what it is then."""
+"""Verdict on a question → state of the question from then on."""
 
 
 class Question(NamedTuple):
@@ -83,7 +83,7 @@ Place: TypeAlias = tuple[str | None, Digest, int]
 
 
 def place_of(question: Question) -> Place:
-    """What finds a question again: its step, what is asked, the how-manieth of its equals."""
+    """Place by which a question is found again: its step, request, and number among its equals."""
     return question.step, question.request, question.occurrence
 
 

@@ -1,4 +1,4 @@
-"""Whether one value holds another, as the garbage collector sees it."""
+"""Test that one value holds another, as the garbage collector sees it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
 
 
 def referents_of(value: Any) -> list[object]:
-    """What an object holds; an array does not tell the collector on whose memory it lies."""
+    """Objects that a value holds; of an array also its base, unknown to the collector."""
     found = gc.get_referents(value)
     if type(value).__module__ == "numpy" and (base := getattr(value, "base", None)) is not None:
         found.append(base)

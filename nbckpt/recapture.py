@@ -42,7 +42,7 @@ class Recaptured(NamedTuple):
 
 
 class Verdict(Enum):
-    """What other bytes than those that were kept mean.
+    """Meaning of bytes that differ from those that were kept.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class Verdict(Enum):
     OTHER
         Another value.
     UNTOLD
-        Bytes differ from one look to the next, and so does what was kept: nobody can tell.
+        Bytes differ from one look to the next, and from those that were kept: nobody can tell.
     RESTLESS
         It is being changed just now, or it is another at each look.
     UNBUILT
-        What was kept cannot be built here.
+        The kept value cannot be built here.
     """
 
     SAME = "same"
@@ -128,7 +128,7 @@ class Recapture:
             return {n: ValueDigester(capturer.namespace).digest(v) for n, v in values.items()}
 
     def judged(self, names: list[str], blobs: Mapping[str, Digest], kept: Manifest) -> Judged:
-        """What it means that `names` have these bytes now, and other ones in `kept`."""
+        """Verdict on `names`, which have these bytes now and other ones in `kept`."""
         if any(_is_gone(self._capturer.value_of(name)) for name in names):
             return Judged(Verdict.UNTOLD)  # to build what was kept would import it again
         before = self.digests(names)

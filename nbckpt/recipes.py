@@ -46,7 +46,7 @@ _EXPRESSIONS = (
     ast.JoinedStr, ast.FormattedValue, ast.UnaryOp, ast.BinOp, ast.Call, ast.Starred, ast.keyword,
     ast.expr_context, ast.operator, ast.unaryop, ast.Slice,
 )  # fmt: skip
-"""What a recipe may be made of: nothing that assigns, awaits, yields or loops."""
+"""Syntax that a recipe may be made of: nothing that assigns, awaits, yields or loops."""
 
 _PURE_CALLS = frozenset(
     {"os.getenv", "os.environ.get", "str", "int", "float", "bool", "bytes", "dict", "list",
@@ -55,7 +55,7 @@ _PURE_CALLS = frozenset(
 
 
 _serials: Iterator[int] = itertools.count()
-"""Which came first, of statements that ran and of values that were made again."""
+"""Serial numbers that order statements that ran and values that were made again."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Binding:
 
 @dataclass
 class Bindings:
-    """Which top-level statement of the notebook last bound each name."""
+    """The top-level statement of the notebook that last bound each name."""
 
     _last: dict[str, Binding] = field(default_factory=dict)
     _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Bindings:
         return None if binding is None else binding.definition
 
     def changed_since(self, name: str, read: Iterable[str]) -> str:
-        """What was bound anew, or set on it, since the statement that last bound a name."""
+        """A name of `read` bound, or attribute of `name` set, since `name` was bound; or empty."""
         binding = self._last.get(name)
         serial = -1 if binding is None else binding.serial
         for other in sorted(read):
@@ -116,7 +116,7 @@ class Bindings:
         return self._named.get(name, -1) > serial
 
     def fed_to(self, name: str) -> list[ast.expr]:
-        """What statements gave to the `update` of what `name` was last bound to."""
+        """Arguments that statements gave to `update` of the value that `name` was last bound to."""
         return self._fed.get(name, [])
 
 
@@ -162,14 +162,14 @@ def _binds_otherwise(node: ast.AST) -> bool:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make one variable again.
+    """Instructions to make one variable again.
 
     Attributes
     ----------
     values
-        What the statement reads, as it was when the statement ran.
+        Variables that the statement reads, as they were when it ran.
     after
-        What to do to the new value: ``("seek", position)``, ``("close",)``, ``("shutdown",)``,
+        Operation on the new value: ``("seek", position)``, ``("close",)``, ``("shutdown",)``,
         ``("set", attributes)``, ``("feed", data)``, ``("advance", steps, place)`` or
         ``("fill", content)``.
     """
@@ -180,7 +180,7 @@ class Recipe:
     after: tuple[Any, ...] = ()
 
     def reduced(self) -> Any:
-        """How a stream holds the recipe in the value's place."""
+        """Reduced form of the recipe, which a stream holds in the value's place."""
         # In texts of their own: a module's name is its variable's text in some processes only, and
         # what is one text twice is written in other bytes.
         values = {name.encode().decode(): value for name, value in self.values.items()}
@@ -219,7 +219,7 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
 
 @dataclass(frozen=True)
 class _Followed:
-    """What made a value again; no reference to what nothing can refer to weakly."""
+    """Recipe that made a value again; no reference to a value that cannot be referred to weakly."""
 
     reference: weakref.ref[object] | None
     type: type
@@ -231,7 +231,7 @@ _MOST_REMEMBERED = 1 << 20
 """Bytes of what a hash object was fed, which are held as long as its place is its own."""
 
 _followed: dict[int, _Followed] = {}
-"""What was made again by a recipe: in this process no statement of a cell has made it."""
+"""Values that a recipe made again, by id: no statement of a cell has made them in this process."""
 
 
 def _remember(value: object, recipe: Recipe) -> None:
@@ -425,7 +425,7 @@ def _qualified(function: object) -> str:
 
 
 def _lost_state(value: object) -> str | None:
-    """What of `value` the statement would not bring back, if it matters."""
+    """The state of `value` that its statement would not bring back, as the end of a sentence."""
     if isinstance(value, sqlite3.Connection):
         if called := databases.callback_of(value):
             return f"and that it calls {called!r} would be lost"
@@ -440,7 +440,7 @@ def _lost_state(value: object) -> str | None:
 
 
 def _lost_by_kind(value: object) -> str | None:
-    """What instances of a class have taken in or given out by now, and nobody can ask them for."""
+    """State of a class's instances, taken in or given out by now, that they cannot be asked for."""
     kind = type(value)
     if hasattr(kind, "hexdigest") and not feeding.is_hasher(value):
         return "and what it was fed would be lost"
@@ -487,7 +487,7 @@ def _is_connected(sock: socket.socket) -> bool:
 def _afterwards(
     recipe: Recipe, value: object, bindings: Bindings, namespace: Mapping[str, object]
 ) -> tuple[Any, ...] | str:
-    """What is to be done to the new value; why it would not do, as the end of a sentence."""
+    """Operation for the new value; if none would do, the reason, as the end of a sentence."""
     if isinstance(value, types.GeneratorType):
         return _after_generator(recipe, value)
     if feeding.is_hasher(value):
@@ -545,7 +545,7 @@ def _after_database(recipe: Recipe, value: sqlite3.Connection) -> tuple[Any, ...
 
 
 def _database_of(tree: ast.Module, values: Mapping[str, object]) -> object:
-    """What a statement that connects names, if it is a constant or a variable."""
+    """Database that a statement connects to, if it names it by a constant or a variable."""
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
     named = [k.value for k in call.keywords if k.arg == "database"]
     match [*call.args[:1], *named]:

@@ -1,4 +1,4 @@
-"""What was recorded after a checkpoint, as code that can run again: cells, in order, each once.
+"""Code recorded after a checkpoint, as it can run again: cells, in order, each once.
 
 A line of checkpoints says more than that: cells that were joined to the next one, blocks inside a
 cell that was kept itself, and checkpoints for which no code ran.
@@ -52,25 +52,25 @@ class Recorded(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What people know it by."""
+        """Name that people know it by."""
         if self.kind != "joined":
             return self.checkpoint.name
         return label_of(self.cell.source, self.cell.cell_id or "")
 
 
 class Plan(NamedTuple):
-    """What a rerun is to do.
+    """Plan of a rerun.
 
     Attributes
     ----------
     start
-        Where it begins.
+        Checkpoint where it begins.
     origin
-        Where it began first, if an earlier rerun on this branch did not finish.
+        Id of the one where it began first, if an earlier rerun on this branch did not finish.
     line
         Id of the newest checkpoint of the line that is followed.
     cells
-        Oldest first.
+        Cells to run, oldest first.
     """
 
     start: Checkpoint
@@ -80,7 +80,7 @@ class Plan(NamedTuple):
 
 
 def plan(session: Session, ref: str | None) -> Plan:
-    """What was recorded after `ref`, by default after where the session is.
+    """Plan to rerun the cells recorded after `ref`, by default after the session's position.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def plan(session: Session, ref: str | None) -> Plan:
     UsageError
         If nothing was recorded after it.
     UntrustedError
-        If somebody else may have written what was.
+        If another user may have written them.
     """
     session.refresh()
     start = session.get(ref) if ref is not None else _here(session)
@@ -247,7 +247,7 @@ def _between(timeline: Timeline, older: str, newer: str) -> list[Checkpoint]:
 
 
 def _left(timeline: Timeline, origin: str, at: str, line: list[Checkpoint]) -> list[Checkpoint]:
-    """What of a line is not done yet where the session stands `at` another one."""
+    """Checkpoints of a line that are still to do, where the session stands `at` another one."""
     for done in _between(timeline, origin, at):
         names = [c.name for c in line]
         if done.name in names:

@@ -1,4 +1,4 @@
-"""How an updated value is joined to the one that is there: read from `Annotated[list, add]`.
+"""Reducers that join an update to the value that is there: read from `Annotated[list, add]`.
 
 An annotation of the notebook's is looked for where Python keeps it. Dunder names do not come back
 with a checkpoint, so the recorded cells are read too, newest first.
@@ -83,7 +83,7 @@ def annotation_in(cell: Cell, variable: str) -> str | None:
 
 
 def _meaning(variable: str, annotation: object, namespace: dict[str, object]) -> object:
-    """What an annotation says; one that is text is evaluated, None if it is of no use here."""
+    """Meaning of an annotation; one that is text is evaluated; None if it is of no use here."""
     if not isinstance(annotation, str):
         return annotation
     try:

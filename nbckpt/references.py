@@ -1,4 +1,4 @@
-"""What a user means by a reference to a checkpoint, and what is said where it names none. Pure."""
+"""Checkpoints that users' references mean, and messages where a reference names none. Pure."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def unknown_branch(timeline: Timeline, branch: str) -> str:
 
 
 def hint(name: str, known: Sequence[str]) -> str:
-    """Which of the known names may be meant by one that is none of them."""
+    """Message on the known names that may be meant by an unknown one."""
     from difflib import get_close_matches
 
     if close := get_close_matches(name, known, n=3):

@@ -1,8 +1,8 @@
-"""Which variables share an object with values that cannot be kept.
+"""Variables that share an object with values that cannot be kept.
 
-Of what is kept, its bytes tell what it shares. What refuses to be written down (a generator, an
-open connection) may hold a list of the notebook's all the same, and code that names only the one
-changes the other.
+The bytes of a kept value tell the objects that it shares. A value that cannot be written down (a
+generator, an open connection) may hold a list of the notebook's all the same, and code that names
+only the one changes the other.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def names_reached(
 
 
 def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
-    """What `roots` hold that can change: id → object; None if it is too much to tell."""
+    """Objects that can change that `roots` hold: id → object; None if there are too many."""
     found: dict[int, object] = {}
     seen: dict[int, object] = {id(namespace): namespace}
     queue = roots

@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def needed(session: Session, tree: ast.Module) -> set[str]:
-    """What is lacking and would be read by code that is about to run."""
+    """Variables that are lacking and would be read by code that is about to run."""
     absent, is_any_torn = lacking(session), bool(session.torn_graphs)
     if not absent and not is_any_torn:
         return set()
@@ -460,7 +460,7 @@ def _note_made(session: Session, made: set[str]) -> None:
 
 
 def _bound_by(checkpoint: Checkpoint) -> set[str]:
-    """What a checkpoint's own cell, or one that was joined to it, binds."""
+    """Names that a checkpoint's own cell, or one that was joined to it, binds."""
     trees = (parsed(piece.cell.source) for piece in recorded([checkpoint]))
     return {name for tree in trees for name in analysis.names_of_tree(tree).binds}
 
@@ -478,7 +478,7 @@ def _bind_results(session: Session, values: Mapping[tuple[str, str], object]) ->
 
 
 def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[str]:
-    """What the cells bound besides, is as they left it, and nothing else holds."""
+    """Other variables that the cells bound, that are as they left them, and nothing else holds."""
     is_as_left: dict[str, bool] = {}  # by the last of them that bound or changed it
     live = before.manifest
     for maker in ran:
@@ -496,9 +496,9 @@ def _companions(session: Session, before: _Before, ran: Iterable[Maker]) -> set[
 def _same_copies(
     session: Session, before: _Before, after: Mapping[str, object], lent: _Lent
 ) -> set[str]:
-    """What the cells were lent, is the same as what is there, and is known to none but variables.
+    """Names of values lent to the cells, equal to the live ones, which none but variables know.
 
-    What was made may hold it, as a trainer holds its model.
+    A value that was made may hold one, as a trainer holds its model.
     """
     live, bindings = before.manifest, before.bindings
     found = {

@@ -1,4 +1,4 @@
-"""What a rerun did: its cells, as a table and as JSON."""
+"""Result of a rerun: its cells, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ State: TypeAlias = Literal["restored", "run", "skipped", "failed", "not reached"
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """What became of one recorded cell.
+    """Outcome of one recorded cell.
 
     Attributes
     ----------
     checkpoint_id
         The checkpoint that holds it on the branch of the rerun; None if there is none.
     why
-        Why it ran, or did not.
+        Reason that it ran, or did not.
     took_s
-        Seconds.
+        Seconds that it took.
     """
 
     name: str
@@ -37,18 +37,18 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What a rerun did.
+    """Result of a rerun.
 
     Attributes
     ----------
     branch
-        The one that the session is on now.
+        Branch that the session is on now.
     start
-        Where the rerun began.
+        Checkpoint where the rerun began.
     is_new
-        Whether the branch was made for it.
+        True if the branch was made for it.
     error
-        What ended it early, one sentence; None if nothing did.
+        Reason for an early end, one sentence; None if it did not end early.
     """
 
     branch: str
@@ -89,7 +89,7 @@ def _row(cell: CellRun) -> tuple[str, ...]:
 
 
 def as_record(rerun: Rerun) -> dict[str, Json]:
-    """What a rerun did, as JSON."""
+    """A rerun's result as JSON."""
     cells: list[Json] = [
         {
             "name": cell.name,

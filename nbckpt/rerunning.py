@@ -62,7 +62,7 @@ class Rerunning:
         self.line = Line(self.session, self.plan)
 
     async def run(self) -> Rerun:
-        """What became of it all."""
+        """Run the plan and return its result."""
         session = self.session
         reruns, policy = session.reruns, session.policy
         try:
@@ -80,7 +80,7 @@ class Rerunning:
         return Rerun(session.branch, self.plan.start, cells, self.error, self.line.is_new)
 
     async def _all(self, group: list[Recorded]) -> None:
-        """What one checkpoint stands for: the cells that were joined to it, and its own."""
+        """Rerun all that one checkpoint stands for: the cells joined to it, and its own."""
         if self.error is None and self.restores and (rows := self._unreached(group)):
             self.cells += rows
             return
@@ -139,7 +139,7 @@ class Rerunning:
         return self._ended(piece, error, time.perf_counter() - began)
 
     def _request(self, piece: Recorded) -> Request | None:
-        """What the checkpoint of a cell is to be: as it was, but that it may be restored."""
+        """Request for a checkpoint as it was, but restorable; None if the piece is not a cell."""
         key = piece.checkpoint.key
         if piece.kind != "cell":
             return None

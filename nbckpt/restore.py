@@ -175,7 +175,7 @@ def is_pythons(name: str) -> bool:
 
 
 def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:
-    """What must be built: all that is not live, and all that refers to what is built anew."""
+    """Variables to build: all that are not live, and all that refer to one of those."""
     names = {n for n, v in wanted.items() if n not in live or live[n].blob != v.blob}
     while True:
         more = {n for n, v in wanted.items() if n not in names and _is_drawn_in(v, names)}

@@ -95,7 +95,7 @@ def shares(lost: Lost) -> bool:
 
 
 def kept(session: Session, value: object, names: Iterable[str]) -> Json:
-    """How a result is kept, as JSON; empty if it is not.
+    """A result as it is kept, as JSON; empty if it is not kept.
 
     Parameters
     ----------

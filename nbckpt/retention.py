@@ -1,4 +1,4 @@
-"""Which checkpoints are kept when a store is pruned. Pure: times and sizes are given."""
+"""Checkpoints to keep when a store is pruned. Pure: times and sizes are given."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ BOOKKEEPING = 4096
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What is to be kept; without any option all that a branch or a tag reaches.
+    """Rules on the checkpoints to keep; without any option all that a branch or a tag reaches.
 
     Attributes
     ----------
     keep_last
-        How many of the newest finished checkpoints of each branch.
+        Number of the newest finished checkpoints of each branch that are kept.
     keep_days
-        Those that are younger than so many days. With `keep_last`, what either of them keeps.
+        Days for which checkpoints are kept. With `keep_last`, those that either rule keeps.
     keep_tagged
-        What has a tag.
+        Keep checkpoints that have a tag.
     max_size
         Bytes that the store may have: the oldest checkpoints go until it fits, except heads of
-        branches and tagged ones. If these alone are larger, only what frees room goes.
+        branches and tagged ones. If these alone are larger, only those that free room go.
     drop
-        Branches to forget, so that what only they reach goes.
+        Branches to forget, so that checkpoints which only they reach go.
     calls_days
-        Model calls and kept calls of steps that have no checkpoint left, if they are older than so
-        many days. None: all stay.
+        Days after which model calls and kept calls of steps that have no checkpoint left go.
+        None: all stay.
     forget
         Tags; the model calls that have one of them go, whatever step they belong to.
     """

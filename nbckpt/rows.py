@@ -102,14 +102,14 @@ class Listing:
 
 
 def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOTHING) -> Row:
-    """What the list shows of a checkpoint.
+    """Row of the list for a checkpoint.
 
     Parameters
     ----------
     heads
         The branches that point at it.
     spent
-        What its model calls took.
+        Usage and cost of its model calls.
     """
     changed = user_names(checkpoint.changed)
     progress = checkpoint.progress
@@ -212,7 +212,7 @@ def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[
 
 
 def outputs_of(store: Store, checkpoint: Checkpoint) -> list[Output]:
-    """What the cell printed and showed: as text, and images as they were."""
+    """Outputs that the cell printed and showed: as text, and images as they were."""
     try:
         recorded = recorded_outputs(store, checkpoint)
     except NbckptError as problem:

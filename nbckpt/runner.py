@@ -28,7 +28,7 @@ from nbckpt.watchers import SILENT
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run did.
+    """Result of a run.
 
     Attributes
     ----------
@@ -37,15 +37,15 @@ class Run:
     store
         Folder of the store.
     cells
-        Of those that hold code, what became of each.
+        Outcome of each cell that holds code.
     ending
-        How the run ended.
+        Ending of the run.
     problem
-        What ended it early, one sentence; empty if nothing did.
+        Reason for an early end, one sentence; empty if it did not end early.
     unknown
         Parameters that the notebook has no default for.
     took_s
-        Seconds, the kernel's start and end among them.
+        Seconds, including the kernel's start and end.
     """
 
     notebook: Path
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def saved_s(self) -> float:
-        """What it would have taken longer without checkpoints."""
+        """Seconds more that it would have taken without checkpoints."""
         return sum(cell.saved_s for cell in self.cells)
 
 
@@ -73,33 +73,33 @@ def run(
     approvals: str | None = None,
     watcher: Watcher = SILENT,
 ) -> Run:
-    """What a run of `notebook` did; cells that an earlier one finished are restored.
+    """Run `notebook` and return the result; cells that an earlier run finished are restored.
 
     Parameters
     ----------
     out
-        Where the executed notebook goes; by default beside `notebook`, as ``NAME.out.ipynb``.
+        Path of the executed notebook; by default beside `notebook`, as ``NAME.out.ipynb``.
         It is written as cells end, so that it is there after any death.
     values
         Parameters to set, by name.
     watcher
-        Is told what goes on.
+        Receives the progress of the run.
     fresh
-        Run every cell, whatever was kept; what they do is kept all the same.
+        Run every cell, whatever was kept; their results are kept all the same.
     store
         By default ``NBCKPT_STORE``, or ``.nbckpt`` beside `notebook`.
     approvals
-        What `nbckpt.approve` does where nobody has answered yet: ``wait`` or ``fail``; by default
+        Action of `nbckpt.approve` where nobody has answered yet: ``wait`` or ``fail``; by default
         as the settings say, which is to wait, and to tell the watcher.
 
     Raises
     ------
     UsageError
-        If `notebook` is none, or `out` cannot be.
+        If `notebook` is not a notebook, or `out` cannot be written.
     NotebookError
         If its kernel does not start, or has no nbckpt.
     StoreError, FormatError
-        If there is no store to be had.
+        If no store can be opened.
     """
     notebook = Path(notebook).absolute()
     out = _out_of(notebook, out)
@@ -145,7 +145,7 @@ def _store_of(notebook: Path, store: Path | None) -> Path:
 
 
 def _environment(notebook: Path, store: Path, approvals: str | None) -> dict[str, str]:
-    """What the kernel is told by its environment, as a notebook server would tell it."""
+    """Environment variables for the kernel, as a notebook server would set them."""
     asked = {} if approvals is None else {variable_of("approvals"): approvals}
     return {STORE_VARIABLE: str(store), "JPY_SESSION_NAME": str(notebook), **asked}
 

@@ -1,6 +1,6 @@
-"""Which variable is looked at once more after a cell: one at random, and quickly.
+"""The variable that is looked at once more after a cell: one at random, and quickly.
 
-What it costs does not grow with how many there are: names are drawn until one is found of which a
+The cost does not grow with the number of variables: names are drawn until one is found of which a
 look takes less than the budget.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nbckpt.model import Variable
 
 BUDGET_S = 0.0005
-"""What looking at the variable of a sample may take.
+"""Seconds that a look at the variable of a sample may take.
 
 One of which a look took longer saves for the next each time that it is drawn: on average, no cell
 takes more.
@@ -30,7 +30,7 @@ TRIES = 8
 """Variables that are drawn until one is found that a sample may look at."""
 
 RESTLESS = 3
-"""What was found to change under the look this often is left alone."""
+"""Number of times that a group is found to change under the look before it is left alone."""
 
 _PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000}
 _LOOK_S = 0.0001
@@ -45,7 +45,7 @@ class Sampler:
     Parameters
     ----------
     restless
-        How often a group was found to change while it was looked at.
+        Number of times that a group was found to change while it was looked at.
     """
 
     def __init__(self, capturer: Capturer, restless: Counter[Names]) -> None:

@@ -136,7 +136,7 @@ def _is_of_a_file(name: str = "") -> bool:
 
 
 def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str, Any]:
-    """What `work` returns in a copy of this process, as JSON, or ``why`` there is nothing."""
+    """The JSON that `work` returns in a copy of this process, or ``why`` there is none."""
     data: bytes | None = None
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -233,17 +233,17 @@ def _cut_off(but: int) -> None:
 
 
 def confined(function: Callable[[], _R], *, may_try: bool = False) -> _R:
-    """What a function returns that can do nothing outside; only in a copy, which ends soon.
+    """Result of a function that can do nothing outside; only in a copy, which ends soon.
 
     Parameters
     ----------
     may_try
-        Whether it is no matter that it wanted to, where it took no for an answer.
+        True if an attempt to act outside does not matter, where the function went on without it.
 
     Raises
     ------
     StoppedError
-        If it wanted to.
+        If it tried to.
     """
     import resource  # as above
 
@@ -311,7 +311,7 @@ def _start_no_threads(watch: _Watch) -> None:
 
 
 def landlock_version() -> int:
-    """What the kernel knows of Landlock; 0 if nothing."""
+    """Version of Landlock that the kernel knows; 0 if none."""
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASKS_VERSION)))

@@ -1,4 +1,4 @@
-"""Which variables a checkpoint keeps."""
+"""The variables that a checkpoint keeps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Selection(NamedTuple):
-    """Which variables a checkpoint keeps.
+    """The variables that a checkpoint keeps.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Selection(NamedTuple):
         return self.has(name) or (is_kept and name not in self.exclude)
 
     def options(self) -> dict[str, str]:
-        """What of this belongs to a step's key."""
+        """The options of this that belong to a step's key."""
         options = {"vars": ",".join(sorted(self.vars))} if self.vars is not None else {}
         if self.exclude:
             options["exclude"] = ",".join(sorted(self.exclude))

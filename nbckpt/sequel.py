@@ -1,4 +1,4 @@
-"""What follows a checkpoint: on the line that is meant, and which steps on any. Pure."""
+"""Checkpoints that follow one on the line that is meant, and steps that follow on any. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def following(
 def _following(
     timeline: Timeline, checkpoint_id: str, tips: tuple[str | None, ...], apart_from: str
 ) -> list[Checkpoint]:
-    """What follows on the first of `tips` that goes on, else on the newest line that does.
+    """Checkpoints that follow on the first of `tips` that goes on, else on the newest line.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _stood_for(
 
 
 def _between(timeline: Timeline, older: str, newer: str) -> list[Checkpoint]:
-    """What stands after `older` up to `newer`, oldest first; nothing where it does not lead."""
+    """Checkpoints after `older` up to `newer`, oldest first; empty where it does not lead there."""
     if older == newer or not timeline.is_ancestor(older, newer):
         return []
     ids = takewhile(lambda i: i != older, timeline.finished(newer))

@@ -30,19 +30,19 @@ LONGEST_S = 20.0
 """A step that took longer is not run for this."""
 
 PATIENCE_S = 10.0
-"""What a copy may take beside the time that its code has: locks of threads may hold it for ever."""
+"""Seconds that a copy gets beyond its code's time: locks of threads may hold it for ever."""
 
 
 @dataclass(frozen=True)
 class ShadowRun:
-    """What a step makes of the variables when it runs.
+    """Values that a step gives the variables when it runs.
 
     Attributes
     ----------
     digests
-        Of each variable afterwards; of those alone that two runs make alike.
+        Digest of each variable afterwards; of those alone that two runs make alike.
     untold
-        Names of those that they do not.
+        Names of the variables that they do not.
     """
 
     digests: Mapping[str, Digest]
@@ -75,12 +75,12 @@ class ShadowRun:
 
 
 def shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> ShadowRun | None:
-    """What the code of a step does to the variables as they are now; None if that is not told.
+    """A run of a step's code on the variables as they are now; None if it gives no answer.
 
     Parameters
     ----------
     checkpoint
-        What is to be restored instead.
+        The checkpoint that is to be restored instead.
     """
     try:
         found = _shadow_of(session, checkpoint, tree)

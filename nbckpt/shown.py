@@ -1,4 +1,4 @@
-"""What cells printed and showed, as it was recorded, for whoever tells of it."""
+"""Outputs that cells printed and showed, as they were recorded, for all that report them."""
 
 from __future__ import annotations
 

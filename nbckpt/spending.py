@@ -1,6 +1,6 @@
-"""What model calls have cost and what replays have saved, by the checkpoint of their step's run.
+"""Cost of model calls and savings by replays, by the checkpoint of their step's run.
 
-A recording and the event that tells of a run's calls name their step and their session; they
+A recording and the event that reports a run's calls name their step and their session; they
 belong to the first checkpoint of that name that the session made after them.
 """
 
@@ -28,7 +28,7 @@ _RESTORED = ("restored", "continued")
 
 
 class Spent(NamedTuple):
-    """What some model calls took.
+    """Number, tokens and cost of some model calls.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class Spent(NamedTuple):
     replayed
         Calls that were answered from the store.
     tokens
-        In and out, of those that were paid for.
+        Tokens in and out of the calls that were paid for.
     paid_usd
-        Of the calls whose price is known; None if it is of none.
+        Dollars paid for the calls whose price is known; None if it is known of none.
     unpriced
         Paid calls whose price is not known.
     saved_usd
-        What the replays had cost, as far as it is known.
+        Dollars that the replayed calls had cost, as far as known.
     """
 
     paid: int = 0
@@ -77,7 +77,7 @@ class Spent(NamedTuple):
         )
 
     def paid_text(self) -> str:
-        """What was paid; a question mark stands for what is not known."""
+        """The amount that was paid; a question mark stands for an unknown part."""
         known = [] if self.paid_usd is None else [usd_text(self.paid_usd)]
         return " + ".join([*known, *["?"] * bool(self.unpriced)])
 
@@ -100,14 +100,14 @@ class Spent(NamedTuple):
 
 
 class Book:
-    """What the calls of a store's steps took.
+    """Usage, cost and savings of the calls of a store's steps.
 
     Attributes
     ----------
     total
-        Of all model calls, those of runs that never ended, too.
+        Usage of all model calls, including those of runs that never ended.
     kept
-        Of all calls of functions that are kept.
+        Counts of all calls of functions that are kept.
     saved_s
         Seconds that steps which were restored and calls which were replayed would have taken.
     """
@@ -165,11 +165,11 @@ class Book:
             self._settle(timeline)
 
     def of(self, checkpoint_id: str) -> Spent:
-        """What the calls of the run that made a checkpoint took."""
+        """Usage and cost of the model calls of the run that made a checkpoint."""
         return self._spent.get(checkpoint_id, NOTHING)
 
     def kept_of(self, checkpoint_id: str) -> Kept:
-        """What became of the calls of functions in the run that made a checkpoint."""
+        """Counts of the kept functions' calls in the run that made a checkpoint."""
         return self._kept.get(checkpoint_id, Kept())
 
     def calls_of(self, checkpoint_id: str) -> Sequence[Record]:
@@ -185,23 +185,23 @@ class Book:
         return self._replays.get(checkpoint_id, ())
 
     def paid_for(self, recording: Record) -> Paid:
-        """What a recording cost, by its newest price."""
+        """Cost of a recording, by its newest price."""
         return paid_for(recording, self._prices)
 
     def _saved_in(self, event: Record) -> float | None:
-        """What the replays of a run had cost, by the newest prices of those that it lists."""
+        """Dollars that a run's replayed calls had cost, by the newest prices of those it lists."""
         told: float | None = event.get("saved_cost_usd")
         dearer = [self._dearer[i] for i in event.get("replays", ()) if i in self._dearer]
         return _sum(told, sum(dearer)) if dearer else told
 
     @property
     def saved_usd(self) -> float | None:
-        """What replayed calls had cost, and the calls of steps that were restored."""
+        """Dollars that the replayed calls had cost, and the calls of steps that were restored."""
         known = [c for i in self._restored if (c := self.of(i).paid_usd) is not None]
         return _sum(self.total.saved_usd, sum(known)) if known else self.total.saved_usd
 
     def so_far(self, session_id: str, since: float) -> Spent:
-        """What the calls of a session have taken whose run has not ended, since a time."""
+        """Usage and cost, since a time, of a session's calls whose run has not ended."""
         spent = NOTHING
         for record in self._waiting:
             is_own = record["kind"] == RECORDING and record["session"] == session_id
@@ -256,7 +256,7 @@ _books: WeakKeyDictionary[Store, Book] = WeakKeyDictionary()
 
 
 def book_of(store: Store, timeline: Timeline) -> Book:
-    """What the calls of a store's steps took, as far as the store has been read."""
+    """The book of the calls of a store's steps, as far as the store has been read."""
     book = _books.get(store)
     if book is None:
         book = _books[store] = Book()
@@ -277,7 +277,7 @@ def replays_in(store: Store, book: Book, checkpoint_id: str) -> list[Record]:
 def call_as_json(
     recording: Record, paid: Paid | None = None, *, replayed: bool = False
 ) -> Mapping[str, object]:
-    """What is told of one call, for programs.
+    """One call, for programs.
 
     Parameters
     ----------

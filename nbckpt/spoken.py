@@ -14,7 +14,7 @@ BOTH = frozenset({
     "log", "show", "status", "diff", "sql", "tag", "note", "update", "prune", "cost", "config",
     "check", "trust", "export", "approvals", "answer",
 })  # fmt: skip
-"""What is `%nbckpt WORD` in a notebook, and `nbckpt WORD` in a terminal."""
+"""Commands that are `%nbckpt WORD` in a notebook, and `nbckpt WORD` in a terminal."""
 
 _TYPED = re.compile(r"`nbckpt ([a-z]+)([^`\n]*)`")
 _MAGIC = re.compile(r"(?<![^\s`(])%(nbckpt )?([a-z]+)\b")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 SOON_S = 0.02
-"""What others have written since is seen so much later."""
+"""Seconds after a refresh in which writes of others are not looked for."""
 
 _Own = TypeVar("_Own", bound="Standing")
 _P = ParamSpec("_P")
@@ -49,7 +49,7 @@ def verb(
 
 
 class Held(NamedTuple):
-    """What was known when a look began: the clock, and the bytes that had been put by then."""
+    """State when a look began: the clock, and the bytes that had been put by then."""
 
     since: float
     added_bytes: int

@@ -79,14 +79,14 @@ _MISSED = "{!r} is another, and it or something beside it may have changed that"
 
 @dataclass(frozen=True)
 class Request:
-    """What a step was asked to be.
+    """Options that a step was asked for with.
 
     Attributes
     ----------
     name
-        Of its checkpoints; a step with another name is another step.
+        Name of its checkpoints; a step with another name is another step.
     selection
-        What it keeps.
+        Variables that it keeps.
     deps
         Files that it depends on.
     rerun
@@ -94,7 +94,7 @@ class Request:
     is_skippable
         False for a block whose body runs in any case; its loops still go on where they were.
     is_block
-        Whether it is a part of a cell: no recorded cell makes again what it could not keep.
+        True if it is a part of a cell: no recorded cell makes again a value it could not keep.
     sync
         Wait for the disk however long it takes.
     """
@@ -245,7 +245,7 @@ class Step(ThroughItems, Own):
 
     @cached_property
     def names(self) -> analysis.Names:
-        """What the code reads and binds; a loop asks after each item."""
+        """Names that the code reads and binds; a loop asks after each item."""
         return analysis.names_of_tree(self.tree, self.session.namespace)
 
     @property
@@ -258,7 +258,7 @@ class Step(ThroughItems, Own):
         return int(sum(answered.get(what, 0) for what in ("recorded", "replayed", "partial")))
 
     def _key_at_first(self, *, is_known: bool) -> Key:
-        """What the step depends on; `is_known` if it may be one that has begun like this before."""
+        """The step's key; `is_known` if it may be one that has begun like this before."""
         session, request = self.session, self.request
         lacking = makers.lacking(session)
         if is_known and not request.deps:
@@ -336,7 +336,7 @@ class Step(ThroughItems, Own):
         return mates.union(checkpoint.in_place) - bound
 
     def _shadow(self, checkpoint: Checkpoint) -> ShadowRun | None:
-        """What running gives, where the setting `verify` asks for that and it can be told."""
+        """Result of running the step, if the setting `verify` asks for it and it can be told."""
         if self.session.audit.mode == "off":
             return None
         from nbckpt.shadow_run import shadow_of
@@ -519,7 +519,7 @@ class Step(ThroughItems, Own):
             return was == whole_digest(namespace[name], namespace, self._untold)
 
     def _unfinished(self) -> Checkpoint | None:
-        """How far an earlier run of this step's loops came; its key is then this step's."""
+        """Checkpoint of an unfinished run of this step's loops; its key is then this step's."""
         name, find = self.request.name, self.session.timeline.partial
         if found := find(name, self.key.digest):
             return None if self._unlike(found.preconditions) else found
@@ -731,7 +731,7 @@ class Step(ThroughItems, Own):
         return tuple(f"{n!r} is what the result of an earlier cell is" for n in names)
 
     def _at_work_now(self) -> list[AtWork]:
-        """What goes on beside the body at its end."""
+        """Work that goes on beside the body at its end."""
         is_of_cell = self.session.at_work is not self._at_work  # which looks when it has ended
         return self.session.at_work if is_of_cell else at_work(self.session.namespace)
 

@@ -1,4 +1,4 @@
-"""What of a store is not known to be its user's, as text and JSON."""
+"""The part of a store that is not known to be its user's, as text and JSON."""
 
 from __future__ import annotations
 
@@ -20,31 +20,30 @@ _SPOKEN = {"step": "kept call", "items": "result of a map", "recording": "model 
 
 @dataclass(frozen=True, slots=True)
 class Strange:
-    """What of a store is not known to be this user's.
+    """The part of a store that is not known to be this user's.
 
     Attributes
     ----------
     path
-        Of the store.
+        Path of the store.
     records, journals, checkpoints
-        How many there are.
+        Number of each.
     seen
-        Tells just these records from all others: who trusts them says so.
+        Mark that tells just these records from all others, given back by whoever trusts them.
     writers
-        Who says to have written it, each as `user@host`; anybody can claim that.
+        Users who claim to have written it, each as `user@host`; anybody can claim that.
     since, until
         Times of the first and the last of these checkpoints; None where there is none.
-    code
-        What would be run: `functions`, `classes`, `recipes` and `pickled` name variables,
-        `pickled` with their types.
+    functions, classes, recipes, pickled
+        Names of variables whose code would be run, `pickled` with their types.
     plain
         Variables that come back without trust.
     unseen
         Variables of old checkpoints that were not looked into: there are too many.
     others
-        Kind of record → how many: kept calls, model calls, answers.
+        Kind of record → number of records: kept calls, model calls, answers.
     settings
-        What its `config.json` says and does not count, each as `name=value`.
+        Settings in its `config.json` that do not count, each as `name=value`.
     """
 
     path: Path

@@ -25,7 +25,7 @@ Names = tuple[str, ...]
 
 
 class Memory(NamedTuple):
-    """What sweeps leave to the next ones.
+    """Findings that sweeps leave to the next ones.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Memory(NamedTuple):
     same
         Variable and its blob → other bytes that mean the same value.
     restless
-        How often a group was found to change while it was looked at.
+        Number of times that a group was found to change while it was looked at.
     """
 
     took_s: dict[Names, float]

@@ -52,7 +52,7 @@ class TableKeeper:
         self._aside: Path | None = None
 
     def record(self, variable: Variable, manifest: Manifest) -> Record:
-        """What became of the table of a variable, which is made now if it is not there.
+        """Return the record of a variable's table, which is made now if it is not there.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class TableKeeper:
         Raises
         ------
         UsageError
-            If the variable is no table.
+            If the variable is not a table.
         RestoreError
             If its value cannot be built here.
         NotFoundError, FormatError
@@ -143,7 +143,10 @@ class TableKeeper:
         return self._made.get(_which(variable)) or table_of(self._store, variable)
 
     def _kept_or_aside(self, variable: Variable, table: object) -> Record:
-        """What somebody else says to be a value may be another: no record of one's own says so."""
+        """Keep a table in the store; aside, if another user wrote its value or the store refuses.
+
+        Another user's value may be a false one, which no record of one's own is to confirm.
+        """
         if variable.trusted:
             with suppress(StoreError):
                 return self._kept(variable, table)

@@ -40,7 +40,7 @@ _OPERATIONS = {
     "completions": "text_completion",
     "embeddings": "embeddings",
 }
-"""What was asked for → `gen_ai.operation.name`; others keep their own name."""
+"""Endpoint of a model call → `gen_ai.operation.name`; others keep their own name."""
 
 _TOKENS = [4**n for n in range(14)]
 _SECONDS = [0.01 * 2**n for n in range(14)]
@@ -48,11 +48,11 @@ _SECONDS = [0.01 * 2**n for n in range(14)]
 
 
 class Waits(Protocol):
-    """What has bytes that wait for the disk: a store."""
+    """A store, as one that has bytes that wait for the disk."""
 
     @property
     def unwritten_bytes(self) -> int:
-        """How many there are now."""
+        """Number of bytes that wait now."""
 
 
 class ModelCall(NamedTuple):
@@ -209,7 +209,7 @@ class Watch:
 
 
 class _State:
-    """What holds for the process."""
+    """Choice, watch and stores of the process."""
 
     choice: ClassVar[Choice] = "auto"
     watch: ClassVar[Watch | None] = None

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class ThroughItems:
-    """What a step offers to who has many items."""
+    """Methods of a step for working through many items."""
 
     def running(self, what: str) -> Step:
         """The step that runs.
@@ -54,7 +54,7 @@ class ThroughItems:
         total
             Number of items, where `iterable` does not tell.
         key
-            Gives of an item what it is known by, instead of all of its value: a name, an id.
+            Function that gives an item's identity, instead of its whole value: a name, an id.
 
         Raises
         ------
@@ -114,34 +114,34 @@ class ThroughItems:
         key: Callable[[Any], object] | None = None,
         errors: Literal["raise", "collect"] = "raise",
     ) -> Any:
-        """What a function returns for each item, in the order of the items.
+        """Results of a function for each item, in the order of the items.
 
-        Each result is kept as soon as it is there: what died, was interrupted or raised goes on
-        with the items that have none, wherever new ones stand between them. Of equal items each
-        has a result of its own. A result is found again as long as the function, with all that it
-        reaches, is the same. Quick items are kept several at a time, as `track` does. The function
-        is to return what it makes: what it does to variables is not done again.
+        Each result is kept as soon as it is there: a run after one that died, was interrupted or
+        raised goes on with the items that have none, wherever new ones stand between them. Of equal
+        items each has a result of its own. A result is found again as long as the function, with
+        all that it reaches, is the same. Quick items are kept several at a time, as `track` does.
+        The function is to return its results: its changes to variables are not made again.
 
         An `async` function makes this something to await: ``await step.map(ask, docs)``.
 
         Parameters
         ----------
         workers
-            How many items are in work at once: threads, or of an `async` function tasks. With 1
-            the function is called right here, as by a loop.
+            Number of items in work at once: threads, or of an `async` function tasks. With 1 the
+            function is called right here, as by a loop.
         key
-            Gives of an item what it is known by, instead of all of its value: a name, an id.
+            Function that gives an item's identity, instead of its whole value: a name, an id.
         errors
             ``raise``: after an error no more items are begun, those in work are ended and kept,
             and the error is raised. ``collect``: all items are tried, and there are two lists,
-            ``results, failures = …``: results with None for what failed, and a `Failure` for each
+            ``results, failures = …``: results with None for failed items, and a `Failure` for each
             of these. The next run of the step repeats those alone; until none is left, the step
             is not restored instead of run.
 
         Raises
         ------
         UsageError
-            If no step runs, an argument is none, or a key cannot be told from others.
+            If no step runs, an argument is not valid, or a key cannot be told from others.
         """
         from nbckpt.durable.mapping import Asked, mapped
 

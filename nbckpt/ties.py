@@ -1,7 +1,7 @@
-"""Which variables hold a common object that can change, as the last looks at them found.
+"""Variables that hold a common object that can change, as the last looks at them found.
 
-A step's key says which of its inputs share. To find that out takes as long as pickling them, and
-whoever captured them a moment ago has just done it.
+A step's key names those of its inputs that share. To find them takes as long as pickling them, and
+a capture a moment ago has just done that.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Timeline(Folding):
 
     @alone
     def count_ancestry(self, checkpoint_id: str) -> int:
-        """How many checkpoints its line has, itself among them."""
+        """Number of checkpoints on its line, itself included."""
         return self._lineage.depth(checkpoint_id) + 1
 
     @alone
@@ -179,9 +179,9 @@ class Timeline(Folding):
 
     @alone
     def inherited(self, parent: str | None) -> dict[str, tuple[str, ...]]:
-        """What a new child of `parent` is to say of its ancestors, so that its readers stop there.
+        """Owners that a new child of `parent` records of its ancestors, where its readers stop.
 
-        Here and there only: it is as long as the manifest.
+        Only some checkpoints have them: they are as long as the manifest.
         """
         return self._owners.inherited(parent)
 
@@ -273,9 +273,9 @@ class Timeline(Folding):
 
     @alone
     def own_head(self, branch: str, notebook: str) -> Checkpoint | None:
-        """What a notebook resumes from on a branch: its head, unless that is of another notebook.
+        """Checkpoint that a notebook resumes from on a branch: its head, unless another notebook's.
 
-        Then it is where that notebook stood last, or its newest checkpoint there; None if there is
+        Otherwise the one where this notebook stood last, or its newest there; None if there is
         none.
         """
         head = self.head(branch)

@@ -1,4 +1,4 @@
-"""What the steps of a store have cost and saved, and what it takes on the disk, in figures."""
+"""Cost and savings of a store's steps, and its size on the disk, in figures."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ OF_DESCRIPTORS = (
     "_all_trait_default_generators", "_descriptors", "_instance_inits",
     "_static_immutable_initial_values", "_trait_default_generators", "_traits",
 )  # fmt: skip
-"""What the metaclass makes of the body of a class."""
+"""Attributes that the metaclass makes of the body of a class."""
 
 
 def has_descriptors(cls: type) -> bool:

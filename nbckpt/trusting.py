@@ -38,12 +38,12 @@ _RUNS = ("step", "items", "recording", "approval")
 
 
 def strange(store: Store, timeline: Timeline) -> Strange:
-    """What of a store is not known to be this user's; nothing of it is built or run.
+    """The part of a store not known to be this user's; nothing of it is built or run.
 
     Parameters
     ----------
     timeline
-        Of all that the store holds.
+        Timeline of all that the store holds.
     """
     told = amount(store, timeline)
     if not told.checkpoints:

@@ -1,7 +1,7 @@
-"""Which new object stands where an old one stood, when variables have been replaced.
+"""New objects that stand where old ones stood, when variables have been replaced.
 
-A loop that goes on holds the objects it was given before its variables were brought back. What it
-did to those would be lost; it is given the ones that stand in their place.
+A loop that goes on holds the objects it was given before its variables were brought back. Its
+changes to those would be lost; it is given the ones that stand in their place.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Twins:
 
 
 def _parts(old: Any, new: Any) -> Iterator[tuple[object, object]]:
-    """What stands at the same places inside two objects of one type."""
+    """Pairs of objects at the same places inside two objects of one type."""
     if isinstance(old, list | tuple):
         yield from zip(old, new, strict=False)  # a loop may have added some
     elif isinstance(old, dict):

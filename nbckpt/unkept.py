@@ -40,30 +40,30 @@ class Maker(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What people know it by."""
+        """Name that people know it by."""
         return self.checkpoint.name
 
 
 @dataclass
 class Unkept(Own):
-    """What a namespace lacks of what its cells made.
+    """Variables that a namespace lacks of those that its cells made.
 
     Attributes
     ----------
     since
-        Id of the checkpoint that the namespace was brought to as a whole: what that lacks is looked
-        up in its history when it is first asked for. None if that was done, or never has to be.
+        Id of the checkpoint that the namespace was brought to as a whole: variables that it lacks
+        are looked up in its history when first needed. None if that was done, or never has to be.
     failed
         Variables that the checkpoint holds, and that did not come back from it.
     makers
         Name of each variable that is lacking → the cells that make it, oldest first. A name that is
         bound again lacks no more.
     digests
-        Of their values, as a key has them, where they could be told.
+        Digests of their values, as a key has them, where they could be told.
     told
-        What is to be said of variables that were made again, or were not.
+        Messages about variables that were made again, or were not.
     has_lost_results
-        Whether a restored cell's result may not have been kept.
+        True if a restored cell's result may not have been kept.
     """
 
     since: str | None = None

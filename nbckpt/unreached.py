@@ -1,7 +1,7 @@
-"""Whether a change can have reached recorded code that has no key: cells that were joined.
+"""Test that no change can have reached recorded code that has no key: cells that were joined.
 
-They were not kept by themselves, so nothing says what they read. But what they can touch is told
-by their text, and what these variables held before them by the checkpoint before.
+They were not kept by themselves, so no record names their inputs. But their text tells the
+variables that they can touch, and the checkpoint before them the values that these had.
 """
 
 from __future__ import annotations

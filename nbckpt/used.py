@@ -1,7 +1,7 @@
-"""What was made by one statement, and may have been changed by others since.
+"""Values that one statement made, and that others may have changed since.
 
-The statement alone makes again what nobody has used. What a queue, a parser or a thread's storage
-took in afterwards cannot be asked of it, and a new one would be empty.
+The statement alone makes an unused value again. Items that a queue, a parser or a thread's storage
+took in afterwards cannot be read from it, and a new one would be empty.
 """
 
 from __future__ import annotations

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 TOO_LONG_S = 1.0
-"""What takes longer to look at is looked at when it is asked for, not behind the user's back."""
+"""Seconds beyond which a look is taken only when asked for, not behind the user's back."""
 
 BYTES_PER_S = 20_000_000
-"""What is pickled object by object, at least; before it was looked at once nobody knows better."""
+"""Least rate of pickling object by object, assumed until a first look measures it."""
 
 SLOWER = 10
-"""How many times longer than Python's own types an object of a library may take at first."""
+"""Factor by which a library's object may take longer than Python's own types at first."""
 
 RESTLESS = 3
-"""What was found to change under the look this often is left to checkpoints."""
+"""Number of times that a group changes under the look before it is left to checkpoints."""
 
 _HASHED = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.|(str|bytes|bytearray)$")
 _HASHED_PER_S = 1_000_000_000

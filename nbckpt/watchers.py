@@ -1,4 +1,4 @@
-"""What is shown of a run while it goes on: a bar on a terminal, else a line for each cell."""
+"""Display of a run while it goes on: a bar on a terminal, else a line for each cell."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Lines:
 
 
 class Bar:
-    """How far the run is; the table at its end tells the rest."""
+    """Progress bar of a run; the table at its end tells the rest."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -1,7 +1,7 @@
-"""Whether a checkpoint can be brought back whole: its record, those it builds on, and all bytes.
+"""Check that a checkpoint can be brought back whole: its record, those it builds on, all bytes.
 
-A resume looks only where something did not come back; who searches for another checkpoint reads,
-and so verifies, every byte of each that comes into question.
+A resume looks only where something did not come back; a search for another checkpoint reads, and
+so verifies, every byte of each candidate.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MOST_NAMED = 8
 
 
 class Damage(NamedTuple):
-    """What of a checkpoint cannot be brought back.
+    """The part of a checkpoint that cannot be brought back.
 
     Attributes
     ----------
     variables
-        Name → why; random generators among them.
+        Name → reason; random generators among them.
     missing
         Id of an ancestor whose record is gone, with all that it held; empty if none is.
     """
@@ -59,7 +59,7 @@ class Inspection:
         self._problems: dict[str, str] = {}  # blob → why it cannot be read, or nothing
 
     def damage_of(self, checkpoint: Checkpoint, names: Iterable[str] | None = None) -> Damage:
-        """What cannot be brought back of a checkpoint.
+        """The part of a checkpoint that cannot be brought back.
 
         Parameters
         ----------

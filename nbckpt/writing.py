@@ -1,7 +1,7 @@
-"""What of a session is durable, what is being written, and what the disk refused.
+"""Writes of a session: those that are durable, under way, or refused by the disk.
 
 A cell does not wait for the disk under ``%nbckpt auto on``, so a refusal comes when its checkpoint
-is in the history already. It is then marked as failed there, and told at the next prompt. The
+is in the history already. It is then marked failed there, and reported at the next prompt. The
 store tries refused records again before the next ones: when those are durable, so is it.
 """
 
@@ -109,7 +109,7 @@ class Writing:
             self.news.append(f"{_listed(untold)} NOT kept: {error}; {_TRIED_AGAIN}")
 
     def text(self) -> str:
-        """How many of the session's checkpoints are not durable; empty if all are."""
+        """Text on the session's checkpoints that are not durable; empty if all are."""
         parts = []
         if n := len(self.unfinished):
             parts.append(f"{count_text(n, 'checkpoint')} being written")

@@ -1,4 +1,4 @@
-"""Which names can a cell read, bind and touch: questions to its text, without a namespace."""
+"""Names that a cell can read, bind and touch: told by its text, without a namespace."""
 
 from nbckpt.analysis.bytecode import Names, digest_of_code, names_of_code, reach_of_all
 from nbckpt.analysis.nodes import nodes_of

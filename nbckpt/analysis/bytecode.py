@@ -1,4 +1,4 @@
-"""What compiled code touches, and its digest: code objects in, names and digests out."""
+"""Names that compiled code touches, and its digest: code objects in, names and digests out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Which global names some code reads, binds and loads.
+    """Global names that some code reads, binds and loads.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a cell has certainly bound by each point: names as they are loaded, bound and defined.
+"""Names that a cell has certainly bound by each point: as they are loaded, bound and defined.
 
 Notes
 -----
@@ -25,7 +25,7 @@ from nbckpt.analysis.bytecode import (
 
 
 class Flow:
-    """What is known at one point of a cell, while it is walked in the order in which it runs.
+    """State at one point of a cell, while it is walked in the order in which it runs.
 
     `bound` holds what is certainly bound at this point; `in_class` is true directly inside a
     class body, whose names are its own, and `owner` is the name of the class. `ran` holds, for

@@ -1,4 +1,4 @@
-"""What IPython's magics and shell lines do to names, from their text alone.
+"""Effects of IPython's magics and shell lines on names, from their text alone.
 
 The text of a cell reaches nbckpt as IPython transformed it: ``%time x = 1`` is the call
 ``get_ipython().run_line_magic('time', 'x = 1')``. A magic that is not known here can do anything.
@@ -47,16 +47,16 @@ def without_magics(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one magic does.
+    """Effect of one magic.
 
     Attributes
     ----------
     anything
-        Nobody knows: it can touch every name.
+        True if nobody knows the effect: it can touch every name.
     code
         Python that it runs, in order.
     keeps
-        Whether the code has run to its end, and left its names bound, where the cell goes on.
+        True if the code has run to its end, and left its names bound, where the cell goes on.
     reads
         Expressions that it evaluates.
     binds
@@ -72,7 +72,7 @@ class Effect:
 
 
 def effect_of(method: str, arguments: list[str]) -> Effect | None:
-    """What ``get_ipython().method(*arguments)`` does; None when it is not a magic's call."""
+    """Effect of ``get_ipython().method(*arguments)``; None when it is not a magic's call."""
     if method in ("system", "getoutput", "getoutput_pip") and arguments:
         return Effect("!", reads=expanded(arguments[0]))
     if method == "run_line_magic" and len(arguments) == 2:

@@ -1,4 +1,4 @@
-"""Which context managers let every exception pass: after the others a body may have stopped.
+"""Context managers that let every exception pass: after the others a body may have stopped.
 
 A manager is looked up as the object that it is. One whose ``__exit__`` is Python is read: if it
 can only return nothing or False, it swallows nothing. One that is made of a generator is read,
@@ -139,7 +139,7 @@ def _is_method(maker: object, one: object) -> bool:
 
 
 def _loaded() -> Iterator[object]:
-    """What `PASSING` names, of the modules that are loaded."""
+    """The objects that `PASSING` names, of the modules that are loaded."""
     for module, name in PASSING:
         found: Any = sys.modules.get(module)
         if found is None:
@@ -245,7 +245,7 @@ def _items_of(tree: ast.Module) -> list[ast.withitem]:
 def lookup_in(
     namespace: Mapping[str, object], imported: Mapping[str, object], bound: frozenset[str]
 ) -> Callable[[str], object]:
-    """What a name of a cell means: by an import of the cell, in the namespace, or built in.
+    """A function from a name of a cell to its meaning: imported, in the namespace, or built in.
 
     Parameters
     ----------

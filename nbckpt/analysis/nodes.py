@@ -26,7 +26,7 @@ def run_nodes(tree: ast.Module) -> list[ast.AST]:
 
 
 def once(tree: ast.AST, question: Hashable, answer: Callable[[], Answer]) -> Answer:
-    """What `answer` says, remembered with the tree as the answer to `question`."""
+    """The result of `answer`, remembered with the tree as the answer to `question`."""
     answers: dict[Hashable, Any] = tree.__dict__.setdefault(_ANSWERS, {})
     if question not in answers:
         answers[question] = answer()

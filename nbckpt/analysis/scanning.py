@@ -258,7 +258,7 @@ class _Scan(Branches, ast.NodeVisitor):
 
 
 def _magic(node: ast.Call) -> Effect | None:
-    """What ``get_ipython().method('…')`` does; None for any other call."""
+    """Effect of ``get_ipython().method('…')``; None for any other call."""
     if not isinstance(node.func, ast.Attribute) or not isinstance(node.func.value, ast.Call):
         return None
     if last_name(node.func.value.func) != "get_ipython":

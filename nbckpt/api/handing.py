@@ -1,4 +1,4 @@
-"""What goes from one person to another: a checkpoint as a store, and trust in somebody's store."""
+"""Handing over between people: a checkpoint as a store, and trust in another user's store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def trust(path: str | Path | None = None) -> Strange:
-    """What somebody else wrote in a store, which from now on counts as your own.
+    """Trust what other users wrote in a store as your own, and return what that is.
 
     Its values may be code, and are built from now on when they are restored; its cells and
     recipes are run when you ask for it. What is written there later is not trusted by this. Look

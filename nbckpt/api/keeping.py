@@ -1,4 +1,4 @@
-"""What is written on checkpoints, and what is kept of them, on the session that is open."""
+"""Tags, notes and events on checkpoints, and pruning, on the session that is open."""
 
 from __future__ import annotations
 
@@ -66,27 +66,27 @@ def prune(
     forget: Iterable[str] = (),
     dry_run: bool = False,
 ) -> Pruned:
-    """What was removed from the store: what no head, no tag and no rule keeps.
+    """Remove what no head, no tag and no rule keeps from the store; return what was removed.
 
     Without any rule those of the settings count, if there are any.
 
     Parameters
     ----------
     keep_last
-        So many of the newest checkpoints of each branch stay.
+        Number of the newest checkpoints of each branch that stay.
     keep_days
-        What is younger than so many days stays.
+        Age in days below which checkpoints stay.
     max_size
         The oldest go until the store is no larger: bytes, or a text such as ``"2GB"``.
     drop
         Branches to give up.
     recordings
         True: model calls and kept calls of steps that have no checkpoint left go too; a number:
-        those of them that are older than so many days. What was paid for stays otherwise.
+        those of them that are older than that many days. What was paid for stays otherwise.
     forget
         Tags of model calls that go, whatever step they belong to.
     dry_run
-        Only tell.
+        Only report.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def get(ref: str | Look) -> Look:
 
 
 def diff(a: str | Look, b: str | Look | None = None) -> Difference:
-    """How two checkpoints differ: variables, code, outputs, time and money.
+    """The differences between two checkpoints: variables, code, outputs, time and money.
 
     Parameters
     ----------

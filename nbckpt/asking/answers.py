@@ -81,7 +81,7 @@ def answer_record(
 
 
 def user() -> str:
-    """Who runs this process; its number where it has no name."""
+    """Name of the user who runs this process; the user's number where there is no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

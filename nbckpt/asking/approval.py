@@ -1,4 +1,4 @@
-"""What `nbckpt.approve` gives: true if it was approved, and who answered what, when, how."""
+"""Result of `nbckpt.approve`: true if approved, with the answer, its author, time and channel."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Approval:
 
     @classmethod
     def of(cls, question: Question) -> Approval:
-        """What is known of a question."""
+        """Approval with the current state of a question."""
         answered_at = question.answered_at
         return cls(
             id=question.id,

@@ -95,7 +95,7 @@ def begin(question: str, data: object) -> Begun:
 
 
 def _request(session: Session, question: str, data: object, item: str) -> Digest:
-    """What is asked, and in which item: what was said of one counts for no other."""
+    """Digest of a question, its data and its item: the answer of one item counts for no other."""
     about = digest_of_value(data, session.namespace)
     if about is None:
         message = (

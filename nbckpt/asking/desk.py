@@ -111,7 +111,7 @@ class Desk:
         self._append(again_record(question, self.session.id, clock.now()))
 
     def state_of(self, question: Question) -> Question:
-        """What has become of a question so far."""
+        """A question in its current state."""
         return self._questions.all[question.id]
 
     @contextmanager

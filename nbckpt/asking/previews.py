@@ -1,4 +1,4 @@
-"""What a person sees of the data that a question is about: enough to decide on."""
+"""Preview of the data that a question is about: enough to decide on."""
 
 from __future__ import annotations
 

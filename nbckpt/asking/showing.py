@@ -1,4 +1,4 @@
-"""How a question is shown to somebody, and waited for: a line where nobody can be asked."""
+"""Display of a question, and the wait for its answer: a line where nobody can be asked."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def verdict_in(line: str) -> tuple[str, str] | None:
-    """What a typed line says, and why; None if that is not clear.
+    """Verdict and reason in a typed line; None if the verdict is not clear.
 
     Examples
     --------

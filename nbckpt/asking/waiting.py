@@ -19,9 +19,9 @@ from nbckpt.report.questions import answered_text, command
 
 SOON_S = 0.1
 LATE_S = 1.0
-"""How often the store is looked at for answers that others have written: the longer, the less."""
+"""Seconds between looks at the store for others' answers, at most; they grow from `SOON_S`."""
 ASLEEP_S = 0.02
-"""How long the loop of an async cell sleeps between looks at what came in this process."""
+"""Seconds that the loop of an async cell sleeps between looks for answers from this process."""
 
 
 def approve(

@@ -201,7 +201,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _repaired(arguments: argparse.Namespace) -> Repaired:
-    """What a repair does, that of the mark included, without which no store is opened."""
+    """Repair a store, first its mark, without which no store is opened; return the result."""
     import dataclasses
 
     from nbckpt.storage.marking import mend_mark
@@ -218,7 +218,7 @@ def _repaired(arguments: argparse.Namespace) -> Repaired:
 
 
 def _report(arguments: argparse.Namespace) -> Report:
-    """What is wrong with the store; of one whose key is not here, what checksums tell."""
+    """Report on the problems of a store; from checksums alone if its key is not here."""
     try:
         return existing_store(arguments).check()
     except SealedError as error:

@@ -1,4 +1,4 @@
-"""What all verbs have in common: how they are declared, and on which session they work."""
+"""Common parts of all verbs: their declaration, and the session that they work on."""
 
 from __future__ import annotations
 

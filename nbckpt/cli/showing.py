@@ -1,4 +1,4 @@
-"""What a verb prints, and with which status it exits."""
+"""Output of a verb, and its exit status."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def print_json(value: object) -> None:
 
 
 _STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What JSON lets stand, and a terminal or an encoding does not."""
+"""Characters that JSON lets stand, and a terminal or an encoding does not."""
 
 
 def _plain(value: object) -> object:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """How objects of type `kind` are written; None for those that are not known here."""
+    """The reducer for objects of type `kind`; None for types that are not known here."""
     if reducer := _EXACT.get((str(kind.__module__), kind.__name__)):
         return reducer
     for cls in kind.__mro__[:-1]:
@@ -39,7 +39,7 @@ def set_attributes(value: Any, attributes: dict[str, object]) -> None:
 
 
 def item_of(container: Any, key: Any) -> Any:
-    """What a container has in a place."""
+    """The item of a container at a key."""
     return container[key]
 
 
@@ -259,13 +259,13 @@ def _reduce_vocab(_: object, vocab: Any) -> Any:
 
 
 def _reduce_validated(_: object, wrapper: Any) -> Any:
-    """What validates the arguments of a function; it holds the whole namespace of the notebook."""
+    """Reduce a validated function, without the notebook's namespace that its validator holds."""
     config = dict(wrapper.config_wrapper.config_dict)
     return make_validated, (type(wrapper), wrapper.function, config, wrapper.validate_return)
 
 
 def make_validated(kind: Any, function: Any, config: dict[str, Any], validates: bool) -> Any:
-    """What `pydantic.validate_call` puts around a function."""
+    """The wrapper that `pydantic.validate_call` puts around a function."""
     return kind(function, config or None, validates, None)
 
 
@@ -316,7 +316,7 @@ def _reduce_draw(_: object, draw: Any) -> Any:
 
 
 def make_draw(kind: Any, image: Any, mode: str) -> Any:
-    """What draws on an image."""
+    """An object that draws on an image."""
     return kind(image, mode)
 
 

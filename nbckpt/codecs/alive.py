@@ -22,7 +22,7 @@ class RefusedError(TypeError):
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How processes, threads and futures of type `kind` are written; None for anything else."""
+    """The reducer for processes, threads, futures and the like of type `kind`; else None."""
     if issubclass(kind, subprocess.Popen):
         return _reduce_process
     if issubclass(kind, threading.Thread):
@@ -92,7 +92,7 @@ _REASONS = {
     "_duckdb.DuckDBPyRelation": _OF_ROWS,
     "duckdb._relation.DuckDBPyRelation": _OF_ROWS,
 }
-"""What lives in this process only, by the name of its class, so that no package is imported."""
+"""Reasons against objects of this process alone, by class name, so that no package is imported."""
 
 _CLASSES = frozenset(name.rpartition(".")[2] for name in _REASONS)
 
@@ -124,7 +124,7 @@ _OF_SYSTEM = frozenset(
     {"_context", "_handle", "_invoke_excepthook", "_is_stopped", "_native_id", "_os_thread_handle"}
     | {"_started", "_stderr", "_tstate_lock"}
 )
-"""What a thread keeps that is the system's."""
+"""Attributes of a thread that belong to the system."""
 
 
 def make_thread(kind: type[threading.Thread]) -> threading.Thread:

@@ -33,7 +33,7 @@ SMALL_BYTES = 16 * 1024
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How arrays of type `kind` are written; None for anything else."""
+    """The reducer for arrays and the like of type `kind`; None for anything else."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not hasattr(numpy, "ndarray"):
         return None
@@ -151,7 +151,7 @@ def _plain(pickler: NamespacePickler, owner: np.ndarray) -> np.ndarray:
 
 
 def _memory_elsewhere(pickler: NamespacePickler, owner: np.ndarray) -> tuple[object, int] | None:
-    """What is no plain array and has the memory of `owner`, if it is shared; its first address."""
+    """The holder of `owner`'s shared memory, if not a plain array, and its first address."""
     base: Any = owner.base
     has_torch = "torch" in sys.modules
     if (base is None and not has_torch) or owner.dtype.hasobject or owner.size == 0:

@@ -35,7 +35,7 @@ _NOTEBOOK = "__main__"
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """How such an instance is written; None of other classes."""
+    """The reducer for instances made again without `__new__` and `__init__`; else None."""
     if kind in copyreg.dispatch_table:
         return None
     has_base = base_of(kind) is not object

@@ -12,7 +12,7 @@ from nbckpt.values.reducing import reduction_of
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How bunches of type `kind` are written; None for anything else."""
+    """The reducer for dicts with attributes of type `kind`; None for anything else."""
     bunches = sys.modules.get("sklearn.utils._bunch")
     if bunches is not None and kind is bunches.Bunch:
         return _reduce_bunch

@@ -97,7 +97,7 @@ def without_hooks(bases: tuple[Any, ...]) -> Iterator[None]:
 
 
 def _passing(owner: Any, hook: Any, thread: int) -> Any:
-    """What stands for a hook while a class is made in `thread`."""
+    """The stand-in for a hook while a class is made in `thread`."""
 
     def pass_over(cls: type, /, **kwargs: object) -> None:
         if threading.get_ident() == thread:

@@ -42,7 +42,13 @@ def makes_such(metaclass: type) -> bool:
 
 
 def reduced(pickler: NamespacePickler, cls: type) -> Any:
-    """How to write a class that its statement makes; None for others, or where none is known."""
+    """The reduction of a class that its statement makes again; None for other classes.
+
+    Raises
+    ------
+    RefusedError
+        If the statement is not known, or it or what it read has changed since.
+    """
     if not makes_such(type(cls)) or is_importable(cls):
         return None
     from nbckpt.analysis.scopes import future_flags  # no resume needs it

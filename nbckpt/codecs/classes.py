@@ -230,7 +230,7 @@ def _drop_fields_in_c(members: dict[str, object]) -> None:
 
 
 def _of_ctypes(cls: Any) -> Any:
-    """How to ask `ctypes` for a class of its own: those of arrays, and metaclasses."""
+    """The call that gives a class of `ctypes`' own, of arrays or a metaclass; else None."""
     ctypes = sys.modules.get("ctypes")
     if ctypes is None or not {cls.__module__, type(cls).__module__} & {"_ctypes"}:
         return None

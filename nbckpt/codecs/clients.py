@@ -33,7 +33,7 @@ _SHORTEST = 8
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """How pools of connections and clients are written; None for anything else."""
+    """The reducer for pools of connections and clients of type `kind`; None for anything else."""
     package = str(kind.__module__).partition(".")[0]
     for base in kind.__mro__[:-1]:
         if reducer := _POOLS.get((str(base.__module__).partition(".")[0], base.__name__)):

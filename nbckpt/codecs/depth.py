@@ -29,14 +29,14 @@ def is_too_deep(error: BaseException | None) -> bool:
 
 
 def with_room(work: Callable[[], T]) -> T:
-    """What `work` gives, called where there is room for a deep recursion.
+    """The result of `work`, called where there is room for a deep recursion.
 
-    An interrupt ends the wait for it; what `work` gives in the end is dropped then.
+    An interrupt ends the wait for it; the result of `work` is dropped then.
 
     Raises
     ------
     Exception
-        What `work` raises; a `RecursionError` if there is not room enough even so.
+        Any that `work` raises; a `RecursionError` if there is not room enough even so.
     """
     done: Future[T] = Future()
 

@@ -38,7 +38,7 @@ class Step:
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How exceptions of type `kind` are written; None for anything else."""
+    """The reducer for exceptions of type `kind`; None for anything else."""
     return _reduce_exception if issubclass(kind, BaseException) else None
 
 

@@ -23,7 +23,7 @@ _IN_MEMORY = (io.StringIO, io.BytesIO)
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How closed files of type `kind` are written; None for anything else."""
+    """The reducer for closed files and files in memory of type `kind`; None for anything else."""
     if kind in _IN_MEMORY:
         return _reduce_in_memory
     is_file = kind is io.TextIOWrapper or (kind.__name__ in _BUFFERS and kind.__module__ == "_io")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How holders of arrays of type `kind` are written; None for anything else."""
+    """The reducer for pandas' holders of arrays of type `kind`; None for anything else."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not str(kind.__module__).startswith("pandas"):
         return None

@@ -59,7 +59,7 @@ NAMED: tuple[type, ...] = (
     type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType,
     *(getattr(typing, name) for name in ["TypeAliasType"] if hasattr(typing, name)),
 )  # fmt: skip
-"""What the notebook defines under a name, to which streams then refer."""
+"""Types of objects that the notebook defines under a name, to which streams then refer."""
 
 
 def is_importable(obj: Any) -> bool:
@@ -86,7 +86,7 @@ def _try_import(name: str) -> None:
 
 
 def refer(pickler: NamespacePickler, obj: object) -> Any:
-    """How to write what the namespace has a name for and the stream does not hold; else None."""
+    """Refer by name to what the namespace has and the stream does not hold; else None."""
     home = pickler.scope.homes.get(id(obj))
     if home is None or home in pickler.own:
         return None

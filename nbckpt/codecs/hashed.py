@@ -32,7 +32,7 @@ from nbckpt.values.raw import bases_of, elements_of, member_of_class, members_of
 MOST_OBJECTS = 5_000_000
 _CODE_OF_KEYS = ("__hash__", "__eq__")
 _MOST_ROUNDS = 3
-"""How often all are filled: what one hashes to may depend on another."""
+"""Most rounds of filling all containers: the hash of one object may depend on another."""
 
 _REMEMBERING = (frozenset, tuple, weakref.ref)
 _TUPLES_REMEMBER = sys.version_info >= (3, 14)

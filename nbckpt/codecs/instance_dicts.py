@@ -30,7 +30,7 @@ _IN_TURN = (type, FunctionType)
 
 
 def descriptor_of(kind: type) -> Any:
-    """What gives the instances of a class their `__dict__`; None if they have none of their own."""
+    """The descriptor that gives instances their `__dict__`; None if they have none of their own."""
     if not kind.__dictoffset__ or issubclass(kind, _IN_TURN):
         return None
     own = member_of_class(kind, "__dict__")
@@ -38,7 +38,7 @@ def descriptor_of(kind: type) -> Any:
 
 
 def watching(kind: type, usual: Reducer | None) -> Reducer | None:
-    """How instances of `kind` are written, and noted where more than they may hold their dict."""
+    """The reducer for instances of `kind`, noting those whose dict others may hold as well."""
     descriptor = descriptor_of(kind)
     if descriptor is None:
         return usual
@@ -100,7 +100,7 @@ def held_twice(
 
 
 def _parts(obj: Any) -> Iterator[object]:
-    """What an object holds, also where only a look inside of what it holds tells."""
+    """The objects that an object holds, also those that only a look inside its parts shows."""
     kind = type(obj)
     if kind is not FunctionType:
         yield from gc.get_referents(obj)

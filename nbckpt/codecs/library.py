@@ -18,7 +18,7 @@ Reducer = Callable[[object, Any], Any]
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """How objects of type `kind` are written; None for those of other modules."""
+    """The reducer for objects of type `kind`; None for those of other modules."""
     if str(kind.__module__).startswith(_HASHES) and hasattr(kind, "digest"):
         return _refuse_hash
     if kind.__module__ == "itertools":

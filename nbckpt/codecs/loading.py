@@ -19,7 +19,7 @@ from nbckpt.codecs.streams import StreamReader, segments_of
 
 
 class Binding(Protocol):
-    """What values do beside being there, once the variables have them."""
+    """Action to take once the variables have their values, or once they never will."""
 
     def bind(self) -> object:
         """The variables have the values."""
@@ -87,7 +87,7 @@ class Loading:
         return True
 
     def so_far(self) -> tuple[int, int, int]:
-        """How much there is by now, for `cut`."""
+        """Numbers of notes, endings and bindings by now, for `cut`."""
         return len(self.notes), len(self.endings), len(self.bindings or [])
 
     def cut(self, n_notes: int, n_endings: int, n_bindings: int) -> None:

@@ -17,7 +17,7 @@ _RLOCK = type(threading.RLock())
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How locks of type `kind` are written; None for anything else."""
+    """The reducer for locks and thread-local objects of type `kind`; None for anything else."""
     if kind is _LOCK:
         return _reduce_lock
     if kind is _RLOCK:

@@ -1,4 +1,4 @@
-"""What `typing` makes for the notebook, and what says of itself only under which name it is found.
+"""Objects that `typing` makes for the notebook, and those that reduce to a name alone.
 
 pickle looks such a name up in the module, which does not have it yet when a notebook is restored.
 """
@@ -24,7 +24,7 @@ _EXTRA = ("__default__", "__infer_variance__")
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How type variables and the like are written; None for anything else."""
+    """The reducer for type variables and the like of type `kind`; None for anything else."""
     if kind is typing.NewType:
         return _reduce_new_type
     if kind.__name__ == "TypeAliasType" and kind.__module__ == "typing":
@@ -52,9 +52,9 @@ def _reduce_as_it_says(pickler: NamespacePickler, value: Any) -> Any:
 
 
 def _with_plain_members(reduced: Any, value: Any) -> Any:
-    """What a class says, and the plain attributes that it says nothing of: they may have changed.
+    """A class's own reduction, with plain attributes that it leaves out: they may have changed.
 
-    Its own code may compute them anew from what is there when the value comes back.
+    Its own code may compute them again from what is there when the value comes back.
     """
     if not isinstance(reduced, tuple) or (len(reduced) > 2 and reduced[2] is not None):
         return reduced

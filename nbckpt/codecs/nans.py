@@ -22,7 +22,7 @@ _BITS = bytes.fromhex("7ff8000000000000")
 """Of the NaN that everybody has; those with a sign or a payload are told apart by some."""
 
 _AS_WRITTEN = re.compile(b"G" + re.escape(_BITS))
-"""How a pickle has it: an opcode, and the bits."""
+"""Pattern of that NaN in a pickle: an opcode, and the bits."""
 
 MOST_OBJECTS = 100_000
 

@@ -35,7 +35,7 @@ _NAMES = frozenset(
 """Classes, by name, so that no module is imported to ask."""
 
 _SPEAKS = re.compile(r"(Channel|Client|Connection|Engine|Pool|Session|Socket)$")
-"""How libraries name what speaks with somebody."""
+"""Pattern of the class names that libraries give to what speaks with somebody."""
 
 _IN_MEMORY = frozenset({"duckdb", "_duckdb"})
 """Packages whose connections that cannot be kept hold a database in memory."""

@@ -86,7 +86,7 @@ def _never(_: str, __: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a stream may refer to instead of holding it.
+    """Objects that a stream may refer to instead of holding them.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Scope:
         ids of tuples that are variables: whoever holds one shares it. Others tie nothing, for
         constants are shared by all that comes from the same code.
     max_bytes
-        How long the stream may become; None: as long as it takes.
+        Most bytes of the stream; None for any number.
     members
         Class → names of members of its instances that are written beside what it says of them.
     class_statement
@@ -315,7 +315,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.kept.append(temporary)
 
     def reducer_override(self, obj: object) -> Reduced:
-        """How to write `obj`; NotImplemented leaves it to its own `__reduce_ex__`."""
+        """The reduction of `obj`; NotImplemented leaves it to its own `__reduce_ex__`."""
         self.latest = obj
         if self.scope.substitutes and (substitute := self.scope.substitutes.get(id(obj))):
             return substitute
@@ -333,7 +333,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         return self._reducers
 
     def default_reduce(self, obj: object) -> Reduced:
-        """What cloudpickle does with a function or class."""
+        """Reduction of a function or class, as cloudpickle makes it."""
         functions.meet_module(getattr(obj, "__module__", None))
         return super().reducer_override(obj)
 
@@ -389,7 +389,7 @@ def _reducer_for(kind: type) -> Reducer | None:
 
 
 def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:
-    """How objects are written with some of their members beside what is written usually."""
+    """The reducer `usual`, with the members `names` written beside what it writes."""
     if not names:
         return usual
 

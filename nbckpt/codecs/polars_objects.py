@@ -11,7 +11,7 @@ from typing import Any
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How series and frames of type `kind` are written; None for anything else."""
+    """The reducer for series and frames of type `kind`; None for anything else."""
     polars = sys.modules.get("polars")
     if polars is None or not hasattr(polars, "DataFrame"):
         return None

@@ -1,4 +1,4 @@
-"""What to do about the one object that the C pickler refuses: find where it lies, try dill.
+"""Handling of the one object that the C pickler refuses: find where it lies, try dill.
 
 dill keeps some things that cloudpickle does not (weak references, caches of functions), but takes
 twenty times as long, so it is asked for the single object only.
@@ -91,7 +91,7 @@ def _steps_to(place: _Place | None) -> list[Step]:
 
 
 def children_of(obj: Any) -> Iterator[Step]:
-    """What an object holds: each with a text that leads to it (``['con']``, ``.rows``).
+    """Objects that an object holds, each with a text that leads to it (``['con']``, ``.rows``).
 
     Where the object's own code raises, what it would have given is left out.
     """
@@ -155,7 +155,7 @@ def _slots(kind: type) -> Iterable[str]:
 
 
 def dilled(obj: object) -> Any:
-    """How to write `obj` by dill, tried out by loading it once; None if dill cannot either."""
+    """The reduction of `obj` by dill, tried by loading it once; None if dill cannot either."""
     if any(type(obj) is kind for kind in weakref.ProxyTypes) or issubclass(
         type(obj), _never_by_dill()
     ):

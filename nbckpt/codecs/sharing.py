@@ -1,4 +1,4 @@
-"""Which objects of a graph make two variables belong together.
+"""The objects of a graph that make two variables belong together.
 
 Only what can change: two variables that hold the same string are not thereby tied, two that hold
 the same list are.
@@ -61,7 +61,7 @@ _IMMUTABLE_ELSEWHERE = {
 
 
 _FIXED, _MUTABLE, _NAMED = range(3)
-"""What the type of an object says: it never changes, it may, or it counts by its name."""
+"""Verdicts on the type of an object: it never changes, it may, or it counts by its name."""
 
 
 class _Judge(dict[type, int]):

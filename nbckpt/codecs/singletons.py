@@ -1,4 +1,4 @@
-"""What exists once in a process: hidden random generators, sentinels, matplotlib's constants.
+"""Objects that exist once in a process: random generators, sentinels, matplotlib's constants.
 
 A value that uses the generator of `numpy.random` itself uses it after a restore as well, and what
 all drawings refer to does not make one value of them.
@@ -38,7 +38,7 @@ _known_names: dict[str, tuple[int, dict[int, str]]] = {}
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How generators and parts of drawings are written; None for anything else."""
+    """The reducer for singletons and parts of drawings of type `kind`; None for anything else."""
     if kind is object:
         return _reduce_marker
     if kind is random.Random or any(kind is type(hidden_generator(p)) for p in _GENERATORS):
@@ -174,7 +174,7 @@ _known_markers: tuple[int, dict[int, tuple[str, str]]] = (0, {})
 
 
 def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
-    """What a package has a name for is that object, wherever a notebook holds it."""
+    """Reduce an object to its package's name for it; NotImplemented if it has none."""
     package = str(type(value).__module__).partition(".")[0]
     name = _names_in(package).get(id(value))
     # The names are remembered by address alone: another object may lie there by now.
@@ -185,7 +185,7 @@ def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
 
 
 def _reduce_stream(pickler: NamespacePickler, stream: Any) -> Any:
-    """What a kernel prints to, which is the process's own."""
+    """Reduce an output stream of the process to its name; NotImplemented for other streams."""
     for name in ("stdout", "stderr"):
         if stream is getattr(sys, name):
             pickler.private.add(id(stream))
@@ -194,7 +194,7 @@ def _reduce_stream(pickler: NamespacePickler, stream: Any) -> Any:
 
 
 def stream_of(name: str) -> object:
-    """What the process prints to by now."""
+    """The output stream that the process has under a name by now."""
     return getattr(sys, name)
 
 

@@ -31,7 +31,7 @@ _SETTINGS = (
 
 
 def parts_of(value: object) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-    """How to write a context; None for anything else.
+    """The call that makes a context again, and its arguments; None for anything else.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _knows_all_at_once() -> bool:
 
 
 def _has_certificate(context: Any) -> bool | None:
-    """Whether a context has a certificate of its own; None if nobody can tell."""
+    """True if a context has a certificate of its own; None if nobody can tell."""
     library = _library()
     if library is None or sys.implementation.name != "cpython":
         return None

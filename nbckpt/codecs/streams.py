@@ -41,7 +41,7 @@ class TooLargeError(Exception):
 
 
 class StreamWriter:
-    """What the pickler writes to.
+    """The stream that the pickler writes to.
 
     The C pickler calls `write` with a frame, then what leads to a payload of 64 KiB and more, if
     one comes next; and then with that payload. Each call begins and ends between two opcodes.
@@ -49,7 +49,7 @@ class StreamWriter:
     Parameters
     ----------
     max_bytes
-        After so many the next piece is a `TooLargeError`; None: there may be any number.
+        Most bytes, beyond which a piece raises `TooLargeError`; None for any number.
     """
 
     def __init__(self, max_bytes: int | None = None) -> None:
@@ -138,7 +138,7 @@ class StreamReader:
         self._offset = 0
 
     def peek(self, size: int) -> bytes:
-        """What comes next, and stays next: up to `size` bytes of one piece."""
+        """The next bytes, which stay next: up to `size` of one piece."""
         while self._index < len(self._segments):
             if piece := bytes(self._segments[self._index][self._offset : self._offset + size]):
                 return piece
@@ -146,7 +146,7 @@ class StreamReader:
         return b""
 
     def readinto(self, target: memoryview) -> int:
-        """How much of `target` was filled: all of it, unless the stream ends."""
+        """Fill `target`; return the number of bytes filled: all, unless the stream ends."""
         wanted, done = len(target), 0
         while done < wanted and self._index < len(self._segments):
             segment = self._segments[self._index]

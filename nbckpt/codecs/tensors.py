@@ -26,7 +26,7 @@ _DEVICES = ("cpu", "cuda")
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How tensors of type `kind` are written; None for anything else."""
+    """The reducer for tensors, storages and generators of type `kind`; None for anything else."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return None
@@ -69,7 +69,7 @@ def _is_wrapped(tensor: Any) -> bool:
 
 
 def _members_of(tensor: Any) -> dict[str, object]:
-    """What else belongs to a tensor: its gradient, hooks, and the user's attributes."""
+    """Further members of a tensor: its gradient, hooks, and the user's attributes."""
     members = dict(vars(tensor))
     if (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
         members["grad"] = tensor.grad
@@ -86,13 +86,13 @@ def set_members(tensor: Any, members: dict[str, object]) -> None:
 
 
 def ref_of(pickler: NamespacePickler, storage: Any) -> StorageRef:
-    """What stands for a storage in a stream."""
+    """The reference that stands for a storage in a stream."""
     key = storage.data_ptr() or storage._cdata  # noqa: SLF001  # an empty storage has no address
     return pickler.storages.setdefault(key, StorageRef(storage))
 
 
 def ref_of_array(pickler: NamespacePickler, root: np.ndarray, span: np.ndarray) -> StorageRef:
-    """What stands for the storage of a tensor that has the memory of `root`."""
+    """The reference to the storage of a tensor that has the memory of `root`."""
     torch = sys.modules["torch"]
     if is_tensor(root.base):
         return ref_of(pickler, root.base.untyped_storage())  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ def ref_of_array(pickler: NamespacePickler, root: np.ndarray, span: np.ndarray) 
 
 
 def array_of(pickler: NamespacePickler, ref: StorageRef) -> StorageArray:
-    """What stands for the array of a storage's bytes: one for each storage."""
+    """The object that stands for the array of a storage's bytes: one for each storage."""
     return pickler.storage_arrays.setdefault(ref.address, StorageArray(ref))
 
 

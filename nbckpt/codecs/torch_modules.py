@@ -1,4 +1,4 @@
-"""What PyTorch's own pickling refuses, or loses parts of: some modules, and optimisers."""
+"""Modules and optimisers that PyTorch's own pickling refuses, or loses parts of."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXPORTED = ("torch.export.exported_program", "ExportedProgram")
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """How modules of type `kind` are written; None for anything else."""
+    """The reducer for modules and optimisers of type `kind`; None for anything else."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "jit"):
         return None
@@ -119,7 +119,7 @@ def _reduce_optimiser(_: object, optimiser: Any) -> Any:
 
 
 _WATCHED = "_wrapped_by_lr_sched"
-"""What a schedule marks the `step` of its optimiser with, to know whether it was called."""
+"""Mark that a schedule puts on the `step` of its optimiser, to know if it was called."""
 
 
 def bare_optimiser(kind: Any, is_watched: bool) -> Any:

@@ -27,7 +27,7 @@ _DICT_VIEWS: dict[type, str] = {
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How views of type `kind` are written; None for anything else."""
+    """The reducer for views of type `kind`; None for anything else."""
     if kind is memoryview:
         return _reduce_memoryview
     if kind in _DICT_VIEWS:

@@ -18,7 +18,7 @@ Reducer = Callable[[object, Any], Any]
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """How weak references of type `kind` are written; None for anything else."""
+    """The reducer for weak references of type `kind`; None for anything else."""
     return _REDUCERS.get(kind) or (_reduce_derived if _is_derived(kind) else None)
 
 
@@ -27,7 +27,7 @@ def _is_derived(kind: type) -> bool:
 
 
 class _Gone:
-    """What a dead reference refers to."""
+    """The former target of a dead reference."""
 
 
 def _reduce_reference(_: object, reference: Any) -> Any:

@@ -29,18 +29,18 @@ _MOST = 20_000
 
 
 class State(TypedDict, total=False):
-    """What a widget held.
+    """State of a widget.
 
     Attributes
     ----------
     members
         The values of its traits.
     attributes
-        What it held beside them.
+        Its attributes beside them.
     observers
         Its callbacks for changes of members.
     is_closed
-        It had no connection to the page any more.
+        True if it had no connection to the page any more.
     """
 
     members: dict[str, object]
@@ -50,7 +50,7 @@ class State(TypedDict, total=False):
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """How widgets are written; None for anything else."""
+    """The reducer for widgets of type `kind`; None for anything else."""
     return _reduce_widget if widgets.is_widget(kind) else None
 
 
@@ -155,7 +155,7 @@ def _instances() -> dict[str, Any]:
 
 
 def _identity(widget: Any) -> tuple[object, ...]:
-    """What a page draws."""
+    """Names of the model and the view that a page uses for a widget."""
     names = "_model_module", "_model_name", "_view_module", "_view_name"
     return tuple(getattr(widget, name) for name in names)
 

@@ -1,7 +1,7 @@
-"""How two checkpoints differ: variables by digest first, then by what is in them.
+"""Comparison of two checkpoints: variables by digest first, then by content.
 
 Nothing here touches the live namespace or asks a value of the user's to compare or show itself.
-Each family of values has a module whose `detail(before, after, limits)` says what differs.
+Each family of values has a module whose `detail(before, after, limits)` gives the differences.
 """
 
 from nbckpt.comparison.comparing import compare

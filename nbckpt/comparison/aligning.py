@@ -1,4 +1,4 @@
-"""Which items of two sequences stand for each other: an insertion at the front moves the rest."""
+"""Alignment of the items of two sequences: an insertion at the front moves the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
 
 
 def ends(before: Sequence[_T], after: Sequence[_T]) -> tuple[int, int]:
-    """How many items both begin with, and how many of the rest both end with.
+    """Number of items that both begin with, and of those of the rest that both end with.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def ends(before: Sequence[_T], after: Sequence[_T]) -> tuple[int, int]:
 def stretches(
     before: Sequence[Hashable], after: Sequence[Hashable], limit: int
 ) -> list[Stretch] | None:
-    """How `before` becomes `after`, as few and long stretches; None if that takes too long.
+    """Stretches that turn `before` into `after`, few and long; None if that takes too long.
 
     Parameters
     ----------
     limit
-        Items without a counterpart between two that have one, of each.
+        Maximum number of items of either between two matched ones.
 
     Examples
     --------
@@ -64,8 +64,8 @@ def stretches(
 
     Notes
     -----
-    difflib's matcher is quadratic. Where there is much, items that each has once are matched first,
-    as many as stand in one order, and the matcher is asked about what is between those.
+    difflib's matcher is quadratic. In long sequences, items that each has once are matched first,
+    as many as stand in one order, and the matcher is given the parts between those.
     """
     start, stop = ends(before, after)
     n, m = len(before) - stop, len(after) - stop

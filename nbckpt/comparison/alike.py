@@ -1,4 +1,4 @@
-"""Whether two functions or classes do the same, as far as their code and what they hold tells."""
+"""Equality of functions and of classes, by their code and the values that they hold."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _are_alike_classes(before: type, after: type) -> bool:
 
 
 def members_of(cls: type) -> dict[str, Any]:
-    """What the body of a class defined, by name."""
+    """Members that the body of a class defined, by name."""
     return {
         n: m
         for n, m in vars(cls).items()

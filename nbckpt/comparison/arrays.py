@@ -25,7 +25,7 @@ Block: TypeAlias = tuple[slice, ...]
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
-    """What differs between two arrays or tensors; None if they are none."""
+    """Differences between two arrays or tensors; None for other values."""
     one, other = as_array(before), as_array(after)
     if one is None or other is None:
         return None
@@ -88,18 +88,18 @@ def _facts(before: Any, after: Any, one: Any, other: Any) -> tuple[Row, ...]:
 
 @dataclass
 class Compared:
-    """What a comparison of two arrays of one shape has found so far.
+    """Findings so far of a comparison of two arrays of one shape.
 
     Attributes
     ----------
     looked_at, size
-        Elements that were compared, and that there are.
+        Elements that were compared, and all elements.
     count
         Elements that differ.
     largest, where
         The largest absolute difference of two numbers, and its place.
     total, measured
-        The sum of the absolute differences, and of how many pairs of numbers.
+        The sum of the absolute differences, and the number of pairs in it.
     """
 
     size: int
@@ -119,7 +119,7 @@ class Compared:
         return self.looked_at == self.size
 
     def text(self) -> str:
-        """What was found, in one line."""
+        """The findings in one line."""
         of = count_text(self.size, "element")
         if not self.is_all:
             of = f"a sample of {self.looked_at:,} of {of}"

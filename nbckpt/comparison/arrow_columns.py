@@ -63,7 +63,7 @@ class PolarsPair(_ByPosition):
         return "Object" in map(str, dtypes) or dtypes[0] != dtypes[1]
 
     def differing(self, key: Key, start: int, stop: int, wanted: int) -> tuple[int, list[int]]:
-        """How many of these rows differ, and the first of them, counted from `start`."""
+        """Number of these rows that differ, and the first of them, counted from `start`."""
         one, other = (s[key].slice(start, stop - start) for s in (self._old, self._new))
         if not self.is_slow(key):
             try:
@@ -105,7 +105,7 @@ class ArrowPair(_ByPosition):
         )
 
     def differing(self, key: Key, start: int, stop: int, wanted: int) -> tuple[int, list[int]]:
-        """How many of these rows differ, and the first of them, counted from `start`."""
+        """Number of these rows that differ, and the first of them, counted from `start`."""
         one, other = (c[key].slice(start, stop - start) for c in (self._old, self._new))
         if not self.is_slow(key):
             try:

@@ -35,7 +35,7 @@ def text_of(difference: Difference, width: int | None) -> str:
 
 
 def side_text(side: Side) -> str:
-    """Which side this is, in one line."""
+    """A side in one line: its name and branch, and a checkpoint's id and duration."""
     if not side.id:
         return f"{side.name} on {side.branch}, not kept yet"
     took = duration_text(side.duration_s)
@@ -43,9 +43,9 @@ def side_text(side: Side) -> str:
 
 
 def counts_text(difference: Difference) -> str:
-    """How many variables were added, removed, changed, and are the same.
+    """Numbers of variables that were added, removed, changed, and are the same.
 
-    Those that are not there are left out.
+    Numbers that are 0 are left out.
     """
     counts = [f"{n:,} {status}" for status, n in difference.counts().items() if n]
     return f"variables: {', '.join(counts) or 'none'}"
@@ -64,7 +64,7 @@ def _told(variable: Variable) -> str:
 
 
 def preview_text(difference: VariableDifference) -> str:
-    """What a variable that is on one side only looks like."""
+    """Preview of a variable that is on one side only; empty for others."""
     kept = difference.b or difference.a
     return kept.preview if kept is not None and difference.detail is None else ""
 

@@ -36,7 +36,7 @@ class Pair(Protocol):
         """True if Python has to compare this column's values one by one."""
 
     def differing(self, key: Key, start: int, stop: int, wanted: int) -> tuple[int, list[int]]:
-        """How many of these rows differ, and the first of them, counted from `start`."""
+        """Number of these rows that differ, and the first of them, counted from `start`."""
 
     def cells(self, key: Key, row: int) -> tuple[object, object]:
         """The two values at one place."""
@@ -65,7 +65,7 @@ class Pair(Protocol):
 
 
 class Columns:
-    """What all pairs have in common: which columns are in both."""
+    """Base of all pairs: the columns of both tables, and of one alone."""
 
     old_dtypes: dict[Key, str]
     new_dtypes: dict[Key, str]
@@ -112,7 +112,7 @@ def numbered(names: Sequence[Hashable]) -> list[Key]:
 
 
 def rows_text(before: int, after: int) -> list[str]:
-    """How many rows there are more or less; nothing if there are as many.
+    """Number of rows added or removed, in words; an empty list if there are none.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def rows_text(before: int, after: int) -> list[str]:
 def differing_objects(
     before: Sequence[Any], after: Sequence[Any], wanted: int
 ) -> tuple[int, list[int]]:
-    """How many values differ, and the first of them; compared one by one."""
+    """Number of values that differ, and places of the first of them; compared one by one."""
     from nbckpt.comparison import trees
 
     def is_same(one: Any, other: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Which variables differ between two sides, told by digests; and how, by loading these alone."""
+"""Comparison of two sides: finds differing variables by digest, and loads these alone."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def compare(
     *,
     limits: Limits = Limits(),  # noqa: B008  # immutable
 ) -> Difference:
-    """How `b` differs from `a`: variables, code and outputs.
+    """Differences of `b` from `a`: variables, code and outputs.
 
     Parameters
     ----------
     a, b
-        References. Without `b`: what is live now, or, where nothing has changed since, the
+        References. Without `b`: the live state, or, where nothing has changed since, the
         checkpoint that the session stands on.
 
     Raises
     ------
     CheckpointNotFoundError
-        If a reference means none.
+        If a reference does not mean a checkpoint.
     StoreError
-        If what is live now cannot be written, and `b` is not given.
+        If the live state cannot be written, and `b` is not given.
     """
     one, other = sides_of(session, a, b)
     variables = tuple(_of_variables(one, other, limits))
@@ -112,7 +112,7 @@ class _Lookup:
         return one, other
 
     def detail(self, name: str) -> Detail | None:
-        """How one variable differs; None if it is on one side only."""
+        """Differences of one variable; None if one side lacks it without a known reason."""
         if self._loaded != self.blobs(name):
             self._loaded = self.blobs(name)
             for side in self._sides:

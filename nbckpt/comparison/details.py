@@ -1,4 +1,4 @@
-"""What a comparison of two values tells, and how much of it at most."""
+"""Findings of a comparison of two values, and limits on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """What differs between two values.
+    """Differences between two values.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Detail(NamedTuple):
     rows, lines
         The first few places and lines that differ.
     more
-        How many differing places or lines are not among them.
+        Number of differing places or lines that are not among them.
     is_same
-        Whether all was compared and nothing differs.
+        True if all was compared and nothing differs.
     """
 
     kind: Kind
@@ -62,18 +62,18 @@ def same(kind: Kind) -> Detail:
 
 
 class Limits(NamedTuple):
-    """How much is looked at and told of one variable.
+    """Limits on the parts of one variable that are looked at and shown.
 
     Attributes
     ----------
     rows, lines
-        Told of one value.
+        Shown of one value.
     characters
         Of one value in a row.
     line_characters
         Of one line.
     compared_bytes
-        Of arrays and columns of numbers, for each of the two sides; of what is larger a sample is
+        Of arrays and columns of numbers, for each of the two sides; of larger ones a sample is
         compared, evenly spread.
     objects
         Values that Python has to compare one by one.

@@ -1,4 +1,4 @@
-"""What a comparison of two checkpoints found, and its forms: text, HTML, JSON."""
+"""Result of comparing two checkpoints, and its forms: text, HTML, JSON."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ class VariableDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference(Own):
-    """How `b` differs from `a`.
+    """Differences of `b` from `a`.
 
     Attributes
     ----------
     variables
         Those that differ, and those that are the same though their bytes are not, by name.
     same
-        How many variables are the same.
+        Number of variables that are the same.
     code, outputs
-        How the cells' code and what they showed differ, line by line.
+        Differences of the cells' code and of their outputs, line by line.
     more
         Lines of code and of outputs that differ beside those.
     remarks
-        What else there is to know.
+        Further notes on the comparison.
     """
 
     a: Side
@@ -96,7 +96,7 @@ class Difference(Own):
         }
 
     def counts(self) -> dict[Status, int]:
-        """How many variables were added, removed, changed, and are the same."""
+        """Number of variables that were added, removed, changed, and are the same."""
         found = [v.status for v in self.variables]
         kinds: tuple[Status, ...] = ("added", "removed", "changed")
         return {**{kind: found.count(kind) for kind in kinds}, "same": self.same}

@@ -29,7 +29,7 @@ def is_drawing(value: object) -> bool:
 
 
 def facts_of(drawing: Any) -> dict[str, Any]:
-    """What one sees of a drawing: titles, labels, limits, data; other drawings that it holds."""
+    """Visible facts of a drawing: titles, labels, limits, data, other drawings that it holds."""
     if isinstance(drawing, _class("matplotlib.figure", "FigureBase")):
         names: tuple[str, ...] = _OF_FIGURES
     elif isinstance(drawing, _class("matplotlib.axes", "Axes")):

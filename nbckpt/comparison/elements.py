@@ -1,4 +1,4 @@
-"""Which elements of two arrays differ."""
+"""Differing elements of two arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WITH_NAN = "fcmM"
 
 
 def differing(one: Any, other: Any) -> Any:
-    """Which elements of two arrays of one shape differ; not-a-number equals itself."""
+    """Mask of the differing elements of two arrays of one shape; not-a-number equals itself."""
     numpy = sys.modules["numpy"]
     if isinstance(one, numpy.ma.MaskedArray) or isinstance(other, numpy.ma.MaskedArray):
         masks = numpy.ma.getmaskarray(one), numpy.ma.getmaskarray(other)

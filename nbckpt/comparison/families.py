@@ -1,4 +1,4 @@
-"""Which family of values knows how to compare two: the first that says something of them."""
+"""Families of values that can be compared: the first that gives a detail of two values counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def detail(before: object, after: object, limits: Limits) -> Detail:
-    """What differs between two values.
+    """Differences between two values.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def detail(before: object, after: object, limits: Limits) -> Detail:
 
 
 def said_by(family: Family, before: object, after: object, limits: Limits) -> Detail | None:
-    """What one family says; nothing where a value raises when it is asked what it is."""
+    """Detail by one family; None if it has none, or a value raises when it is looked at."""
     try:
         return family(before, after, limits)
     except Exception:  # the next family, or `plain` in the end, says what can be said

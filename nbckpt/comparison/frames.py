@@ -16,7 +16,7 @@ CELLS = 10
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
-    """What differs between two tables or series of one kind; None if they are none."""
+    """Differences between two tables or series of one kind; None for other values."""
     pair = pair_of(before, after, limits)
     if pair is None:
         return None
@@ -56,7 +56,7 @@ def _of_columns(pair: Pair) -> Iterator[Line]:
 
 
 def _rows_compared(pair: Pair, key: Any, limits: Limits) -> int:
-    """How many rows of a column the limits allow to compare."""
+    """Number of rows of a column that the limits allow to compare."""
     if pair.is_slow(key):
         return limits.objects // max(3, sum(map(pair.is_slow, pair.common)))
     return limits.compared_bytes // (8 * max(1, len(pair.common)))

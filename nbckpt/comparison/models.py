@@ -19,7 +19,7 @@ from nbckpt.figures import count_text
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
-    """What differs between two models of one type; None if they are none."""
+    """Differences between two models of one type; None for other values."""
     if type_name_of(before) != type_name_of(after):
         return None
     if _is_module(before) and _is_module(after):
@@ -176,7 +176,7 @@ def _holds_estimators(value: Any) -> bool:
 
 
 def _fitted(model: Any) -> dict[str, Any]:
-    """What fitting made: all that is no parameter."""
+    """Attributes that fitting made: all that are not parameters."""
     params = _params_of(model)
     return {n: v for n, v in vars(model).items() if n not in params}
 
@@ -203,7 +203,7 @@ def _kind(value: Any) -> str:
 
 
 def _part_detail(one: Any, other: Any, limits: Limits) -> Detail | None:
-    """What differs between two parts of a model; None if nothing does."""
+    """Differences between two parts of a model; None if they are equal."""
     for family in (arrays.detail, detail, texts.detail, trees.detail):
         if found := family(one, other, limits):
             return found

@@ -91,7 +91,7 @@ class PandasPair(Columns):
         return any(d.kind == "O" and not hasattr(d, "na_value") for d in dtypes)
 
     def differing(self, key: Key, start: int, stop: int, wanted: int) -> tuple[int, list[int]]:
-        """How many of these rows differ, and the first of them, counted from `start`."""
+        """Number of these rows that differ, and the first of them, counted from `start`."""
         numpy = sys.modules["numpy"]
         one, other = self._part(0, key, start, stop), self._part(1, key, start, stop)
         mask = _mask(one, other)
@@ -125,7 +125,7 @@ def _columns_of(value: Any) -> dict[Key, Any]:
 
 
 def _names(before: Any, after: Any) -> list[str]:
-    """What differs in what the labels, or the series itself, are called."""
+    """Differences between the names of the labels, and of the series itself."""
     facts = []
     pairs = [("name", before, after)]
     if hasattr(before, "index"):
@@ -170,7 +170,7 @@ def _common_labels(before: Any, after: Any) -> tuple[Any, Any] | None:
 
 
 def _mask(one: Any, other: Any) -> Any:
-    """Which values of two columns differ; None if they must be compared one by one."""
+    """Mask of the differing values of two columns; None if they must be compared one by one."""
     numpy, pandas = sys.modules["numpy"], sys.modules["pandas"]
     if isinstance(one.dtype, numpy.dtype) and isinstance(other.dtype, numpy.dtype):
         if one.dtype.kind != "O" and other.dtype.kind != "O":

@@ -37,12 +37,12 @@ class Step(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What a value is made of.
+    """Parts of a value.
 
     Attributes
     ----------
     named
-        What equal keys, names or members of two values have in common → the way to it, and it.
+        Value shared by equal keys, names or members of two values → path to the part, and the part.
     items
         Of a list and the like: its items in order.
     """
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(value: Any) -> Parts | None:
-    """What `value` is made of; None if it cannot be looked into."""
+    """Parts of `value`; None if it cannot be looked into."""
     if is_scalar(value) or isinstance(value, type | FunctionType | MethodType | ModuleType):
         return None
     if isinstance(value, _WEAK):  # it tells of addresses, and leads anywhere
@@ -93,7 +93,7 @@ def _is_plain_object(kind: type) -> bool:
 
 
 def _key(key: Any) -> Hashable:
-    """What equal keys of two dicts have in common: classes are not one after two restores."""
+    """Value that equal keys of two dicts share: classes are not the same after two restores."""
     if type(key) is str:
         return key
     found, _ = keyed(key)
@@ -101,7 +101,7 @@ def _key(key: Any) -> Hashable:
 
 
 def keyed(value: Any, depth: int = KEY_DEPTH) -> tuple[Hashable, int]:
-    """What equal values have in common, and how many parts were looked at; None if unknown."""
+    """Value that equal values share (None if unknown), and the number of parts looked at."""
     kind = type(value)
     if is_member(value):
         return ("member", type_name_of(value), told(value)), 1
@@ -122,7 +122,7 @@ def keyed(value: Any, depth: int = KEY_DEPTH) -> tuple[Hashable, int]:
 
 
 def _reduced(value: Any) -> Parts | None:
-    """What pickle would make a library's object of; None if it refuses."""
+    """Parts from which pickle would make a library's object; None if it refuses."""
     if type(value).__module__.startswith("numpy.random") and hasattr(value, "bit_generator"):
         return Parts(_named({"bit_generator.state": value.bit_generator.state}))
     if type(value).__module__ in ("builtins", "__main__"):

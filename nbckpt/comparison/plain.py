@@ -1,4 +1,4 @@
-"""What is left: numbers and times, and values of different types."""
+"""Remaining values: numbers and times, and values of different types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMES = (dt.date, dt.timedelta)  # a datetime is a date
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail:
-    """What differs between any two values, as far as it can be told."""
+    """Differences between any two values, as far as they can be told."""
     if is_scalar(before) and is_scalar(after):
         if is_equal(before, after):
             return same("value")

@@ -32,7 +32,7 @@ class _Pair(NamedTuple):
 
 
 def shown_otherwise(kind: Kind, before: Any, after: Any) -> Detail | None:
-    """What differs in how two equal values show; None if that is nothing that is known here."""
+    """Difference in the way two equal values show; None if none is known here."""
     for row in itertools.islice(_rows(before, after), 1):
         return Detail(kind, f"equal, and shown otherwise: {_where(row)}", (row,))
     return None

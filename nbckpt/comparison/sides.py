@@ -16,23 +16,23 @@ from nbckpt.shown import recorded_outputs
 from nbckpt.storage.store import Store
 
 LIVE = "now"
-"""What the live namespace is called when it holds what no checkpoint does."""
+"""Name of the live namespace when it holds values that no checkpoint does."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What is compared.
+    """One side of a comparison.
 
     Attributes
     ----------
     id
-        Of the checkpoint; empty for what is live.
+        Of the checkpoint; empty for the live state.
     manifest
         All variables, the random generators' states among them.
     reasons
         Name of each variable that is not kept here → why.
     cost_usd
-        What the model calls of the cell cost; None if that is not known.
+        Cost of the cell's model calls; None if it is not known.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Side:
         self._values.clear()
 
     def as_record(self) -> dict[str, object]:
-        """Which side this is, for programs."""
+        """Identity, time and cost of this side, for programs."""
         return {
             "id": self.id,
             "name": self.name,
@@ -113,7 +113,7 @@ def side_of(session: Session, checkpoint: Checkpoint) -> Side:
 
 
 def live_side(session: Session) -> Side | None:
-    """What is live now; None if the position holds it all.
+    """The live state as a side; None if the position holds it all.
 
     Its values are put into the store as they are, which the next checkpoint would do too, and
     compared from there: so that no code of theirs runs on the live ones.

@@ -25,7 +25,7 @@ _WORD = re.compile(r"\S+")
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
-    """What differs between two texts, functions or classes; None if they are none of these."""
+    """Differences between two texts, bytes, functions or classes; None for other values."""
     if isinstance(before, str) and isinstance(after, str):
         return _of_texts(before, after, limits)
     if isinstance(before, bytes | bytearray) and isinstance(after, bytes | bytearray):
@@ -113,7 +113,7 @@ def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
 
 
 def _of_answers(before: Any, after: Any) -> Detail | None:
-    """What differs in the answers that two functions under `functools.lru_cache` have kept."""
+    """Difference between the answers that two functions under `functools.lru_cache` have kept."""
     from nbckpt.comparison import trees  # which compares functions by what is here
 
     old, new = caches.answers_of(before), caches.answers_of(after)
@@ -127,7 +127,7 @@ def _of_answers(before: Any, after: Any) -> Detail | None:
 
 
 def _of_members(before: type, after: type, limits: Limits) -> Detail:
-    """What differs in the attributes of two classes; methods are among them."""
+    """Differences between the attributes of two classes; methods are among them."""
     from nbckpt.comparison import trees  # which compares functions by what is here
 
     members = (SimpleNamespace(**members_of(cls)) for cls in (before, after))

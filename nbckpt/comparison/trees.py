@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:
-    """What differs between two values made of others; None if one is of no parts."""
+    """Differences between two values made of others; None if one has no parts, or another type."""
     if is_scalar(before) or type_name_of(before) != type_name_of(after):
         return None
     walk = Walk(limits).run(before, after)
@@ -104,7 +104,7 @@ class Walk:
         return self
 
     def detail(self) -> Detail:
-        """What was found."""
+        """The findings of the walk."""
         looked = f"the first {self.seen:,} parts" if self.is_cut else count_text(self.seen, "part")
         if self.count:
             changed = self.count - self.added - self.removed
@@ -184,7 +184,7 @@ class Walk:
                 yield Place(Missing, new[j], Step("[%s]", j), place)
 
     def _stretches(self, old: Sequence[Any], new: Sequence[Any]) -> list[Stretch]:
-        """Which items stand for each other: those of one place if nothing better is found."""
+        """Alignment of the items: those of one place if nothing better is found."""
         start, stop = ends(old, new) if _are_flat(old, new) else (0, 0)
         rest = Stretch(False, start, len(old) - stop, start, len(new) - stop)
         limit = self.limits.aligned

@@ -23,7 +23,7 @@ SHOWN = 200
 
 
 class Arguments(NamedTuple):
-    """What a call was given.
+    """Arguments of one call.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Arguments(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What people see of them."""
+        """Preview of them, for people."""
         text = ", ".join(f"{name}={preview_of(value)}" for name, value in self.values.items())
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
@@ -69,7 +69,7 @@ def _is_rest(plan: Plan, name: str) -> bool:
 
 
 def digest_of_arguments(plan: Plan, values: dict[str, object]) -> Digest:
-    """What tells these arguments from others, the same in every process.
+    """Digest that tells these arguments from others, the same in every process.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether a call that failed runs again, and how long it waits before."""
+"""Retries of calls that failed, and the waits before them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def waited_s(backoff: float, n: int) -> float:
 
 
 def asked_wait_s(error: BaseException) -> float | None:
-    """What the response that an error carries says in `Retry-After`."""
+    """Seconds to wait by `Retry-After` in the response that an error carries; None without it."""
     response = getattr(error, "response", None)
     headers = getattr(response if response is not None else error, "headers", None)
     try:

@@ -30,7 +30,7 @@ _NO_MEMBERS: Record = MappingProxyType({})
 
 
 class Answer(NamedTuple):
-    """What was kept of a call."""
+    """Kept result of a call."""
 
     value: object
 
@@ -82,11 +82,11 @@ class Begun:
 
     @property
     def index(self) -> Index:
-        """What the store has of calls."""
+        """Index of the calls in the store."""
         return index_of(self.session)
 
     def answer(self) -> Answer | None:
-        """What was kept of this call, as a copy of the caller's own; None if it is to run.
+        """Kept result of this call, as a copy of the caller's own; None if it is to run.
 
         Raises
         ------

@@ -1,10 +1,10 @@
-"""What a step's function does, as one digest: its code, and the user's code and values it reaches.
+"""Digest of a step's function: its code, and the user's code and values that it reaches.
 
 Notes
 -----
-To walk all of it takes a tenth of a millisecond or more, at each call, since a cell may have
-defined any of it anew or changed a list in place. Where nothing that was reached can change but by
-being bound anew, to compare identities is enough.
+A walk through all of it takes a tenth of a millisecond or more, at each call, since a cell may have
+defined any of it again or changed a list in place. Where nothing that was reached can change except
+by being bound again, comparing identities is enough.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reached:
         self._known: tuple[Code, list[tuple[str, list[object]]], list[object]] | None = None
 
     def code(self) -> Code:
-        """What the function does, as everything is now."""
+        """Digest and key of the function, as everything is now."""
         if self._known is not None:
             code, names, own = self._known
             if self._is_as_it_was(names, own):
@@ -78,7 +78,7 @@ class Reached:
 
 
 def code_of(function: FunctionType) -> tuple[Code, Inputs]:
-    """What a function does, looked at anew."""
+    """Digest and key of a function, computed again, and the inputs that they come from."""
     inputs = Inputs(function.__globals__, NOTHING, None)
     inputs.definition(function, frozenset())
     key = key_of_inputs(inputs)
@@ -86,7 +86,7 @@ def code_of(function: FunctionType) -> tuple[Code, Inputs]:
 
 
 def key_of_inputs(inputs: Inputs) -> Key:
-    """What was collected, as the key of a step."""
+    """Key of a step from the inputs that were collected."""
     variables, definitions = inputs.variables, inputs.definitions
     return Key("", dict(sorted(variables.items())), dict(sorted(definitions.items())))
 

@@ -76,7 +76,7 @@ class Each:
     # -- in the thread or task that does an item
 
     def done(self, task: Task) -> Any:
-        """What the function makes of an item; the calls that it makes belong to that."""
+        """The function's result for an item; the calls that it makes belong to that item."""
         return scope.inside(self._of(task), self.function, task.item)
 
     async def done_async(self, task: Task) -> Any:
@@ -97,7 +97,7 @@ class Each:
         return await self.memory.keep_async(outcome, clock)
 
     def awaits(self) -> UsageError:
-        """What is raised where the function turns out to be asynchronous."""
+        """The error for a function that turns out to be asynchronous."""
         name = self.memory.name
         return UsageError(f"{name!r} gives something to await: give map the `async def` itself")
 
@@ -141,7 +141,7 @@ class Each:
             self.memory.flush()
 
     def answer(self) -> Any:
-        """What `map` returns.
+        """Return value of `map`.
 
         Raises
         ------
@@ -185,7 +185,7 @@ def _failure(outcome: Outcome) -> Failure:
 
 
 def _names(prefix: str, digests: list[bytes]) -> list[str]:
-    """What each item is called among the items of the step."""
+    """Name of each item among the items of the step."""
     came: Counter[bytes] = Counter()
     names = []
     for place, digest in enumerate(digests):

@@ -39,7 +39,7 @@ class Failure:
 
 
 def failure_of(index: int, item: object, error: BaseException) -> Failure:
-    """What is kept of an error: text, for it may hold what no checkpoint can."""
+    """Record of an error: text, for the error may hold objects that no checkpoint can."""
     kind = type(error)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     shown = "".join(traceback.format_exception(kind, error, _own_frames(error)))

@@ -57,7 +57,7 @@ def certain(session: Session, call: CallId, code: Code, arguments: Arguments) ->
 
 
 def not_back(name: str, problem: str) -> UncertainError:
-    """What is raised where the result of a call cannot be read, and it must not run again."""
+    """The error for a call whose result cannot be read, and that must not run again."""
     return UncertainError(f"{problem}; {_moves(name, '')}")
 
 
@@ -86,7 +86,7 @@ def _moves(name: str, one: str) -> str:
 
 
 def name_of(name: str, arguments: str, n: int) -> str:
-    """What tells one open call of a step from the others, for people to type."""
+    """Short name that tells one open call of a step from the others, for people to type."""
     return digest_of(name, "\0", arguments, "\0", str(n))[:_NAMED]
 
 

@@ -1,4 +1,4 @@
-"""What one map remembers of its function's items: finds results, keeps those that come."""
+"""Memory of one map for its function's items: finds results, keeps new ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Memory:
             self._keeping = Keeping(self._session, place, knows_code=self._known.knows_code)
 
     def _code(self, function: object) -> Code | None:
-        """What the function does; None if that cannot be told."""
+        """Digest and key of the function; None if it cannot be told from others."""
         if self._reached is not None:
             return self._reached.code()
         digest = digest_of_value(function, self._session.namespace)
@@ -77,7 +77,7 @@ class Memory:
         return Code(digest, Key(""))
 
     def digest_of(self, item: object) -> bytes:
-        """What tells an item from others; empty where nothing does, which is said."""
+        """Digest that tells an item from others; empty, with a message, where nothing does."""
         namespace = self._session.namespace
         if self._key is not None:
             return digest_of_key(item, self._key, namespace, self._step.request.name)

@@ -1,4 +1,4 @@
-"""What functions returned for the items of maps: several results in one blob, one record each blob.
+"""Results of functions for the items of maps: several in one blob, one record for each blob.
 
 A blob's first part is JSON, for each result ``[item, number of parts]``; the parts of the results
 follow.
@@ -77,7 +77,7 @@ class Kept:
         return bool(record["code"] == self._place.code.digest)
 
     def why_none(self) -> str:
-        """What differs from the code that has results; empty if this has some, or none has."""
+        """Difference from the code that has results; empty if this code has some, or none has."""
         if not self._records or any(map(self._is_same, self._records)):
             return ""
         before = next((r["reads"] for r in reversed(self._records) if "reads" in r), None)

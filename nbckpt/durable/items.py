@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Tape:
-    """What a generator yields, as bytes."""
+    """Items that a generator yields, as bytes."""
 
     def __init__(self, known: Known, begun: Begun | None) -> None:
         self.attempts = begun.attempts if begun else Attempts(known.plan)
@@ -91,7 +91,7 @@ class Tape:
 
 
 def stream(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Generator[Any, Any, Any]:
-    """What a generator yields and returns, or did."""
+    """Yield a generator's items and return its result, from the store or from a run."""
     begun = begin(known, args, kwargs)
     if begun is not None and (answer := begun.answer()) is not None:
         *items, returned = _pieces(answer.value)
@@ -176,7 +176,7 @@ def stream_async(known: Known) -> Callable[..., AsyncGenerator[Any, Any]]:
 
 
 class _Came(NamedTuple):
-    """What an asynchronous generator has yielded."""
+    """An item that an asynchronous generator has yielded."""
 
     item: Any
 

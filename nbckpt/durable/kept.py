@@ -20,7 +20,7 @@ KIND = "step"
 
 
 class CallId(NamedTuple):
-    """What tells a call from all others."""
+    """Identity of a call among all calls."""
 
     name: str
     code: Digest
@@ -34,12 +34,12 @@ class CallId(NamedTuple):
 
     @property
     def place(self) -> tuple[str, Digest, int]:
-        """What stays the same when the code is changed."""
+        """The part that stays the same when the code is changed."""
         return self.name, self.arguments, self.n
 
 
 class Index:
-    """What the journals of a store say of calls, whoever made them, on whatever branch.
+    """Calls in the journals of a store, by all sessions and on all branches.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Index:
             _keep_newest(self._of_items, of_item, record, at)
 
     def equals(self, call: CallId, within: Scope | None) -> Equals:
-        """What is known of the calls that items of a step made, and that equal one."""
+        """Known calls of a step's items that are equal to a call."""
         if within is not None:
             self.look()
         return Equals(self, call, "" if within is None else within.step)
@@ -113,7 +113,7 @@ class Index:
         return self._done.get((call.name, call.key, call.n))
 
     def latest(self, call: CallId) -> Record | None:
-        """What was last said of a call with this name and these arguments, by whatever code."""
+        """Latest record of a call with this name and these arguments, by any code."""
         self.look()
         return self._latest.get(call.place)
 
@@ -122,7 +122,7 @@ class Index:
         return call.place in self._strange and call.place not in self._latest
 
     def of_item(self, step: str, call: CallId, item: str, nth: int) -> Record | None:
-        """What was last said of an item's `nth` call of those with equal arguments."""
+        """Latest record of an item's `nth` call of those with equal arguments, if any."""
         record = self._of_items.get((step, call.name, call.arguments, item, nth))
         if record is None:
             return None
@@ -130,7 +130,7 @@ class Index:
         return record if now.get("item") == item else None
 
     def unresolved(self, name: str) -> list[Record]:
-        """What is known of calls that must not be repeated and have no result."""
+        """Records of calls that must not be repeated and have no result."""
         self.look()
         with self._lock:
             records = list(self._latest.values())
@@ -141,7 +141,7 @@ class Index:
         return code.digest in self._codes
 
     def why_anew(self, call: CallId, code: Code) -> str:
-        """What differs from the code that gave an answer before; empty if there is no answer."""
+        """Difference from the code of the latest record; empty without a record or difference."""
         record = self.latest(call)
         if record is None or record["code"] == call.code:
             return ""
@@ -151,7 +151,7 @@ class Index:
 
 
 class Equals:
-    """What is kept of the calls that items of a step made, and that equal one."""
+    """Kept calls of a step's items that are equal to a call."""
 
     def __init__(self, index: Index, call: CallId, step: str) -> None:
         self._index = index
@@ -189,7 +189,7 @@ _indexes_lock = threading.Lock()
 
 
 def index_of(session: Session) -> Index:
-    """What the session's store says of calls."""
+    """Index of the calls in the session's store."""
     with _indexes_lock:
         index = _indexes.get(session)
         if index is None:

@@ -60,12 +60,12 @@ def limited(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 async def awaited_within(plan: Plan, attempt: Awaitable[R]) -> R:
-    """What an attempt gives. It is cancelled when it has taken too long.
+    """Result of an attempt, which is cancelled when it exceeds its time limit.
 
     Raises
     ------
     TimeoutError
-        If it has.
+        If it exceeds the limit.
     """
     if plan.timeout_s is None:
         return await attempt

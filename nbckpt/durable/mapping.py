@@ -22,7 +22,7 @@ ERRORS = ("raise", "collect")
 
 
 class Asked(NamedTuple):
-    """What `map` was given."""
+    """Arguments of `map`."""
 
     function: Any
     items: Any

@@ -1,4 +1,4 @@
-"""What is to be done for an item of a map, and what became of it."""
+"""Tasks for the items of a map, and their outcomes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a task."""
+    """Outcome of a task: a value or an error."""
 
     task: Task
     value: Any = None

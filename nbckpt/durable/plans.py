@@ -1,4 +1,4 @@
-"""What a step was asked to be, and how many of its calls began."""
+"""A decorated function, with the options that `step` was given."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Plan:
         return self.function.__globals__
 
     def options(self) -> dict[str, object]:
-        """What `step` was given."""
+        """Options that `step` was given."""
         return {
             "retries": self.retries,
             "backoff": self.backoff,

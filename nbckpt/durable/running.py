@@ -16,7 +16,7 @@ from nbckpt.errors import StoreError
 
 
 def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function returns, or returned."""
+    """Result of a function, from the store or from a run."""
     begun = begin(known, args, kwargs)
     if begun is None:
         return _run(known, Attempts(known.plan), args, kwargs)
@@ -48,7 +48,7 @@ def _run(known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[s
 
 
 async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a coroutine function returns, or returned; the loop goes on while the disk writes."""
+    """Result of a coroutine function, as in `call`; the loop goes on while the disk writes."""
     begun = begin(known, args, kwargs)
     if begun is None:
         return await _run_async(known, Attempts(known.plan), args, kwargs)

@@ -1,4 +1,4 @@
-"""What a step has to say, to who looks at the notebook or runs the script."""
+"""Messages of a step, for the person who looks at the notebook or runs the script."""
 
 from __future__ import annotations
 

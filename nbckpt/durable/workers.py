@@ -1,4 +1,4 @@
-"""Who does the items of a map: the caller, threads, or tasks of an event loop.
+"""Workers for the items of a map: the caller, threads, or tasks of an event loop.
 
 Notes
 -----
@@ -22,7 +22,7 @@ from nbckpt.loops.clock import Clock
 def one_by_one(
     tasks: deque[Task], run: Callable[[Task], Outcome]
 ) -> Generator[Outcome, None, None]:
-    """What becomes of each, done right here."""
+    """Yield the outcome of each task, done right here."""
     while tasks:
         yield run(tasks.popleft())
 
@@ -30,7 +30,7 @@ def one_by_one(
 def in_threads(
     tasks: deque[Task], run: Callable[[Task], Outcome], workers: int
 ) -> Generator[Outcome, None, None]:
-    """What becomes of each, as it comes. When this is closed, no more are begun."""
+    """Yield the outcome of each task as it comes. When this is closed, no more are begun."""
     done: SimpleQueue[Outcome | None] = SimpleQueue()
     is_left = threading.Event()
 

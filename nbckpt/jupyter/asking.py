@@ -32,7 +32,7 @@ from nbckpt.report.questions import command, outcome_text, waits_text
 
 CODE = Path(__file__).with_name("static") / "approval.js"
 GRACE_S = 3.0
-"""How long a front end may take to show buttons; one that is asked by `input` cannot."""
+"""Seconds that a front end may take to show buttons; one that is asked by `input` cannot."""
 LOOK_S = 0.5
 STDERR = 2
 _STYLE = "border-left: 4px solid var(--jp-warn-color1, orange); padding: 2px 8px"

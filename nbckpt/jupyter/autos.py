@@ -20,7 +20,7 @@ _SYNC, _RERUN = "--sync", "--rerun"
 
 
 class Auto(NamedTuple):
-    """What was asked for.
+    """Settings that `%nbckpt auto` was given.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
 
 
 def status_text(session: Session, auto: Auto) -> str:
-    """What `auto` does, what decides it, and which cells are joined to the next checkpoint."""
+    """Text about `auto`: its effect, its reasons, and the cells joined to the next checkpoint."""
     joining = session.joining
     joined = joining.names if session.policy.joins else ()
     text = policy.status_text(session.policy, joining.spent(), joining.measured(), joined)

@@ -14,12 +14,12 @@ from nbckpt.questions import Question
 
 
 class ApprovalWidget(QuietWidget):
-    """What the front end's model holds, and the messages it sends.
+    """State in the front end's model, and the messages that it sends.
 
     Attributes
     ----------
     question_id, question, preview
-        What is shown; never set by the front end.
+        The texts that are shown; never set by the front end.
     is_shown
         Set when a front end has said that it shows the buttons.
     """
@@ -41,7 +41,7 @@ class ApprovalWidget(QuietWidget):
         )
 
     def data(self) -> dict[str, object]:
-        """What shows it, for a front end."""
+        """MIME data that shows the widget in a front end; empty if there is none."""
         bundle = self._repr_mimebundle_()
         return {} if bundle is None else dict(bundle[0])
 

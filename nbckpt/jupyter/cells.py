@@ -1,4 +1,4 @@
-"""What happens around each cell: restore it or run it, then checkpoint what it did.
+"""Handling of each cell: restore it or run it, then checkpoint its effects.
 
 ``%%checkpoint`` is not run as a magic around a string: an input transformer leaves the cell's own
 lines where they are behind a marker, so that tracebacks, magics, top-level `await` and the result
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from nbckpt.steps import Request, Step
 
 _ANYTHING = (Exception, SystemExit, GeneratorExit)
-"""What a value's own code may raise as it is looked at, a wish to end the kernel too."""
+"""Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
 
 _QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]
 
@@ -59,14 +59,14 @@ class CellRejected(InputRejected):
 
 
 class Asked(NamedTuple):
-    """What a cell that runs inside another is to be, whatever its text says.
+    """Request and identity of a cell that runs inside another, whatever its text says.
 
     Attributes
     ----------
     request
         Of its step; None if it is not kept by itself.
     cell
-        What its checkpoint names.
+        The one that its checkpoint names.
     """
 
     request: Request | None
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
 
 
 def _error_of(result: Any) -> BaseException | None:
-    """What ended a cell early. Of a cell without a result IPython itself came to no end."""
+    """Error that ended a cell early, or None; `NotebookError` if IPython gave no result."""
     if result is None:
         return NotebookError("how it ended is not known")
     error: BaseException | None = result.error_in_exec or result.error_before_exec
@@ -328,7 +328,7 @@ class Cells:
     # -- the steps of it ----------------------------------------------------------------------
 
     def _request(self, line: str | None) -> tuple[Request | None, bool]:
-        """What the cell is to be, and whether its line says so."""
+        """Request of the cell, if it is kept by itself, and True if its own line makes it."""
         from nbckpt.jupyter import options
         from nbckpt.steps import Request
 

@@ -1,4 +1,4 @@
-"""Which cell has which name: two `%%checkpoint` cells of one name would restore each other."""
+"""Names that cells have taken: two `%%checkpoint` cells of one name would restore each other."""
 
 from __future__ import annotations
 

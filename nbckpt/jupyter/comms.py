@@ -1,4 +1,4 @@
-"""What a page beside the notebook (the sidebar) says to the kernel, and hears from it.
+"""Messages between a page beside the notebook (the sidebar) and the kernel, both ways.
 
 Three ways, each for one kind of thing. *Events* go from the kernel to all pages over one comm, that
 the kernel opens when nbckpt is loaded. *Requests* are reads; each page has a comm of its own for
@@ -20,7 +20,7 @@ A write is an `execute_request` of no code, with one user expression::
 
     __import__('nbckpt.jupyter.comms', fromlist=['written']).written('rewind', '{"ref": "embed"}')
 
-It binds nothing, is no cell to IPython and to nbckpt, and its answer is the JSON of the reply's
+It binds nothing, is not a cell to IPython or to nbckpt, and its answer is the JSON of the reply's
 `user_expressions`. A reply `aborted` says that a cell before it failed: nothing was done.
 
 Nothing is ever sent over a page's own comm but answers: ipykernel 7.4 hands the next message of a

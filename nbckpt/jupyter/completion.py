@@ -33,7 +33,7 @@ _AUTO = ("on", "off", "skip", "cost", "every", "event", "--sync", "--rerun")
 
 
 class Typed(NamedTuple):
-    """What stands before the cursor, behind the magic's name.
+    """Words before the cursor, after the magic's name.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Typed(NamedTuple):
 
 
 class Completion:
-    """What can be typed behind the magics of one shell.
+    """Completions after the magics of one shell.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Completion:
 
     @context_matcher(identifier="nbckpt", priority=200)  # type: ignore[untyped-decorator,unused-ignore]
     def match(self, context: CompletionContext) -> SimpleMatcherResult:
-        """What fits at the cursor; nothing where the line is none of ours."""
+        """Completions that fit at the cursor; none where the line is not one of ours."""
         fragment, texts = self.completions(context.text_until_cursor)
         found = [SimpleCompletion(text=text, type="nbckpt") for text in texts]
         return {
@@ -123,7 +123,7 @@ class Completion:
         }
 
     def completions(self, text: str) -> tuple[str, list[str]]:
-        """What is completed of a line's beginning, and what it may become."""
+        """Fragment at the end of a line's beginning, and the texts that may complete it."""
         found = _LINE.fullmatch(text)
         if found is None or found["magic"] not in self._magics:
             return "", []

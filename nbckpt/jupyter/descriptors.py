@@ -1,4 +1,4 @@
-"""What child processes and C code print: a kernel reads it from its file descriptors."""
+"""Output of child processes and C code, which a kernel reads from its file descriptors."""
 
 from __future__ import annotations
 

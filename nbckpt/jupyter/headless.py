@@ -14,7 +14,7 @@ _outcome: list[str] = []
 
 
 async def rerun(branch: str, ref: str, fresh: bool, everything: bool) -> None:
-    """Rerun what follows `ref`, from `branch`; what came of it is `outcome`'s."""
+    """Rerun the steps after `ref`, from `branch`; `outcome` gives the result."""
     shell = get_ipython()
     assert shell is not None
     cells = attached(shell).cells
@@ -26,5 +26,5 @@ async def rerun(branch: str, ref: str, fresh: bool, everything: bool) -> None:
 
 
 def outcome() -> str:
-    """What the rerun in this process came to, as JSON."""
+    """Result of the rerun in this process, as JSON."""
     return _outcome[0]

@@ -1,4 +1,4 @@
-"""What is done in a notebook while no cell runs: tables are written, what is kept is looked at.
+"""Work in a notebook while no cell runs: tables are written, kept values are looked at.
 
 Values are looked at on the kernel's own loop, between its messages, so that no cell and no
 callback of the loop runs meanwhile; a cell of a subshell waits for the variable that is being
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from nbckpt.session import Session
 
 SLICE_S = 0.02
-"""How long a slice takes, unless one variable takes longer."""
+"""Seconds that a slice takes, unless one variable takes longer."""
 
 ANSWERED_S = 0.01
-"""After the cell that loads nbckpt: until the kernel has answered."""
+"""Seconds after the cell that loads nbckpt, until the kernel has answered."""
 
 READY_S = 0.1
-"""So long a pause is waited for before libraries are looked at: what comes at once may be restored,
-and needs no such look."""
+"""Seconds of pause before libraries are looked at: a cell that comes at once may be restored, and
+needs no look at them."""
 
 GLANCE_S = 0.0005
-"""What may be spent on looking around before a cell."""
+"""Seconds that may be spent on looking around before a cell."""
 
 OF_ONE_CELL = 2
-"""How many of the events that begin something come with a cell."""
+"""Number of the events that begin something and come with one cell."""
 
 PAUSE_S = 0.01
-"""Between slices: for the loop's messages."""
+"""Seconds between slices, for the loop's messages."""
 
 
 class Idling:

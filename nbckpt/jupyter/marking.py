@@ -1,4 +1,4 @@
-"""What a cell's own text says: its `%%checkpoint` line, its name, and whether it asks only us."""
+"""Facts in a cell's own text: its `%%checkpoint` line, its name, and if it only asks nbckpt."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _error(result: Any) -> BaseException | None:
 
 @contextmanager
 def _inside(shell: InteractiveShell, source: str) -> Iterator[None]:
-    """What the shell knows of the outer cell stays known while another one runs."""
+    """Keep the shell's knowledge of the outer cell while another one runs."""
     hook: Any = shell.displayhook
     outer, number = hook.exec_result, hook.prompt_count
     names = [f"_{number}"]

@@ -36,7 +36,7 @@ def tell(text: str) -> None:
 
 
 def restored_text(name: str, took_s: float, duration_s: float) -> str:
-    """What is said of a cell that was restored."""
+    """Notice that a cell was restored, with the time that it took and the time saved."""
     saved = duration_s - took_s
     gain = f", {duration_text(saved)} saved" if saved > 0.05 else ""
     return f"restored {name!r} in {duration_text(took_s)}{gain}"

@@ -33,7 +33,7 @@ def _parser() -> _Parser:
 
 
 def parse(line: str, *, default_name: str | None) -> Request:
-    """What the line asks for.
+    """Request that the line makes.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def parse(line: str, *, default_name: str | None) -> Request:
     Raises
     ------
     UsageError
-        If the line cannot be read; the message shows what can be written.
+        If the line cannot be read; the message shows the possible options.
     """
     try:
         words = shlex.split(line)

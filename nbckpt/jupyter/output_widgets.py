@@ -18,7 +18,7 @@ def capturing() -> str:
 
 
 def holds(model_id: str) -> object:
-    """What the page has told of the outputs in a widget: another object each time that it tells."""
+    """Outputs in a widget that the page last reported, a new object each time; None without it."""
     found = _output_widget(model_id)
     return None if found is None else found.outputs
 

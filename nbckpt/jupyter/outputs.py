@@ -1,4 +1,4 @@
-"""What a cell printed and showed: recorded while it runs, shown again when it is restored."""
+"""Outputs of a cell: recorded while it runs, shown again when it is restored."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Pages:
             self._comms.send({"event": "approvals", "approvals": approvals})
 
     def _news(self, listed: Listed) -> dict[str, Any] | None:
-        """What is to be told of the rows; None if they are as they were."""
+        """Event that reports new, changed and gone rows; None if they are as they were."""
         before, since = self._rows, self._revision
         rows = {row["id"]: row for row in listed.rows}
         changed = [row for i, row in rows.items() if before.get(i) is not row]

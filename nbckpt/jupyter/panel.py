@@ -1,7 +1,8 @@
-"""What a view of the timeline asks, and the answers: the one place that speaks its protocol.
+"""Requests of a timeline's views, and the answers: the one place that speaks their protocol.
 
-The widget asks through this, and whatever else shows a timeline. Reads are answered on any thread;
-writes change the namespace, so who asks sees to it that no cell runs (`nbckpt.jupyter.turns`).
+The widget asks through this, and anything else that shows a timeline. Reads are answered on any
+thread; writes change the namespace, so a caller sees to it that no cell runs
+(`nbckpt.jupyter.turns`).
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Panel:
         return self._ops[op](args)
 
     def guarded(self, op: str, job: Callable[[], Answer]) -> Answer:
-        """What `job` gives as an answer to `op`, or why it gives nothing."""
+        """Return the result of `job` as an answer to `op`, or the reason why it has none."""
         try:
             self._require_open()
             return {"ok": True, "result": job()}
@@ -153,7 +154,7 @@ class Panel:
         return questions.answer(self._session, args)
 
     def _strangers(self, args: Args) -> Answer:  # noqa: ARG002 - there is nothing to choose
-        """What would be trusted, for who is asked."""
+        """Checkpoints that would be trusted, described for the user who is asked."""
         from nbckpt import trusting
 
         self._session.refresh()  # what is trusted then is what is told now

@@ -1,4 +1,4 @@
-"""What pages beside the notebook are told of questions that wait, and how they answer."""
+"""Waiting questions as pages beside the notebook see them, and the pages' answers."""
 
 from __future__ import annotations
 

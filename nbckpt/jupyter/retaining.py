@@ -1,4 +1,4 @@
-"""What the settings say to prune, done in a slow thread while the notebook is at rest."""
+"""Pruning by the settings, done in a slow thread while the notebook is at rest."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _BOUND_TO_ITS_PATH = ("__vsc_ipynb_file__", "PAPERMILL_INPUT_PATH", "PAPERMILL_O
 
 
 class Extension:
-    """What is attached to one shell, so that it can be taken off again."""
+    """Everything that is attached to one shell, so that it can be taken off again."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -146,12 +146,12 @@ class Extension:
 
 
 def attached(shell: InteractiveShell) -> Extension:
-    """What is attached to `shell`.
+    """Return the extension that is attached to `shell`.
 
     Raises
     ------
     UsageError
-        If nothing is.
+        If none is.
     """
     extension: Extension | None = getattr(shell, _ATTRIBUTE, None)
     if extension is None:

@@ -1,4 +1,4 @@
-"""What a user is told and shown of the step that a cell was."""
+"""Notices and outputs that a user sees of the step that a cell was."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Transformer(ast.NodeTransformer):
         self._comms = comms
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """What is left of the cell to run."""
+        """Return the part of the cell that is left to run."""
         if not isinstance(node, ast.Module):
             return node
         try:

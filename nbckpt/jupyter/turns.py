@@ -87,7 +87,7 @@ class Turns:
 
     @property
     def doing(self) -> Doing | None:
-        """What a job that is given now has to wait for: a job, or a cell."""
+        """Job or cell that a job given now has to wait for; None if there is none."""
         return self._job or self._already() or self._cell
 
     def _already(self) -> Doing | None:
@@ -100,7 +100,7 @@ class Turns:
 
     @property
     def moment(self) -> int | None:
-        """How many cells and jobs there were; None while there is one."""
+        """Number of cells and jobs that there were; None while there is one."""
         return None if self.doing is not None else self._count
 
     def take(self, what: str, job: Job) -> None:

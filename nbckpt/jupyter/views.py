@@ -29,7 +29,7 @@ TICK_S = 1.0
 
 
 class View(Protocol):
-    """What shows a timeline."""
+    """A view that shows a timeline."""
 
     def show(self, listed: Listed, status: Mapping[str, Any]) -> None:
         """Show this from now on; called from any thread, one at a time."""
@@ -72,17 +72,17 @@ class Views:
             return next((views for views in list(_all) if views.cells is cells), None) or cls(cells)
 
     def now(self) -> tuple[Listed, dict[str, Any]]:
-        """What there is to show."""
+        """Rows and status to show."""
         listed = self._listing.list()
         return listed, self.panel.status(self._busy(listed))
 
     def marks(self, busy: Mapping[str, Any] | None) -> dict[str, Mark]:
-        """What stands beside each cell of the notebook.
+        """Marks beside the cells of the notebook, by the cells' ids.
 
         Parameters
         ----------
         busy
-            What runs, as in a status.
+            The cell or job that runs, as in a status.
         """
         marks = self.kept_marks.now()
         cell_id = busy and busy["cell_id"]
@@ -174,7 +174,7 @@ class Views:
         self._throttle.ask()
 
     def _busy(self, listed: Listed) -> dict[str, Any] | None:
-        """What runs: its checkpoint's name, or its first line, and how far its loop came."""
+        """Cell or job that runs: its checkpoint's name or first line, and its loop's progress."""
         doing = self._turns.doing
         if doing is None:
             return None

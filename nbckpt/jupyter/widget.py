@@ -50,12 +50,12 @@ def _code() -> str:
 
 
 class TimelineWidget(QuietWidget):
-    """What the front end's model holds, and the messages it sends.
+    """State in the front end's model, and the messages that it sends.
 
     Attributes
     ----------
     rows, status, older
-        What is shown (`nbckpt.rows`); never set by the front end.
+        The data that are shown (`nbckpt.rows`); never set by the front end.
     cell_id
         The front end's id of the cell that shows it.
     """

@@ -54,7 +54,7 @@ def key_of(
     kept: Container[str] | None = None,
     met: Callable[[Inputs], object] = lambda _: None,
 ) -> Key:
-    """What a cell depends on, in a namespace as it is before the cell runs.
+    """The key of a cell: all that it depends on, in a namespace as it is before the cell runs.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def key_of(
     kept
         The variables that are kept; None for all.
     met
-        Is told what was met on the way.
+        Called with the inputs that were met on the way.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from nbckpt.model import Key
 
 
 def difference(old: Key, new: Key) -> list[str]:
-    """What makes `new` another key than `old`: one sentence each, for people; empty if nothing."""
+    """Differences that make `new` another key than `old`, one sentence each; empty if none."""
     code = [] if old.code == new.code else ["the cell's code changed"]
     values = _changes(old.inputs, new.inputs, "input", "has another value")
     functions = _definition_changes(old.functions, new.functions)

@@ -47,10 +47,10 @@ _IMPORTERS = """
     exec_module load_module find_spec
 """
 IMPORTERS = frozenset(_IMPORTERS.split())
-"""What code imports with by a module's name: its own names, attributes and imports."""
+"""Names that code uses to import a module by its name: loads, attributes and imports."""
 
 READERS_OF_CACHES = frozenset({"cache_info", "get_referents"})
-"""What code asks with for what a cached function remembers."""
+"""Attributes by which code asks for what a cached function remembers."""
 
 
 class Inputs:

@@ -1,4 +1,4 @@
-"""Which variables lie on one memory: what changes one of them in place changes the others.
+"""Variables that lie on one memory: what changes one of them in place changes the others.
 
 Memory is told by its addresses, whoever shows it: arrays, buffers, tensors, Arrow's columns,
 pointers of `ctypes`; and what maps a file or a shared block, by the file or the block.
@@ -153,7 +153,7 @@ def _regions(value: Any) -> Iterator[Region]:
 
 
 def _reader_of(kind: type) -> Callable[[Any], Iterator[Region]] | None:
-    """What tells the memory of values of a type; asked of packages that are loaded."""
+    """The reader of regions for values of a type, of a loaded package; None if there is none."""
     if kind in _READERS:
         return _READERS[kind]
     package = str(kind.__module__).partition(".")[0]

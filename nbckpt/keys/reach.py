@@ -1,4 +1,4 @@
-"""Which of the user's functions and classes can be called through a value."""
+"""The user's functions and classes that can be called through a value."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _is_a(value: object, kinds: Any) -> bool:
 
 
 def _inside_definition(definition: object) -> Iterator[object]:
-    """What hangs on a function or class: what it closes over, its defaults, bases, methods."""
+    """Objects that hang on a function or class: its closure, defaults, bases, methods."""
     if isinstance(definition, type):
         yield from definition.__bases__
         yield from functions_of_class(definition)
@@ -118,7 +118,7 @@ def _inside_definition(definition: object) -> Iterator[object]:
 
 
 def _inside(value: Any) -> Iterator[object]:
-    """What hangs directly on a value: elements, attributes, its class."""
+    """Objects that hang directly on a value: elements, attributes, its class."""
     kind = type(value)
     if issubclass(kind, Own):
         return
@@ -149,7 +149,7 @@ def _inside(value: Any) -> Iterator[object]:
 
 
 def _referred(reference: Any) -> Iterator[object]:
-    """What a weak reference or proxy refers to, if it is alive."""
+    """The target of a weak reference or proxy, if it is alive."""
     try:
         yield reference() if isinstance(reference, ReferenceType) else reference.__repr__.__self__
     except (ReferenceError, AttributeError):

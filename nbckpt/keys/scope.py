@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 IPYTHON_NAMES = frozenset({"In", "Out", "exit", "quit", "get_ipython", "open", "display"})
-"""What IPython itself puts into a namespace, beside its names that begin with an underscore."""
+"""Names that IPython itself puts into a namespace, beside those that begin with an underscore."""
 
 _UNDERSCORED = re.compile(r"_{1,3}|_i{1,3}|_i?\d+|_[iod]h|__\w+__|__nbckpt_step_\d+")
 """IPython's, Python's, and guarded blocks' variables, which a restored cell does not bind."""

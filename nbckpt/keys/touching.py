@@ -1,4 +1,4 @@
-"""What running some code can change: of which variables capture has to look at the values."""
+"""Variables that running some code can change: capture has to look at their values."""
 
 from __future__ import annotations
 

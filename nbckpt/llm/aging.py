@@ -1,4 +1,4 @@
-"""How old a recording may be, and the words that it is found by, as people write them. Pure."""
+"""A recording's time to live and its tags, read from what people write. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bytes of an answer say: content encodings undone, JSON and events read. Pure."""
+"""Content of an answer's bytes: content encodings undone, JSON and events read. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BETWEEN = re.compile(rb"\r?\n\r?\n")
 
 
 def decoder(encoding: str) -> Decode | None:
-    """What undoes a content encoding piece by piece; None if it cannot be undone here."""
+    """Function that decodes a content encoding piece by piece; None if that is not possible."""
     match encoding.strip().lower():
         case "" | "identity":
             return bytes

@@ -1,4 +1,4 @@
-"""What a session's model calls have cost, and what they may cost."""
+"""Cost of a session's model calls, and the limit on it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _OPTIONS = ("generationConfig", "generation_config", "options")
 
 
 class Purse:
-    """What the model calls of a session have cost, and the limit that the user set.
+    """Cost of a session's model calls so far, and the limit that the user set.
 
     Attributes
     ----------
     paid_usd
-        For answers of this session; of calls that are not recorded, what they were estimated at.
+        Paid for answers in this session; for calls that are not recorded, their estimates.
     limit_usd
         None: no limit.
     """
@@ -156,7 +156,7 @@ class Purse:
         self.limit_usd = limit_usd
 
     def text(self) -> str:
-        """What was paid, and what is left."""
+        """Limit, amount paid and amount left, in one line."""
         paid = f"{usd_text(self.paid_usd)} paid in this session"
         if self.limit_usd is None:
             return f"no budget; {paid}"

@@ -50,14 +50,14 @@ def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
 
 
 class Question(NamedTuple):
-    """What is asked, where, and the how-manieth of its equals it is.
+    """A request, its endpoint, and its occurrence number among equal requests of the step.
 
     Attributes
     ----------
     tags
-        Of what will be recorded of it.
+        Of its recording.
     ttl_s
-        How old a recording may be that answers; None: any age.
+        Maximum age in seconds of a recording that answers it; None: any age.
     mode
         ``record`` if it is to be paid in any case.
     """
@@ -74,12 +74,12 @@ class Question(NamedTuple):
 
     @property
     def occurrence(self) -> int:
-        """How many equal requests the step began before."""
+        """Number of equal requests that the step began before."""
         return self.turn.number
 
     @property
     def asking(self) -> Asking:
-        """What its recordings are found by."""
+        """Key of its recordings: step, request and occurrence number."""
         return self.scope.step, self.request, self.occurrence
 
     def give_back(self) -> None:

@@ -17,7 +17,7 @@ Fields = frozenset[str]
 
 
 def values_of(asked: Asked, body: Canonical, fields: Fields) -> set[str]:
-    """What stands in the fields of a request: in its URL, JSON, or form."""
+    """Values of the named fields in a request's URL, JSON, or form."""
     if not fields:
         return set()
     found: set[str] = set()
@@ -98,7 +98,7 @@ def _without(value: Any, fields: Fields, found: set[str]) -> Any:
 
 
 def _without_in_text(text: str, fields: Fields, found: set[str]) -> str:
-    """What a tool was called with is JSON in a text."""
+    """JSON in a text, such as a tool's arguments, without the fields' values; other text as is."""
     if not any(field in text for field in fields):
         return text
     try:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from nbckpt.llm.turns import Turn
 
 HEAD_S = 600.0
-"""How long a head is waited for: as long as the SDKs themselves wait."""
+"""Seconds to wait for a head: as long as the SDKs themselves wait."""
 PAUSE_S = 30.0
-"""How long the next piece is: who reads the first answer may stop, and wait for who waits here."""
+"""Seconds to wait for the next piece: the first answer's reader may stop, and wait for a waiter."""
 
 
 class Landed(NamedTuple):
-    """What the call that was sent has brought.
+    """Answer of the call that was sent, and its recording.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Flight:
 
     @property
     def patience_s(self) -> float:
-        """How long it is worth waiting from now on."""
+        """Seconds that are still worth waiting from now on; 0 or less if none are."""
         return self._until - time.monotonic()
 
     def touch(self) -> None:
@@ -100,7 +100,7 @@ class Flight:
 
 
 class Flights:
-    """What is in flight in one run of a step, or of an item, and what may be handed out again."""
+    """Requests in flight in one run of a step or item, and places of answers to hand out again."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a call that is collected lands wherever that happens

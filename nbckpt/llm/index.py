@@ -65,7 +65,7 @@ class Index:
         return _text(*asking) in self._strange
 
     def of_items(self, step: str) -> OfItems:
-        """What the items of a step have asked; all its recordings are decoded for that, once."""
+        """Calls of a step's items; all recordings of the step are decoded for that, once."""
         items = self._items.get(step)
         if items is None:
             items = self._items[step] = OfItems()
@@ -99,12 +99,12 @@ class OfItems:
             self._owners[_text("", request, number)] = item
 
     def of(self, request: Digest) -> OfRequest:
-        """What is known of one request."""
+        """The items' recorded calls of one request."""
         return OfRequest(self._numbers, self._owners, request)
 
 
 class OfRequest(NamedTuple):
-    """What the items of a step have asked by one request."""
+    """Recorded calls of one request by the items of a step."""
 
     numbers: Mapping[str, int]
     owners: Mapping[str, str]

@@ -31,14 +31,14 @@ _BOUNDARY = re.compile(r'boundary="?([^\s;"]+)')
 
 
 class Canonical(NamedTuple):
-    """What a request asks, without what may differ between equal ones.
+    """Body of a request, without the parts that may differ between equal ones.
 
     Attributes
     ----------
     text
         The body: JSON with sorted keys, or the bytes with another boundary.
     members
-        Of the JSON object that the body is; None if it is none.
+        Of the JSON object that the body is; None if it is not one.
     """
 
     text: bytes

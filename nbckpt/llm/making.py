@@ -1,4 +1,4 @@
-"""What of a call is written: its bytes and its recording, without anything secret."""
+"""Written parts of a call: its bytes and its recording, without anything secret."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LONGEST_ASKED = 1 << 20
 
 
 class Harmless(NamedTuple):
-    """What may be written of a call.
+    """Parts of a call that may be written.
 
     Attributes
     ----------
     parts
-        Of the blob: what was asked, and the answer.
+        Of the blob: the request and the answer.
     sizes
         Lengths of the answer's chunks.
     """
@@ -41,7 +41,7 @@ class Harmless(NamedTuple):
 
 
 def kept_of(call: Call, fields: Fields) -> Harmless:
-    """What may be written of a call, as far as it has come; nothing of the user's `fields`."""
+    """Parts that may be written of a call so far; nothing of the user's `fields`."""
     asked, body = call.question.asked, call.question.body
     hidden = secrets_of(asked, values_of(asked, body, fields))
     data, headers = _answer(b"".join(call.chunks), call.headers, hidden, fields)

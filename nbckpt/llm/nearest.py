@@ -1,4 +1,4 @@
-"""What a request that nobody recorded differs in from those that were. Pure."""
+"""Differences between a request without a recording and recorded ones. Pure."""
 
 from __future__ import annotations
 

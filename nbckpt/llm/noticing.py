@@ -1,4 +1,4 @@
-"""Which requests are worth a look, and what goes to models by ways that no seam sees."""
+"""Requests that are worth a look, and traffic to models that no seam sees."""
 
 from __future__ import annotations
 

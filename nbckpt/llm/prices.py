@@ -1,7 +1,7 @@
-"""What a call cost: tokens as its provider told them, times prices that somebody keeps.
+"""Cost of a call: tokens as its provider reported them, times prices of a maintained package.
 
-Prices come from the package ``genai-prices``, which is asked for them as it was installed: nothing
-is fetched. What the setting `prices` says wins. A model of which neither knows has no price.
+Prices come from the package ``genai-prices`` as it was installed: nothing is fetched. The setting
+`prices` takes precedence. A model that neither knows has no price.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nbckpt.rates import Rate
 
 OWN = "setting prices"
 _PATIENCE_S = 2.0
-"""How long the first answer waits for the package, which is loaded while it is under way."""
+"""Seconds that the first answer waits for the package, which loads during the call."""
 
 # OpenTelemetry's name of a provider → genai-prices'.
 _PROVIDERS = {
@@ -37,12 +37,12 @@ _lock = threading.Lock()
 
 
 class Price(NamedTuple):
-    """What a call cost, and who says so.
+    """Cost of a call, and the source of its price.
 
     Attributes
     ----------
     source
-        With its version.
+        The setting, or the package with its version.
     """
 
     usd: float

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Repriced(NamedTuple):
-    """What came of pricing all recordings anew.
+    """Result of pricing all recordings again.
 
     Attributes
     ----------
     changed
-        How many have another price now.
+        Number of recordings that have another price now.
     before_usd, after_usd
-        Of all whose price is known.
+        Total cost of all whose price is known.
     sources
-        Who says so → of how many recordings.
+        Source of a price → number of recordings.
     unknown
-        How many have no price.
+        Number of recordings that have no price.
     """
 
     recordings: int

@@ -1,4 +1,4 @@
-"""Which requests are model calls, and how an answer of each kind ends. A table; pure."""
+"""Table of the requests that are model calls, and of the ends of their answers. Pure."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FINISH_REASON = re.compile(rb'"finishReason": ?"')
 FAILED = re.compile(
     rb'\n(?:event: ?error\b|data: ?\{"(?:error"|type": ?"(?:error|response\.failed)")|\{"error")'
 )
-"""What a stream says that fails after it has begun."""
+"""Pattern of the error in a stream that fails after it has begun."""
 
 
 def _kind(name: str, provider: str, path: str, *needs: str, **more: Any) -> Kind:
@@ -107,7 +107,7 @@ HOSTS = (
     ("api.together.xyz", "together"),
     ("api.fireworks.ai", "fireworks"),
 )
-"""How the name of a host ends, and whose it is."""
+"""Ending of a host's name, and the provider that it belongs to."""
 
 RAW = Kind("raw", "", re.compile(""), ends=_DONE, is_json=False, takes_any=True)
 """Whatever is asked of a host that the user names."""
@@ -145,7 +145,7 @@ def is_known(host: str) -> bool:
 
 
 def raw_endpoint(url: str, provider: str) -> Endpoint:
-    """What is asked of a host that the user names, by a path that no table has."""
+    """Endpoint on a host that the user names, for a path that no table has."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     return Endpoint(provider or _owner_of(host) or host, RAW, host, parts.path.rstrip("/"))

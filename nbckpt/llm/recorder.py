@@ -83,18 +83,18 @@ class Recorder:
 
     @whole
     def begin(self, asked: Asked, *, blocks: bool = True) -> Call | None:
-        """What is to become of a request.
+        """The call of a request: answered, waiting for an equal one, or to be sent.
 
         Parameters
         ----------
         blocks
-            Whether waiting for an equal one would hold up the thread.
+            True if waiting for an equal one would hold up the thread.
 
         Returns
         -------
         Call or None
-            None if it is to be left alone: no model call, outside of steps, or recording is off.
-            Of one with `awaited`, ask again by `go_on` when that has landed.
+            None if it is to be left alone: it is not a model call or outside of steps, or
+            recording is off. Give one with `awaited` to `go_on` when that has landed.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Recorder:
 
     @whole
     def go_on(self, call: Call, *, blocks: bool = True) -> Call | None:
-        """What is to become of a call that has waited for an equal one: as `begin`."""
+        """The call that follows one that has waited for an equal one: as `begin`."""
         flight, question = call.awaited, call.question
         assert flight is not None
         try:
@@ -408,7 +408,7 @@ class Recorder:
             self.counts[what, provider] += 1
 
     def _fields(self) -> Fields:
-        """What the user does not want written."""
+        """Names of the fields that the user does not want written."""
         return fields_of(self._session.settings.secret_fields)
 
     def defect(self, problem: Exception) -> None:
@@ -431,7 +431,7 @@ class Recorder:
 
 
 def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | None:
-    """What a request is for; None if it is neither a model call nor of a host that is named."""
+    """Endpoint of a request; None if it is neither a model call nor to a host that is named."""
     endpoint = providers.endpoint_of(asked.method, asked.url)
     host = named(asked.method, asked.url)
     if endpoint is not None and providers.is_asked_as(endpoint, members):

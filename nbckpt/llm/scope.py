@@ -1,4 +1,4 @@
-"""Which step a call belongs to, and the how-manieth of its equals it is."""
+"""The step that a call belongs to, and its occurrence number among equal calls."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class Scope:
         return replace(self, item=within, around=around, has_items=True)
 
     def next_pass(self) -> str:
-        """What tells equal items of several loops from one another, in the order they begin."""
+        """Prefix that tells a loop's items from equal ones of other loops; empty for the first."""
         n = self.reserve("pass")
         return f"{n + 1}." if n else ""
 
     def reserve(self, request: str) -> int:
-        """How many equal requests began before, of those that were or may be answered.
+        """Number of equal requests that began before, of those that were or may be answered.
 
         Reserved when a call begins, so that equal requests in flight at once differ.
         """
@@ -128,7 +128,7 @@ class Scope:
             return any(f"{item}/".startswith(within) for item, _ in self.unanswered)
 
     def repeated(self) -> dict[str, int]:
-        """How often the requests that were asked most and more than once have begun."""
+        """Number of times begun, for the most frequent requests that began more than once."""
         with self._lock:
             return {request: n for request, n in self._next.most_common(MOST_REPEATED) if n > 1}
 
@@ -143,7 +143,7 @@ class Scope:
             self.counts[what, provider] += 1
 
     def members(self) -> dict[str, Any]:
-        """What became of its calls, and what replays have saved, for an event."""
+        """Counts of its calls by outcome, and sums that replays have saved, for an event."""
         with self._lock:
             told: Counter[str] = Counter()
             for (what, _), number in self.counts.items():
@@ -182,7 +182,7 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What holds for a call that is made here.
+    """Settings that hold for a call that is made here.
 
     Attributes
     ----------
@@ -191,17 +191,17 @@ class Place:
     mode
         None: the recorder's own.
     outer
-        What held here before.
+        The place that held here before.
     before
-        What this thread or task itself was in; None if it only followed another.
+        The place that this thread or task itself was in; None if it only followed another.
     ttl_s
-        How old a recording may be that answers; None: the recorder's own.
+        Maximum age in seconds of a recording that answers; None: the recorder's own.
     tags
-        Of what is recorded.
+        Of the recordings.
     coalesce
-        Whether equal calls in flight share an answer; None: as the recorder says.
+        True if equal calls in flight share an answer; None: as the recorder says.
     thread
-        Which has entered it.
+        Id of the thread that has entered it.
     """
 
     scope: Scope | None = None
@@ -219,7 +219,7 @@ class Place:
 
 
 class Entered(NamedTuple):
-    """What was entered and not left: by who asks, and by anybody."""
+    """Places entered and not left: the caller's own, and those of all threads and tasks."""
 
     here: Place | None
     places: tuple[Place, ...]
@@ -233,7 +233,7 @@ _changing = threading.Lock()
 
 
 def here() -> Place:
-    """What holds for a call that is made now, in this thread or task."""
+    """Settings for a call that is made now, in this thread or task."""
     return _here.get() or (_places[-1] if _places else _NOWHERE)
 
 
@@ -269,7 +269,7 @@ def leave(place: Place) -> None:
 
 
 def entered_here() -> Entered:
-    """What is entered and not left now, for `back_to`."""
+    """The places that are entered and not left now, for `back_to`."""
     return Entered(_here.get(), tuple(_places))
 
 
@@ -345,7 +345,7 @@ def recording(
     tags: Iterable[str] = (),
     coalesce: bool | None = None,
 ) -> Iterator[None]:
-    """What becomes of model calls in the block, in tasks and threads that it begins, too.
+    """Set the recording of model calls in the block, and in tasks and threads that it begins.
 
     In a thread that began in another block or in a step, it is for this thread alone.
 
@@ -353,26 +353,27 @@ def recording(
     ----------
     mode
         ``replay``: answered from the store if they were recorded, else asked and recorded.
-        ``record``: asked and recorded in any case; what there is stays. ``only``: answered from
-        the store, and what was not recorded is a `ReplayError`. ``off``: asked, and not recorded.
-        None: what holds around the block if anything else is given, else ``replay``.
+        ``record``: asked and recorded in any case; existing recordings stay. ``only``: answered
+        from the store; a call without a recording raises `ReplayError`. ``off``: asked, and not
+        recorded. None: the mode around the block if anything else is given, else ``replay``.
     ttl
-        How old a recording may be that answers: seconds, or a text such as ``"7d"``. What is older
-        is asked anew, and both are kept. None: what holds around the block, else any age.
+        Maximum age of a recording that answers: seconds, or a text such as ``"7d"``. The request
+        of an older one is asked again, and both are kept. None: the ttl around the block, else
+        any age.
     tags
-        Words to find what is recorded here by, in `nbckpt.sql` and to prune it; those of blocks
+        Words by which to find these recordings in `nbckpt.sql`, and to prune them; those of blocks
         around it count too.
     coalesce
-        Whether a request that begins while an equal one of the same step, and of the same item, is
+        True if a request that begins while an equal one of the same step, and of the same item, is
         in flight waits for that one's answer instead of being sent; a stream is handed on when the
         first has it all. If the first has no answer, one of those that wait is sent. They count as
         replayed, and a later run with `coalesce` gives them the same answer again; one without asks
-        for a second. None: what holds around the block, else False: samples stay samples.
+        for a second. None: as around the block, else False: samples stay samples.
 
     Raises
     ------
     UsageError
-        If there is no such mode, or `ttl` or a tag cannot be meant.
+        If the mode is unknown, or `ttl` or a tag is invalid.
     """
     if mode is not None and mode not in MODES:
         message = f"no mode {mode!r} of recording: it is one of {', '.join(MODES)}"

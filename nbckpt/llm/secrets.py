@@ -1,4 +1,4 @@
-"""What must never be written: keys, and whatever the environment calls a secret. Pure."""
+"""Texts that must never be written: keys, and secrets in the environment. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbckpt.observation.process_state.environment import is_secret
 
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|signature", re.IGNORECASE)
 _SHORTEST = 8
-"""What is shorter is no secret: `TOKENIZERS_PARALLELISM=false`."""
+"""Characters of the shortest secret: `TOKENIZERS_PARALLELISM=false` is not one."""
 
 _OF_THE_CONNECTION = frozenset(
     ["alt-svc", "connection", "keep-alive", "nel", "report-to", "set-cookie", "date", "server"]

@@ -10,7 +10,7 @@ _PLACES = ("messages", "input", "prompt", "contents", "content", "document", "te
 
 
 def summary_of(members: Mapping[str, Any] | None) -> str:
-    """What was said last in a request's body, in one line."""
+    """Beginning of the last text in a request's body, in one line; empty if it has none."""
     for name in _PLACES if members else ():
         assert members is not None
         if text := _last_text(members.get(name)):

@@ -1,4 +1,4 @@
-"""What became of a session's model calls, for people."""
+"""Outcomes of a session's model calls, for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OUTCOMES = {
 
 
 def calls_text(recorder: Recorder) -> str:
-    """How many calls of each provider were seen, and what became of them."""
+    """Number of calls seen of each provider, by outcome, and of other requests to each host."""
     told = [f"{n} of {name}{_detail(recorder, name)}" for name, n in sorted(recorder.seen.items())]
     told += [
         f"{count_text(n, 'other request')} to {host}"

@@ -24,7 +24,7 @@ class Counts(Protocol):
 
 
 class Known(Protocol):
-    """What is kept of the calls that equal one."""
+    """The kept calls that are equal to one call."""
 
     def number_of(self, item: str, nth: int) -> int | None:
         """The number within the step of this item's `nth` call; None if it is not kept."""

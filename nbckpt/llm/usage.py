@@ -1,4 +1,4 @@
-"""How many tokens an answer took, as its provider tells. Pure."""
+"""Tokens that an answer took, as its provider reports them. Pure."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Usage(NamedTuple):
 
 
 def usage_of(values: Iterable[Any]) -> Usage:
-    """What the JSON values of an answer say: one, or one for each event of a stream.
+    """Usage in the JSON values of an answer: one value, or one for each event of a stream.
 
-    A stream tells some of it at its beginning and the rest at its end; the later figure counts.
+    A stream reports some of it at its beginning and the rest at its end; the later figure counts.
     """
     told: dict[str, Any] = {}
     model = ""

@@ -1,4 +1,4 @@
-"""Which item of a step's loop or map is in work: for the calls that belong to it, and for views."""
+"""The item of a step's loop or map that is in work: for calls that belong to it, and for views."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class AtItem(Own):
         self._place: scope.Place | None = None
 
     def nth(self, mapped: str) -> int:
-        """How many equal items a function was mapped over before, in this run."""
+        """Number of equal items that a function was mapped over before, in this run."""
         with self._lock:
             self._mapped[mapped] += 1
             return self._mapped[mapped] - 1
 
     @property
     def mapped(self) -> Counter[str]:
-        """What `nth` has counted, for `map_again`."""
+        """Counts that `nth` has made, for `map_again`."""
         with self._lock:
             return Counter(self._mapped)
 
@@ -54,7 +54,7 @@ class AtItem(Own):
             self._mapped = Counter(mapped)
 
     def next_pass(self) -> str:
-        """What tells the items of a loop that begins now from those of others."""
+        """Prefix that tells the items of a loop that begins now from those of others."""
         return "" if self.scope is None else self.scope.next_pass()
 
     def begin(self, item: str) -> None:

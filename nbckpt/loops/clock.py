@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Clock:
-    """Whether keeping progress is worth its time."""
+    """Compares the time that keeping progress takes with the time since it was kept."""
 
     share: float
     cost_s: float = 0.0

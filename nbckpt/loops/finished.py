@@ -1,4 +1,4 @@
-"""Which items of a loop are finished.
+"""Finished items of a loop.
 
 Notes
 -----
@@ -77,7 +77,7 @@ class Finished:
 
 
 def digest_of_item(item: object, namespace: Mapping[str, object], place: int) -> bytes:
-    """What tells an item from others: its value or, where that cannot be told, its place."""
+    """Digest that tells an item from others: of its value or, where that fails, of its place."""
     if type(item) in ATOMS:
         return blake3(encoded_atom(item)).digest(SIZE)
     found = Found(namespace, BUDGET)
@@ -100,12 +100,12 @@ def is_place(digest: bytes) -> bool:
 def digest_of_key(
     item: Any, key: Callable[[Any], object], namespace: Mapping[str, object], name: str
 ) -> bytes:
-    """What tells an item from others by its key.
+    """Digest that tells an item from others by its key.
 
     Raises
     ------
     UsageError
-        If the key itself cannot be told from others, or is made by no function.
+        If the key itself cannot be told from others, or `key` is not a function.
     """
     given: Any = key
     if not callable(given):

@@ -46,7 +46,7 @@ class Loop:
         return False
 
     def started(self, item: Item) -> Item:
-        """What the loop's body is given for an item."""
+        """The object that the loop's body is given for an item."""
         return item
 
     def done(self) -> None:
@@ -134,7 +134,7 @@ class Followed(Loop):
         return digest_of_key(item, key, step.session.namespace, step.request.name)
 
     def _continued(self) -> int:
-        """How many items are finished; brings back what they made."""
+        """Number of finished items; brings their results back."""
         step, count, partial = self.loops.step, self.tracked.count, self.loops.partial()
         if partial is None or partial.progress is None:
             return 0

@@ -53,7 +53,7 @@ class Loops(Own):
         return loop
 
     def partial(self) -> Checkpoint | None:
-        """How far the loop that has begun last came in the run that did not finish."""
+        """Checkpoint of the latest loop from the run that did not finish; None if it has none."""
         last = self.unfinished
         if last is None or last.progress is None or last.progress[0] < self.begun:
             return None
@@ -141,7 +141,7 @@ class _Awaited(AsyncIterator[Item]):
 
 
 def _asking(iterable: Iterable[Item] | AsyncIterable[Item]) -> Callable[[], Awaitable[Item]]:
-    """What gives the next item of either kind of collection."""
+    """Asynchronous function that gives the next item of either kind of collection."""
     if isinstance(iterable, AsyncIterable):
         return aiter(iterable).__anext__
     items = iter(iterable)

@@ -1,4 +1,4 @@
-"""How a tracked loop may be written: where it can go on, and what it makes is kept."""
+"""Checks that a tracked loop is written so that it can go on, and its results are kept."""
 
 from __future__ import annotations
 

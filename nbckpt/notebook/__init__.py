@@ -1,6 +1,6 @@
-"""What a store and a session know of the cells of a notebook, as a page beside it asks.
+"""Knowledge of a store and a session about the cells of a notebook, as a page beside it asks.
 
-Which cell ran where on a line of checkpoints (`runs`); what stands to each cell now (`marks`,
-`staleness`, `present`); how cells looked at a checkpoint (`looks`); and what would become of them,
+The place of each cell's run on a line of checkpoints (`runs`); the state of each cell now (`marks`,
+`staleness`, `present`); the looks of cells at a checkpoint (`looks`); and the fate of each cell,
 were the notebook resumed (`resuming`) or run again from a step on (`prospects`).
 """

@@ -1,4 +1,4 @@
-"""What happened to a namespace, in its order: where it was moved to last, and the cells since.
+"""History of a namespace, in its order: the place of its last move, and the cells since.
 
 A line of checkpoints alone does not tell it. Where the first cell of a finished notebook is
 restored, the session stands at its checkpoint, and what the other cells made is still there.

@@ -1,4 +1,4 @@
-"""Which cells of the open notebooks are which of those that ran, where their ids do not say it.
+"""Cells of the open notebooks, matched to those that ran, where their ids do not say it.
 
 A cell gets another id when it is copied and the first one deleted, and all cells of a notebook
 file that keeps none (a format before 4.5) get new ones whenever it is opened. A cell is taken for
@@ -27,7 +27,7 @@ class _Page(NamedTuple):
 
 
 class Identities:
-    """What the pages of one session told, and what follows from it.
+    """Ids of cells that the pages of one session reported, and the ids that they stand for.
 
     An id *stands for* another one that ran: that one counts.
     """

@@ -1,4 +1,4 @@
-"""How the cells of a notebook looked at a checkpoint: their texts and what they showed."""
+"""Looks of a notebook's cells at a checkpoint: their texts and their outputs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _look(store: Store, run: Run) -> dict[str, Any]:
 def outputs_of(
     store: Store, checkpoint: Checkpoint, count: int | None
 ) -> list[dict[str, Any]] | None:
-    """What the cell of a checkpoint showed, as a notebook's file has it; None if that is lost."""
+    """Outputs of a checkpoint's cell, as a notebook's file has them; None if they are lost."""
     try:
         recorded = recorded_outputs(store, checkpoint)
     except NbckptError:

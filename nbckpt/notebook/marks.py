@@ -1,6 +1,6 @@
-"""What stands beside each cell of a notebook: checkpointed, restored, stale or failed.
+"""Marks beside the cells of a notebook: checkpointed, restored, stale or failed.
 
-It holds for the place in the history where the session stands. A cell of which nothing certain is
+They hold for the place in the history where the session stands. A cell of which nothing certain is
 known has no mark.
 """
 
@@ -126,7 +126,7 @@ class Marks:
         return marks
 
     def _in_its_cell(self, checkpoint: Checkpoint) -> Checkpoint:
-        """What did not end well, a block that ended its cell with that cell in place of its own."""
+        """A failed checkpoint; that of a block that ended its cell gets the cell as its own."""
         cell = self._session.joining.cells_of_failed.get(checkpoint.id, checkpoint.cell)
         return replace(checkpoint, cell=cell)
 
@@ -171,7 +171,7 @@ def mark(
     why: str = "",
     error: str = "",
 ) -> Mark:
-    """What is told of one cell; `took_s` is None where only its checkpoint's time is known."""
+    """Mark of one cell; `took_s` is None where only its checkpoint's time is known."""
     return {
         "state": state,
         "checkpoint": checkpoint.id,
@@ -185,7 +185,7 @@ def mark(
 
 
 def _still_stale(before: Mapping[str, Mark], now: Mapping[str, Mark]) -> dict[str, Mark]:
-    """What was stale and has not run since."""
+    """Marks of cells that were stale and have not run since."""
     stale = {i: mark for i, mark in before.items() if mark["state"] == "stale"}
     return {i: m for i, m in stale.items() if i in now and now[i]["checkpoint"] == m["checkpoint"]}
 
@@ -220,7 +220,7 @@ def _failed(undone: Sequence[Checkpoint], ended_well: Mapping[str, float]) -> di
 
 
 def stopped_text(checkpoint: Checkpoint) -> str:
-    """How far the loop of a checkpoint came that did not end."""
+    """Progress of the unfinished loop of a checkpoint, as text."""
     _, done, total = checkpoint.progress or (0, 0, -1)
     return (
         f"stopped at {done:,} of {total:,}"

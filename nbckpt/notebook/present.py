@@ -1,4 +1,4 @@
-"""What variables hold now, beside what a step read: told only where that is quick and certain.
+"""Values of variables now, beside those that a step read: only where that is quick and certain.
 
 Nothing is pickled, no code of a value is run, and nothing is looked at while a cell runs.
 """
@@ -42,7 +42,7 @@ class Present:
         self._known: dict[str, str | None] = {}
 
     def is_another(self, name: str, read_by: Checkpoint) -> bool | None:
-        """Whether a variable holds another value than a step read; None if that is not known."""
+        """True if a variable holds another value than a step read; None if that is not known."""
         now = self._moment()
         if now is None or read_by.key is None:
             return None
@@ -69,7 +69,10 @@ class Present:
         return (settled.type_name, settled.value) != (read.type_name, read.value)
 
     def _read(self, name: str, step: Checkpoint) -> Variable | None:
-        """What a step read, as it was kept: nobody has changed it before the step ended."""
+        """Variable that a step read, as a checkpoint kept it; None if none did.
+
+        A name that the step did not bind is kept with the step, another one with its parent.
+        """
         timeline = self._session.timeline
         if name not in step.bound:
             return timeline.manifest(step.id).get(name)

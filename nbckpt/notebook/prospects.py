@@ -1,4 +1,4 @@
-"""What would become of the notebook's own cells, were those below a step run again.
+"""Fates of the notebook's own cells, were those below a step run again.
 
 A forecast, from records and texts: when a cell runs, its key decides.
 """
@@ -22,7 +22,7 @@ RUNS, RESTORED, FRESH = "runs", "restored", "fresh"
 
 
 def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) -> dict[str, Any]:
-    """What becomes of each code cell below the step of `start`, judged as from there.
+    """Fate of each code cell below the step of `start`, judged as from there.
 
     ``fresh``: nothing has to be done; ``restored``: it would be, when it is run; ``runs``.
 
@@ -100,7 +100,7 @@ class _Forecast:
         self.changed: set[str] = set()
 
     def of(self, cell: Written) -> dict[str, str]:
-        """What becomes of the next cell."""
+        """Fate of the next cell, and the reason for it."""
         run = self._here.get(cell.cell_id) or self._elsewhere.get(cell.cell_id)
         does, why = self._fate(cell, run)
         if does == RUNS and why not in (_PLAIN, _BLOCK):

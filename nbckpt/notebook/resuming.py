@@ -1,4 +1,4 @@
-"""What a resume would bring back, what it saves, and which cells would be left to run.
+"""Forecast of a resume: the state brought back, the savings, and the cells left to run.
 
 The newest checkpoint of a branch holds the whole namespace, so the cells up to it need not run.
 Nothing is loaded to tell it: all is in the records.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Fate(NamedTuple):
-    """What becomes of a cell."""
+    """Fate of a cell, and the reason for it."""
 
     does: str
     why: str
@@ -89,7 +89,7 @@ def resume_plan(
     *,
     now: float,
 ) -> dict[str, Any]:
-    """What `resume` would do, and what would be left to run.
+    """Effects that `resume` would have, and the fate of each cell.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _told(cell: Written, fate: Fate) -> dict[str, Any]:
 
 
 def _unfinished(session: Session, branch: str, head: Checkpoint) -> Unfinished | None:
-    """What failed or stopped after the head was made; or on the way to it, on a second run."""
+    """Newest step that failed or stopped after the head was made, beyond it or on the way to it."""
     timeline = session.timeline
     shown = (timeline.checkpoints[i] for i in timeline.log(None))
     own = (c for c in shown if c.state != "done" and c.branch == branch)
@@ -191,7 +191,7 @@ def _locked(session: Session, manifest: Manifest) -> dict[str, Refusal]:
 
 
 class _Fates:
-    """What becomes of the cells of a notebook, where it is resumed at a checkpoint."""
+    """Fates of the cells of a notebook, where it is resumed at a checkpoint."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ def _why_again(run: Run) -> str | None:
 
 
 def _idle(cell: Written) -> Fate | None:
-    """What becomes of a cell that is not to be run in any case; None of others."""
+    """Fate of a cell that is not to be run in any case; None for others."""
     if cell.is_our_own:
         return Fate("skipped", "it only asks nbckpt for something")
     return Fate("skipped", "there is nothing in it to run") if cell.is_empty else None

@@ -1,4 +1,4 @@
-"""Which cells ran on a line of checkpoints, in their order, and which checkpoint holds each."""
+"""Cells that ran on a line of checkpoints, in their order, with the checkpoint that holds each."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def blocks_of(runs: Sequence[Run]) -> dict[int, int]:
 
 @lru_cache(maxsize=1000)
 def names_in(source: str) -> Names:
-    """What a cell reads and binds, as far as that can be told without IPython."""
+    """Names that a cell reads and binds, as far as that can be told without IPython."""
     from nbckpt import analysis
 
     return analysis.names_of_tree(_parsed(source))
@@ -152,7 +152,7 @@ def blocks_in(source: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1000)
 def code_of(source: str) -> str:
-    """What of a cell's text counts when its runs are compared: no comments, no spacing."""
+    """Part of a cell's text that counts when its runs are compared: no comments, no spacing."""
     tree = _parsed(source)
     return ast.dump(tree) if tree.body and "%" not in source and "!" not in source else source
 

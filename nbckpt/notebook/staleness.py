@@ -1,8 +1,8 @@
-"""Which cells show what would come out otherwise now, because something that they read has changed.
+"""Cells whose outputs would be different now, because something that they read has changed.
 
 A variable that a cell further down changes makes no cell above it stale: run from top to bottom,
-they would do the same again. What counts is a cell further up that ran once more, or a value that
-was given by hand.
+they would do the same again. Only a cell further up that ran again counts, or a value that was
+given by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEW = 2
 
 
 class Staleness:
-    """What is stale on one line of runs.
+    """The stale cells on one line of runs.
 
     Parameters
     ----------

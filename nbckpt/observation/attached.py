@@ -148,7 +148,7 @@ class Attached:
         return frozenset() if self.change is None else touched_by([self.value], namespace)
 
     def as_json(self) -> dict[str, Json]:
-        """What is recorded of it with checkpoints."""
+        """Record of it for checkpoints."""
         found: dict[str, Json] = {"what": self.what, "token": self.token}
         if len(self.source) <= _LONG:
             found["source"] = self.source
@@ -172,7 +172,7 @@ def fill(held: object, value: object) -> bool:
 
 
 def standing_of(attached: Attached) -> dict[str, Json]:
-    """What is recorded of it for a moment: with what its list or dict holds."""
+    """Record of it for a moment, with the contents of its list or dict."""
     held = attached.held
     return attached.as_json() if held is None else {**attached.as_json(), "held": held}
 

@@ -1,7 +1,7 @@
-"""What the notebook attaches to libraries, and what it changes in modules beside it.
+"""Attachments of the notebook to libraries, and its changes in modules beside it.
 
-A step that attaches something is not restored: it runs, since no checkpoint holds what it did. The
-steps after it count what is attached to what they can reach.
+A step that attaches something is not restored: it runs, since no checkpoint holds its effect. The
+steps after it count the attachments that they can reach.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _HELD = 50
 
 @dataclass(frozen=True)
 class _Window:
-    """What was attached when a step began."""
+    """Attachments when a step began."""
 
     tokens: Mapping[str, str]
     inputs: Mapping[str, Digest]
@@ -225,7 +225,7 @@ class Attachments(Own):
             self._note(change, source)
 
     def _by_text(self, tree: ast.Module, fresh: set[str], codes: Codes) -> list[Change]:
-        """What a cell and what it called set on modules and classes that they imported."""
+        """Changes that a cell and the code it called made on modules and classes they imported."""
         stores = stores_of(tree, self.namespace, codes)
         found = [c for name in stores.names for c in self.libraries.named(name)]
         for holder, name in stores.places:
@@ -268,7 +268,7 @@ class Attachments(Own):
     # -- inputs and effects of steps ----------------------------------------------------------
 
     def open(self) -> object:
-        """What is attached when a step begins."""
+        """Return a window with the attachments when a step begins."""
         self._has_run = True
         self._look_again(None)
         self._new_modules = []
@@ -281,7 +281,7 @@ class Attachments(Own):
         )
 
     def close(self, window: object, ran: Ran) -> Json:
-        """What was attached that the step can reach, and what it attached and changed itself."""
+        """Record of attachments that the step can reach, and of its own attachments and changes."""
         assert isinstance(window, _Window)
         self._look_again(ran.tree)
         tokens = {where: attached.token for where, attached in self.now.items()}
@@ -349,7 +349,7 @@ class Attachments(Own):
         """Nothing is collected."""
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
-        """What the step attached, or what is attached to what it can reach and was not then."""
+        """Reason not to restore: the step attaches something, or reaches other attachments now."""
         recorded = cast("Mapping[str, Any]", observed or {})
         for done in recorded.get("did", {}).values():
             if "plain" not in done:
@@ -530,13 +530,13 @@ class Attachments(Own):
         return change.put is None
 
     def inside_modules(self, ran: Ran) -> Mapping[int, object] | None:
-        """What the modules that a step reaches hold: id → object; None if that is too much."""
+        """Objects in the modules that a step reaches: id → object; None if there are too many."""
         if not self.libraries.user_modules:
             return {}
         return self.shared.inside(self._modules_reached(ran))
 
     def holders(self) -> Iterator[tuple[str, list[object]]]:
-        """What is attached and may hold objects that a cell can get at."""
+        """Attachments that may hold objects that a cell can get at, each with its value."""
         for attached in self.now.values():
             if attached.holds_objects:
                 assert attached.change is not None
@@ -545,7 +545,7 @@ class Attachments(Own):
     # -- moves ------------------------------------------------------------------------------
 
     def standing(self) -> Json:
-        """What is attached, and by which code."""
+        """Attachments now, each with the code that made it."""
         known = {where: standing_of(attached) for where, attached in self.now.items()}
         found: dict[str, Any] = {**self.missing, **known}
         if state := self.modules.standing():
@@ -607,7 +607,7 @@ class Attachments(Own):
 
     @property
     def unset(self) -> tuple[str, ...]:
-        """What a move could not set, and the code to run for it."""
+        """Attachments and values that a move could not set, with the code to run for them."""
         lines = (
             f"{found['what']}: run the cell that sets it, `{_first_line(found.get('source', ''))}`"
             for found in self.missing.values()

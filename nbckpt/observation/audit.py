@@ -56,7 +56,7 @@ _OUR_THREADS = (
 
 
 put_in_environment: dict[Any, Any] = {}
-"""What `os.putenv` was last given for each name; None after `os.unsetenv`."""
+"""Value that `os.putenv` was last given for each name; None after `os.unsetenv`."""
 
 _events: list[Event] = []
 _windows: set[int] = set()
@@ -69,7 +69,7 @@ _numbers = iter(range(1, sys.maxsize))
 
 
 class Window(NamedTuple):
-    """What is collected from the event `start` on."""
+    """Events that are collected from number `start` on."""
 
     number: int
     start: int

@@ -1,4 +1,4 @@
-"""What of audit events is kept: one small class for each kind."""
+"""Parts of audit events that are kept: one small class for each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the notebook's own objects change that something else holds, and calls when it likes."""
+"""Variables changed by the notebook's objects that something else holds, and calls at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of some values can change: the objects by which two of them would share a later change."""
+"""Objects in values that can change: those by which two values would share a later change."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
 
 
 def _indirect(value: Any) -> list[object]:
-    """What a value has by way of an object that is not told: another may have the same."""
+    """Objects that a value has by way of one that is not seen: another value may have the same."""
     kind = type(value)
     if _is_table(value, kind):
         return [*_objects_in_table(value)]

@@ -78,7 +78,7 @@ class _Word(NamedTuple):
 
 @dataclass
 class Asked:
-    """What command lines name, as it is on the disk now.
+    """Files and folders that command lines name, as they are on the disk now.
 
     Attributes
     ----------

@@ -139,7 +139,7 @@ class Containers(Own):
                 self._before[held.place] = held, _content(held.container)
 
     def changes(self, tree: ast.Module, fresh: set[str]) -> list[Change]:
-        """What is in others since the last look, or may be in those of libraries met just now.
+        """Changes of containers since the last look; possible ones in libraries met just now.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Containers(Own):
     def _in_fresh(
         self, tree: ast.Module, codes: list[CodeType], given: Given, fresh: set[str]
     ) -> Iterator[Change]:
-        """What a cell can have changed in libraries that it has imported itself."""
+        """Changes that a cell may have made in libraries that it has imported itself."""
         seen = set(self._before)
         for held in (*self._written(tree), *self._written_by(codes, fresh)):
             if held.owner in fresh and held.place not in seen:
@@ -287,7 +287,7 @@ class Containers(Own):
             yield holder
 
     def _place_of(self, holder: object) -> tuple[Kind, str] | None:
-        """How a module or class of a library is followed."""
+        """Kind and name by which a module or class of a library is followed; None if it is not."""
         place = self._libraries.owner_of(holder)
         return None if place is None or _is_kept_elsewhere(place[1]) else place
 
@@ -400,7 +400,7 @@ def _names_bound(tree: ast.Module, namespace: Mapping[str, object]) -> tuple[set
 
 
 def _targets(tree: ast.Module) -> Iterator[ast.expr]:
-    """What a cell's text changes in place: an item is set, or a method called that does."""
+    """Expressions that a cell's text changes in place: by an item, or a mutating method."""
     for node in run_nodes(tree):
         if isinstance(node, ast.Subscript):
             if not isinstance(node.ctx, ast.Load):
@@ -469,12 +469,12 @@ def _change(held: _Held, old: object) -> Change:
 
 
 def difference(container: Any, before: Any) -> Any:
-    """What a container holds that it did not hold, and where; the places of what it lacks.
+    """Elements that a container has gained, with their places, and the places of the lost ones.
 
     Parameters
     ----------
     before
-        What it held, as a `Change` has it; `UNKNOWN`, if nobody knows: then all counts.
+        Its content before, as a `Change` has it; `UNKNOWN`, if nobody knows: then all counts.
     """
     now = _content(container)
     if before is UNKNOWN:

@@ -1,4 +1,4 @@
-"""Which of many dicts were written to since the last look, in some ten microseconds.
+"""Dicts, out of many, that were written to since the last look: found in about ten microseconds.
 
 Notes
 -----
@@ -126,7 +126,7 @@ class _Gathered:
         return sorted(numbers)
 
     def last(self) -> bytes:
-        """What was read last, in the order of the numbers."""
+        """Versions that were read last, in the order of the numbers."""
         words = self._np.empty_like(self._last)
         words[self._order] = self._last
         return bytes(words.tobytes())

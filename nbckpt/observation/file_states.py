@@ -1,4 +1,4 @@
-"""What is known of a file without its bytes, and its bytes' digest: asked for, compared, once."""
+"""States of files: sizes and times, which need no bytes, and digests of the bytes, made once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _digests: dict[tuple[str, int, int, int, int], str] = {}
 
 
 def state_of(path: str) -> Json:
-    """What stands for a file: size, times, inode, content; None for one that is not there.
+    """State of a file: size, times, inode, content; None for one that is not there.
 
     The times count only where they lie far enough back to tell of a later change.
     """
@@ -92,7 +92,7 @@ def begins_as(path: str, state: Json) -> bool:
 
 
 def names_in(folder: str) -> Json:
-    """What stands for the names in a folder; None for one that is not there."""
+    """Digest of the names in a folder; None for one that is not there."""
     try:
         names = sorted(n for n in os.listdir(folder) if n[0] != "." and n not in SKIPPED)  # noqa: PTH208
     except OSError:
@@ -101,7 +101,7 @@ def names_in(folder: str) -> Json:
 
 
 def tree_of(folder: str) -> Json:
-    """What stands for all files below a folder, by their sizes and times; None if there is none."""
+    """Digest of the sizes and times of all files below a folder; None for one that is not there."""
     if not os.path.isdir(folder):  # noqa: PTH112  # texts all the way
         return None
     entries = sorted(
@@ -112,7 +112,7 @@ def tree_of(folder: str) -> Json:
 
 
 def stamp_of(about: os.stat_result) -> Stamp:
-    """What tells of a change to a file without a look at its bytes."""
+    """Stamp of a file, which tells of a change without a look at its bytes."""
     return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino
 
 

@@ -53,12 +53,12 @@ _IMPORTERS = frozenset({"import_module", "__import__", "importlib", "find_spec",
 
 @dataclass
 class _Window:
-    """What one step does to files.
+    """Uses of files by one step.
 
     Attributes
     ----------
     nested
-        What steps that were restored inside of it had observed.
+        Records of steps that were restored inside of it.
     """
 
     audited: audit.Window
@@ -144,7 +144,7 @@ class Files(Unmoved):
         return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
-        """Which file is other than the step left it, or which library has another version."""
+        """Reason not to restore: a file is not as the step left it, or a library has changed."""
         if not observed:
             return None
         kept: Any = observed
@@ -245,7 +245,7 @@ class Files(Unmoved):
                 found.before = event.before if found.before is None else found.before
 
     def _of_children(self, window: _Window, found: _Found, tree: ast.Module) -> None:
-        """What commands name, and files that changed since before the first of them."""
+        """Add files that commands name, and files that changed since before the first of them."""
         asked, folder = Asked(), window.folder
         for child in found.commands:
             asked.words(child.words, str(child.folder or folder))

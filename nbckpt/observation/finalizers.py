@@ -180,7 +180,7 @@ def _may_call(values: Iterable[object], namespace: Mapping[str, object]) -> bool
 
 
 def _called_for(held: Any, namespace: Mapping[str, object]) -> Iterator[object]:
-    """What an object that goes calls of the notebook's; itself, if its class has code for that."""
+    """Callbacks of the notebook for an object that goes; itself, if its class has code for that."""
     if weakref.getweakrefcount(held):
         for reference in weakref.getweakrefs(held):
             if issubclass(type(reference), weakref.ref):  # a proxy asks its object

@@ -1,4 +1,4 @@
-"""What is asked of a folder without opening its files: names, sizes and times below it."""
+"""Facts about a folder that need none of its files opened: names, sizes and times below it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STATS = frozenset({"stat", "lstat", "fstat"})
 
 
 def asked_by(calls: set[str]) -> EntriesOf | None:
-    """What code asks of entries of folders that it lists, by the names that it mentions."""
+    """Facts that code asks for about entries of folders it lists, by the names that it mentions."""
     if not TIMES.isdisjoint(calls):
         return "times"
     if not STATS.isdisjoint(calls) and SIZES.isdisjoint(calls):
@@ -48,12 +48,12 @@ def asked_by(calls: set[str]) -> EntriesOf | None:
 
 
 def look_at(path: str, entries: EntriesOf, counts: Callable[[str], bool]) -> str | None:
-    """What stands for what was asked; None if nothing is there.
+    """Text that stands for the facts asked for; None if nothing is there.
 
     Parameters
     ----------
     counts
-        Whether an absolute path may be an input of a cell.
+        True for an absolute path that may be an input of a cell.
     """
     if entries == "time":
         about = _about(path)

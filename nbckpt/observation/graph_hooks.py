@@ -37,18 +37,18 @@ Where that is empty it is code that follows a graph. Hooks of modules are parts 
 
 _SAVING = "saved_tensors_hooks"
 _RECOMPUTING = "torch.utils.checkpoint"
-"""What has functions called for the tensors of the graphs that are made under it, or by it."""
+"""Module that has functions called for the tensors of graphs that are made under it, or by it."""
 
 _OTHER_HOOKS = "hooks of tensors were registered by other code then, and it may call them"
 
 
 class _Window(NamedTuple):
-    """What there was when a step began.
+    """State when a step began.
 
     Attributes
     ----------
     registered
-        How many hooks had been registered.
+        Number of hooks that had been registered.
     there
         The names of the variables.
     modules
@@ -121,7 +121,7 @@ class GraphHooks:
         """Nothing: a window is not told of anything."""
 
     def close(self, window: object, ran: Ran) -> Json:
-        """Whether the step registered hooks; if it may have called any, what they may have read."""
+        """Record of a step that registers hooks, or of values that hooks it may call can read."""
         assert isinstance(window, _Window)
         if not self._matters(ran.tree, window.registered):
             return None
@@ -206,7 +206,7 @@ def follows_graphs(code: Reached, namespace: Mapping[str, object]) -> bool:
 
 
 def _registered() -> int:
-    """How many hooks have been registered in this process, on whatever torch has them for."""
+    """Number of hooks registered in this process, on any object that torch has them for."""
     hooks = sys.modules.get("torch.utils.hooks")
     number = getattr(getattr(hooks, "RemovableHandle", None), "next_id", 0)
     return number if type(number) is int else 0

@@ -175,7 +175,7 @@ class HeldElsewhere(Bystander):
         return found
 
     def _who_holds(self, name: str) -> str | None:
-        """Who holds something of what a variable holds, as it was found when it was bound."""
+        """Holder of a part of a variable's object, as found when it was bound; None if unknown."""
         value, who = self._known.get(name, (None, None))
         return who if self._namespace.get(name) is value else None
 
@@ -187,13 +187,13 @@ class HeldElsewhere(Bystander):
         yield from self._state.holders()
 
     def _inside(self, ran: Ran) -> Iterator[tuple[str, Mapping[int, object] | None]]:
-        """Who holds objects → these and what is inside of them; None if that is too much."""
+        """Holder → its objects and those inside of them; None if that is too much."""
         for who, objects in self._holders():
             yield who, changeable(objects, ran.namespace)
         yield _MODULES, self._attachments.inside_modules(ran)
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
-        """Who holds an object that the step binds."""
+        """Reason not to restore: another holder has an object that the step binds or drops."""
         for name, who in observed.items() if isinstance(observed, Mapping) else ():
             return f"it binds or drops {name!r}, of which {who} holds an object"
         return None

@@ -39,7 +39,7 @@ class Imports(Bystander):
         self._n_modules = 0
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
-        """Take note of how many modules there are."""
+        """Take note of the number of modules."""
         self._n_modules = len(sys.modules)
 
     def cell_ends(self, tree: ast.Module) -> None:
@@ -47,7 +47,7 @@ class Imports(Bystander):
         self._imported.update(dict.fromkeys(self._found(tree, self._n_modules)))
 
     def open(self) -> object:
-        """How many modules there are."""
+        """Number of modules now."""
         return len(sys.modules)
 
     def close(self, window: object, ran: Ran) -> Json:
@@ -70,7 +70,7 @@ class Imports(Bystander):
         return ()
 
     def standing(self) -> Json:
-        """What was imported so far."""
+        """Names of the modules that were imported so far."""
         return sorted(self._imported) or None
 
     def go_to(self, standing: Json) -> Sequence[str]:

@@ -1,7 +1,7 @@
-"""What of the loaded libraries can be set from outside, and what was set since the last look.
+"""Parts of the loaded libraries that can be set from outside, and those set since the last look.
 
-Followed are the modules, their classes, and their registries: dicts and lists that a library
-keeps what is registered with it in. The notebook's module and those beside it are not followed.
+Followed are the modules, their classes, and their registries: dicts and lists in which a library
+keeps the objects registered with it. The notebook's module and those beside it are not followed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OF_SHELL = {
     "builtins": frozenset({"get_ipython", "exit", "quit", "display", "_"}),
     "sys": frozenset({"displayhook"}),
 }
-"""What IPython puts into libraries while a cell runs, and takes away: none outlives its cell."""
+"""Names that IPython puts into libraries while a cell runs, and takes away with its end."""
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
 _DICT_OF_CLASS: Any = type.__dict__["__dict__"]
@@ -83,22 +83,22 @@ class _Table(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What the first look of a session has met: those that come after it need not look for it.
+    """Libraries that the first look of a session has met: later sessions need not look for them.
 
     Attributes
     ----------
     modules
         Libraries, as `sys.modules` had them.
     tables
-        What is followed of them.
+        The tables of them that are followed.
     before
-        What each table held then: the session that handed it over goes on looking.
+        Contents of each table then: the session that handed it over goes on looking.
     seen
         The tables by their ids.
     numbers
         Of the tables, by what they are.
     versions
-        Tells what has been written to since.
+        Tells the tables that have been written to since.
     """
 
     modules: dict[str, Any]
@@ -147,7 +147,7 @@ class Libraries(Own):
     _registered: dict[tuple[str, str], type] = field(default_factory=dict)
 
     def look(self) -> tuple[list[Change], list[str]]:
-        """What changed since the last look, and owners that are followed from now on."""
+        """Changes since the last look, and owners that are followed from now on."""
         is_first = self._abc_token < 0
         with uncollected() if is_first else nullcontext():  # many small objects, no waste
             if is_first:
@@ -184,18 +184,18 @@ class Libraries(Own):
         return self._lists[owner][0]
 
     def owner_of(self, holder: object) -> tuple[Kind, str] | None:
-        """How a module or class is followed, if it is."""
+        """Kind and name by which a module or class is followed; None if it is not."""
         kind: Kind = "class" if issubclass(type(holder), type) else "module"
         number = self._numbers.get((kind, _owner(holder)))
         return None if number is None else (kind, self._tables[number].owner)
 
     def entry(self, kind: Kind, owner: str, name: str) -> Change:
-        """What a place holds that is followed, as a change from what is not known."""
+        """Content of a place that is followed, as a change from an unknown one."""
         table = self._tables[self._numbers[kind, owner]]
         return self._change(table, name, UNKNOWN, dict.get(table.table, name, ABSENT))
 
     def users_entries(self, owners: Container[str]) -> Iterator[Change]:
-        """What some owners hold of the user's, as changes from what is not known."""
+        """Objects of the user's that some owners hold, as changes from unknown ones."""
         for table in self._tables:
             if table.owner in owners:
                 for key, value in _entries(table.table).items():
@@ -203,12 +203,12 @@ class Libraries(Own):
                         yield self._change(table, key, UNKNOWN, value)
 
     def set_entries(self, owners: Container[str], stored: Sequence[Named]) -> Iterator[Change]:
-        """What some owners hold that code has set by name, as changes from what is not known.
+        """Members of some owners that code has set by name, as changes from unknown ones.
 
         Parameters
         ----------
         stored
-            What each code sets; it names the owner, too.
+            The names that each code sets; it names the owner, too.
         """
         for table in self._tables:
             if table.owner not in owners or not isinstance(table.holder, ModuleType | type):
@@ -405,7 +405,7 @@ class Libraries(Own):
 
 
 def members_of(holder: Any) -> Mapping[str, Any]:
-    """What a module or class has itself, without any code of its own."""
+    """Members that a module or class has itself, read without any code of its own."""
     descriptor = _DICT_OF_CLASS if issubclass(type(holder), type) else _DICT_OF_MODULE
     members: Mapping[str, Any] = descriptor.__get__(holder)
     return members
@@ -436,7 +436,7 @@ def _is_abstract(value: object) -> bool:
 
 
 def _name_of(value: Any) -> str:
-    """What a key, or an element of a list, is called in every process."""
+    """Name of a key, or of an element of a list, that is the same in every process."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{getattr(named, '__module__', '')}.{named.__qualname__}"
 

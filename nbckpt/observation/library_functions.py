@@ -1,4 +1,4 @@
-"""What a notebook sets on functions of libraries: attributes that its text names."""
+"""Attributes that a notebook sets on functions of libraries, if its text names them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LibraryFunctions:
         self._last: dict[tuple[str, str], object] = {}
 
     def look(self, tree: ast.Module | None) -> list[Change]:
-        """What is another now than at the last look; `tree` may name more to look at."""
+        """Changes since the last look; `tree` may name more to look at."""
         if tree is not None:
             self.learn(tree)
         return list(self._changes())

@@ -1,4 +1,4 @@
-"""Which names a window saw looked up, by the audit events that it has collected."""
+"""Names that a window saw looked up, by the audit events that it has collected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LookUps:
 
 
 def look_ups_of(events: Iterable[Event], tree: ast.Module | None) -> LookUps:
-    """What was looked up; a name that the cell had bound by then was its own."""
+    """Look-ups in the events; a name that the cell had bound by then was its own."""
     seen = LookUps()
     texts: list[tuple[object, int]] = []
     evaluating = 0

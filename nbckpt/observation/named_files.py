@@ -63,7 +63,7 @@ _SUFFIX = re.compile(r"\.\w{1,8}$")
 
 
 class Named:
-    """What code names: texts that may be paths, and the names of what it calls.
+    """Names in code: texts that may be paths, and the names of functions that it calls.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Named:
     patterns
         Patterns that were met by `paths`.
     is_full
-        Whether there is more than is looked at.
+        True if there is more than is looked at.
     """
 
     def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
@@ -181,7 +181,7 @@ class Named:
                 self._of_code(constant)
 
     def _calls_in(self, module: object) -> None:
-        """What functions of a module beside the notebook mention: one of them calls another."""
+        """Add the names in functions of a module beside the notebook: one of them calls another."""
         members = dict(getattr(module, "__dict__", {}))
         file = members.get("__file__")
         if isinstance(file, str) and is_user_file(file):
@@ -300,7 +300,7 @@ def _files_of_database(value: Any) -> list[str]:
 
 
 def _texts_of(value: Any) -> list[str]:
-    """What a library's object tells of the files that it reads, later or again."""
+    """Texts of a library's object about the files that it reads, later or again."""
     kind = type(value)
     package = str(kind.__module__).partition(".")[0]
     try:

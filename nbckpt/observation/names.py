@@ -39,14 +39,14 @@ _LISTS = frozenset({"dir"})
 
 @dataclass
 class _Window:
-    """What one step looks up.
+    """Names that one step looks up.
 
     Attributes
     ----------
     there
         Names that were there when it began.
     nested
-        What steps that were restored inside of it had observed.
+        Records of steps that were restored inside of it.
     """
 
     audited: audit.Window
@@ -150,7 +150,7 @@ class Names(Unmoved):
         return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
-        """Which variable that the step looked up has another value now."""
+        """Reason not to restore: a name or module that the step looked up is another now."""
         if not observed:
             return None
         kept: Any = observed
@@ -218,7 +218,7 @@ def all_values(ran: Ran, there: frozenset[str]) -> dict[str, Json]:
 
 
 def _untold(value: object, ran: Ran) -> str:
-    """What stands for a value that cannot be kept: itself as far as it can be walked."""
+    """Digest of a value that cannot be kept, as far as it can be walked."""
     if issubclass(type(value), Own):
         return ""
     try:

@@ -71,7 +71,7 @@ class Facet(Protocol):
         """A window that collects what happens from now on; windows may lie inside others."""
 
     def close(self, window: object, ran: Ran) -> Json:
-        """What a window has collected so far, to be recorded; None for nothing. May be repeated."""
+        """Record of a window so far; None if it collected nothing. May be repeated."""
 
     def discard(self, window: object) -> None:
         """Collect nothing more in a window."""
@@ -91,7 +91,7 @@ class Facet(Protocol):
         """
 
     def standing(self) -> Json:
-        """What a rewind to this moment has to set; None for nothing."""
+        """State that a rewind to this moment has to set; None for nothing."""
 
     def go_to(self, standing: Json) -> Sequence[str]:
         """Set what `standing` says, and what it does not name back; a text for each that was set.
@@ -206,7 +206,7 @@ class Observer(Own):
         return {facet.name: facet.open() for facet in self.facets}
 
     def close(self, windows: Mapping[str, object], ran: Ran) -> dict[str, Json]:
-        """What the windows have collected so far; facets that saw nothing are left out."""
+        """Records of the windows so far; facets that saw nothing are left out."""
         with allowed():
             found = {
                 facet.name: facet.close(windows[facet.name], ran)
@@ -242,7 +242,7 @@ class Observer(Own):
 
     @property
     def unset(self) -> tuple[str, ...]:
-        """What the last move could not set, and what to run for it, a short text each."""
+        """State that the last move could not set, and the code to run for it, a short text each."""
         return tuple(text for facet in self._known for text in getattr(facet, "unset", ()))
 
     def restored(self, observed: Mapping[str, Json]) -> None:
@@ -301,7 +301,7 @@ class Observer(Own):
         self.was_set = (*self.was_set, *texts)
 
     def standing(self) -> dict[str, Json]:
-        """What a rewind to this moment has to set."""
+        """State that a rewind to this moment has to set, by the facets' names."""
         found = {facet.name: facet.standing() for facet in self._known}
         return {name: standing for name, standing in found.items() if standing}
 

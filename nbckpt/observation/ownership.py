@@ -98,7 +98,7 @@ def _contents(cells: Iterable[CellType]) -> Iterator[object]:
 
 
 def _parts(value: Any) -> Iterable[object]:
-    """What a value directly wraps or holds, of few parts. No code of a container's class runs."""
+    """Objects that a value directly wraps or holds, if few. No code of a container's class runs."""
     kind = type(value)
     if issubclass(kind, MethodType):
         return (value.__func__, value.__self__)

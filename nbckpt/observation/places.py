@@ -1,4 +1,4 @@
-"""Which files count: the user's, not those of Python, of libraries, of the system, or nbckpt's."""
+"""Files that count: the user's, not those of Python, of libraries, of the system, or nbckpt's."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def is_made(path: str) -> bool:
 
 
 def _after_f(arguments: list[str]) -> list[str]:
-    """What stands behind ``-f`` in a command line: with Jupyter, the connection file."""
+    """Arguments after ``-f`` in a command line: with Jupyter, the connection file."""
     return [after for before, after in pairwise(arguments) if before == "-f"]
 
 

@@ -1,7 +1,7 @@
-"""What a cell gives to a library where nobody can look, as its text has it.
+"""Objects that a cell gives to a library where nobody can look, as its text has it.
 
-Calls that register something (``codecs.register(f)``), and what is set inside of a library's
-objects (``plotly.express.defaults.template = "none"``).
+Calls that register something (``codecs.register(f)``), and stores inside of a library's objects
+(``plotly.express.defaults.template = "none"``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ONLY_EFFECTS = frozenset({"atexit"})
 
 
 def registering_calls(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
-    """What a cell registers with libraries, as its text has it."""
+    """Registrations of a cell with libraries, as its text has them."""
     decorated = _decorated(tree)
     for call in _calls(tree):
         if attached := _registered_by(call, tree, namespace, decorated.get(call, "")):
@@ -63,14 +63,14 @@ def _decorated(tree: ast.Module) -> dict[ast.expr, str]:
 
 
 def _run_of(call: ast.expr, decorated: str) -> ast.expr:
-    """What a call does; of a decorator, with what stands below it."""
+    """The call that runs; of a decorator, with the definition below it."""
     return ast.Call(call, [ast.Name(decorated, ast.Load())], []) if decorated else call
 
 
 def repeated(
     attached: Attached, namespace: MutableMapping[str, object]
 ) -> Callable[[], object] | None:
-    """What registers something once more; None where that cannot be known to do the same.
+    """Function that registers something again; None where that may not do the same.
 
     It is a statement of its own, or a decorator with no other beside it, so that it ran as its cell
     did; it takes names, constants and functions alone, so that nothing else happens.
@@ -96,7 +96,7 @@ def repeated(
 
 
 _AGAIN = re.compile(r"register(_\w+)?")
-"""What is called again: nothing that traces, or takes back what was registered."""
+"""Functions that are called again: none that traces, or takes back a registration."""
 
 
 def _is_plain(call: ast.expr) -> bool:
@@ -118,7 +118,7 @@ def _is_plain_argument(node: ast.expr) -> bool:
 
 
 def inner_stores(tree: ast.Module, namespace: Mapping[str, object]) -> Iterator[Attached]:
-    """What a cell sets inside of objects that libraries hold."""
+    """Stores of a cell inside of objects that libraries hold."""
     for node in run_nodes(tree):
         if isinstance(node, ast.Assign):
             targets = node.targets

@@ -73,7 +73,7 @@ def is_bookkeeping(name: str) -> bool:
 
 
 def found_at(place: str) -> Any:
-    """What is at ``module:attribute.attribute``; None if nothing is."""
+    """Object at ``module:attribute.attribute``; None if there is none."""
     module, _, path = place.partition(":")
     value: Any = sys.modules.get(module)
     for part in path.split("."):

@@ -39,7 +39,7 @@ class Replacement:
         self._pairs = pairs
 
     def of(self, value: Any) -> Any:
-        """What takes the place of `value`, a method of it, a tuple with it; else `value`."""
+        """Replacement of a value, of a method of one, or of a tuple with one; else `value`."""
         if id(value) in self._new_of:
             return self._new_of[id(value)][1]
         if type(value) is MethodType and id(value.__self__) in self._new_of:
@@ -91,7 +91,7 @@ class Replacement:
         return bool(waiting)
 
     def _left(self, holder: Any) -> Iterator[object]:
-        """What an object holds but for what is replaced in it."""
+        """Objects that an object holds, but for those that are replaced in it."""
         handled = {id(getattr(holder, "__dict__", None))}
         for _, member in _members(holder):
             handled.add(id(member))
@@ -104,7 +104,7 @@ class Replacement:
 
 
 def _members(holder: Any) -> Iterator[tuple[Any, Any]]:
-    """What is held directly, each with the key by which it is."""
+    """Members that are held directly, each after its key."""
     kind = type(holder)
     if kind in {list, tuple}:
         yield from enumerate(holder)

@@ -74,7 +74,7 @@ class SharedObjects:
         return places_of(namespace, modules) if modules else {}
 
     def inside(self, modules: Iterable[str] | None) -> dict[int, object] | None:
-        """What some modules hold, all of them if that is None, by its id; None: it is too much."""
+        """Objects in some modules, in all of them for None, by their ids; None for too many."""
         tables = self._all_modules()
         wanted = tables.keys() if modules is None else tables.keys() & set(modules)
         roots = [

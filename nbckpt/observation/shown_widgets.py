@@ -1,6 +1,6 @@
-"""Which widgets a cell showed, or showed something in: a run shows those that are there now.
+"""Widgets that a cell showed, or showed something in: a run shows those that are there now.
 
-What a cell showed is recorded with the ids by which a page knows widgets. Where the cell of a
+A cell's outputs are recorded with the ids by which a page knows widgets. Where the cell of a
 widget ran again, an equal one has another id.
 """
 

@@ -1,4 +1,4 @@
-"""What a cell's text, and the user's functions, can set or look up on other things by name."""
+"""Attributes that a cell's text, and the user's functions, can set or look up on other things."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _HARMLESS = frozenset(
 
 
 class Stores(NamedTuple):
-    """What some code sets.
+    """Attributes that some code sets.
 
     Attributes
     ----------
     places
         Modules and classes, each with the name of an attribute that is set on it.
     names
-        Names of attributes that are set on what the text does not tell.
+        Names of attributes that are set on objects that the text does not tell.
     """
 
     places: tuple[tuple[object, str], ...]
@@ -62,7 +62,7 @@ class Stores(NamedTuple):
 
 
 def stores_of(tree: ast.Module, namespace: Mapping[str, object], codes: Codes) -> Stores:
-    """What a cell, and the functions that it may call, set on libraries."""
+    """Attributes that a cell, and the functions that it may call, set on libraries."""
     places, names = _set_by_text(tree, namespace)
     names = names.union(*map(_stored_by, codes.all()))
     return Stores(places, frozenset(names))
@@ -157,7 +157,7 @@ def _set_by_text(
 
 
 class Named(NamedTuple):
-    """What some code sets by name on what its text may not tell.
+    """Attributes that some code sets by name on objects that its text may not tell.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class Named(NamedTuple):
 
 
 def stored_by_name(tree: ast.Module, codes: Codes) -> Iterator[Named]:
-    """What a cell sets by name, and each function that it may call, if it does."""
+    """Names of attributes that a cell sets, and those of each function that it may call."""
     nodes = [node for node in nodes_of(tree) if isinstance(node, ast.Attribute)]
     sets = {node.attr for node in nodes if not isinstance(node.ctx, ast.Load)}
     deletes = {node.attr for node in nodes if isinstance(node.ctx, ast.Del)}
@@ -187,7 +187,7 @@ def stored_by_name(tree: ast.Module, codes: Codes) -> Iterator[Named]:
 
 
 def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
-    """What a dotted name stands for, followed through modules and classes only; None if unknown."""
+    """Object of a dotted name, followed through modules and classes only; None if unknown."""
     if isinstance(node, ast.Name):
         return namespace.get(node.id)
     if not isinstance(node, ast.Attribute):
@@ -316,7 +316,7 @@ def _contents_of(function: FunctionType) -> Iterator[object]:
 
 
 def _parts_of(value: Any, kind: type) -> list[object]:
-    """What may hold functions in a value of a few kinds that do."""
+    """Parts that may hold functions, of a value of a few kinds that do."""
     if kind is dict:
         return [*islice(list(value.values()), MANY)]
     if kind in {list, tuple, set, frozenset}:
@@ -338,7 +338,7 @@ def sets_what_no_text_names(tree: ast.Module) -> bool:
 
 
 class Given(NamedTuple):
-    """What some code can hand to a library.
+    """Values that some code can hand to a library.
 
     Attributes
     ----------
@@ -367,7 +367,7 @@ class Given(NamedTuple):
 
 
 def given_by(tree: ast.Module, codes: Iterable[CodeType], namespace: Mapping[str, object]) -> Given:
-    """What a cell, with the code that it reaches, can hand to a library."""
+    """Values that a cell, with the code that it reaches, can hand to a library."""
     names = {node.id for node in nodes_of(tree) if isinstance(node, ast.Name)}
     atoms: list[object] = [n.value for n in nodes_of(tree) if isinstance(n, ast.Constant)]
     for code in codes:
@@ -422,7 +422,7 @@ def is_harmless(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
 def _computes_only(
     tree: ast.Module, namespace: Mapping[str, object], *never: type[ast.AST]
 ) -> bool | None:
-    """Whether a cell calls builtins; None if it does more than that and compute."""
+    """True if a cell calls builtins; None if it does more than that and compute."""
     loaded: set[str] = set()
     bound: set[str] = set()
     is_calling = False

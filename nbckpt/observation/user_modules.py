@@ -29,7 +29,7 @@ from nbckpt.values.modules import loaded
 
 
 def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
-    """What a step changed in modules beside the notebook: the new values, if JSON has them."""
+    """Changes of a step in modules beside the notebook: the new values, if JSON has them."""
     found: dict[str, Json] = {}
     for member, code in ran.key.functions.items():
         name = member.removeprefix(MODULE)
@@ -45,7 +45,7 @@ def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
 
 
 def values_at(places: Iterable[str]) -> dict[str, Json]:
-    """What modules hold at some places, in a list; None for what JSON does not have."""
+    """Values in modules at some places, each in a list; None for one that JSON does not have."""
     found: dict[str, Json] = {}
     for place in places:
         name, _, member = place.rpartition(".")
@@ -106,7 +106,7 @@ def set_in_module(place: str, value: object, *, anew: bool) -> bool:
 
 @dataclass
 class ModuleState:
-    """What the modules beside the notebook hold that their import did not put there.
+    """Values in the modules beside the notebook that their import did not put there.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class ModuleState:
                 self._tokens.pop(place, None)
 
     def state_of(self, names: Iterable[str]) -> dict[str, Json]:
-        """What modules hold that a step has imported, and may have changed since.
+        """Values that may have changed in modules since a step imported them.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class ModuleState:
         return found
 
     def standing(self) -> dict[str, Json]:
-        """What a move to this moment has to set: place → value in a list, or a token."""
+        """Values that a move to this moment has to set: place → value in a list, or a token."""
         for name in self._to_read & self._imported.keys():
             imported = self._imported[name]
             self._changed[name] = {
@@ -259,7 +259,7 @@ _CLASSES = (type, abc.ABCMeta)
 
 
 def holder_of(name: str, member: str) -> tuple[object, str]:
-    """What has a member, the module or one of its classes (`Class:attribute`), and its name."""
+    """Holder of a member, the module or one of its classes (`Class:attribute`), and its name."""
     kind, _, attribute = member.rpartition(":")
     module = sys.modules.get(name)
     return (vars(module).get(kind) if module is not None and kind else module), attribute

@@ -1,4 +1,4 @@
-"""What changed in large memory, found page by page where the kernel tells, else by hashing.
+"""Changes in large memory, found page by page where the kernel tells, else by hashing.
 
 `memory` is the door: names of chunks and derived values that hold as long as nothing was written.
 `tracker` is the kernel's part (Linux 6.7 and newer), `mappings` says which memory it can be trusted
@@ -8,7 +8,7 @@ Notes
 -----
 Page protection is asked for asynchronously: the kernel itself lifts it at the first write and
 remembers that it did. There is no signal handler, no thread that answers faults and no privilege.
-What it cannot see, is never watched: memory that another process can write to, and files that
-somebody else may change. Writes of a device (a GPU that copies into pinned memory) go around the
-page tables; who holds such memory says ``watch=False``.
+Memory whose writes it cannot see is never watched: that which another process can write to, and
+files that others may change. Writes of a device (a GPU that copies into pinned memory) go around
+the page tables; who holds pinned memory says ``watch=False``.
 """

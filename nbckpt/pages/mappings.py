@@ -50,7 +50,7 @@ def trust_file(fd: int, address: int) -> None:
 
 
 def is_private(start: int, end: int) -> tuple[bool, bool]:
-    """Whether only this process can change a range, and whether some of it is a trusted file's."""
+    """True if only this process can change a range, and True if a trusted file is part of it."""
     at, has_file = start, False
     for mapping in _mappings(start, end):
         is_gap = mapping.start > at

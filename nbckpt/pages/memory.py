@@ -64,7 +64,7 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(slots=True, eq=False)
 class Look:
-    """What is known of a range of memory at one moment.
+    """State of a range of memory as it is known at one moment.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Look:
 
     @property
     def moment(self) -> tuple[Watch, int] | None:
-        """What this look can be compared with; None if nothing is watched."""
+        """Watch and clock by which looks are compared; None if nothing is watched."""
         return (self._watch, self._clock) if self._watch else None
 
     def is_unwritten_since(self, moment: tuple[Watch, int] | None) -> bool:
@@ -131,7 +131,7 @@ class Look:
 
 
 def look(view: memoryview, *, watch: bool = True) -> Look:
-    """What is known of the bytes of `view`; writes from here on are seen by the next look.
+    """Look at the bytes of `view`; writes from here on are seen by the next look.
 
     Parameters
     ----------

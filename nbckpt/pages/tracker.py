@@ -1,4 +1,4 @@
-"""Which pages of this process were written: userfaultfd and PAGEMAP_SCAN, Linux 6.7 and newer.
+"""Written pages of this process: userfaultfd and PAGEMAP_SCAN, Linux 6.7 and newer.
 
 References
 ----------
@@ -93,7 +93,7 @@ class Tracker:
                 raise
 
     def take_written(self, start: int, end: int, most: int = 0) -> Ranges | None:
-        """What was written since the range was armed or this was asked; it counts anew from here.
+        """Ranges written since the range was armed or last asked about; counting starts again.
 
         A page that was dropped, and reads as zeros again, counts as written.
 
@@ -102,7 +102,7 @@ class Tracker:
         start, end
             The range.
         most
-            Stop when so many written pages were found; 0 for all.
+            Number of written pages after which to stop; 0 for all.
 
         Returns
         -------
@@ -188,7 +188,7 @@ def _sees_writes(tracker: Tracker) -> bool:
 
 
 def n_pages(ranges: Ranges) -> int:
-    """How many pages they are."""
+    """Number of pages in `ranges`."""
     return sum(end - begin for begin, end in ranges) // PAGE_BYTES
 
 

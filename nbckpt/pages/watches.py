@@ -1,4 +1,4 @@
-"""What is known of watched ranges of memory, and how a write makes it unknown.
+"""Knowledge of watched ranges of memory, and its end by a write.
 
 Notes
 -----
@@ -222,7 +222,7 @@ def _is_trusted(watch: Watch) -> bool:
 
 
 def _without(ranges: Ranges, others: Ranges) -> Ranges:
-    """What of `ranges` lies in none of `others`; both are in order."""
+    """The parts of `ranges` that lie in none of `others`; both are in order."""
     rest: Ranges = []
     first = 0
     for start, end in ranges:

@@ -1,6 +1,6 @@
-"""What a store holds, as text for people.
+"""Content of a store, as text for people.
 
-The command line prints what this gives; so do the notebook's magics.
+The command line and the notebook's magics print these texts.
 """
 
 from __future__ import annotations

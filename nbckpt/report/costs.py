@@ -1,4 +1,4 @@
-"""What model calls have cost, by model, and who says so."""
+"""Cost of model calls by model, with the sources of the prices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Line:
 
 
 def costs_text(recordings: Iterable[Record], book: Book, *, width: int | None = None) -> str:
-    """What all recordings cost by their newest prices, a line for each model.
+    """Table of the cost of all recordings by their newest prices, a line for each model.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def show_text(
 def _calls_text(
     book: Book | None, checkpoint_id: str, replays: Sequence[Record], width: int | None
 ) -> str:
-    """What the calls of its run took, and each of them."""
+    """Totals of the model calls of its run, and a row for each call."""
     if book is None or not (spent := book.of(checkpoint_id)).calls:
         return ""
     calls = [("", recording) for recording in book.calls_of(checkpoint_id)]
@@ -109,7 +109,7 @@ def _calls_text(
 
 
 def _kept_text(book: Book | None, checkpoint_id: str, width: int | None) -> str:
-    """What became of the calls of functions in its run, and each that ran."""
+    """Outcomes of the calls of functions in its run, and a row for each that ran."""
     if book is None or not (kept := book.kept_of(checkpoint_id)).calls:
         return ""
     calls = book.steps_of(checkpoint_id)
@@ -188,7 +188,7 @@ def _variable_row(variable: Variable, *, changed: bool) -> tuple[str, ...]:
 
 
 def outputs_text(outputs: Sequence[Mapping[str, Any]]) -> str:
-    """What a cell printed and showed, as far as it is text; of the rest, what it is."""
+    """Text that a cell printed and showed; of other output, its media type."""
     return "\n".join(text.rstrip() for output in outputs if (text := _output_text(output)))
 
 

@@ -1,4 +1,4 @@
-"""What is said of tags and notes."""
+"""Confirmations of tags and notes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from nbckpt.model import Checkpoint
 
 
 def tagged_text(checkpoint: Checkpoint, tags: Sequence[str], *, delete: bool) -> str:
-    """What `tag` did."""
+    """Confirmation that `tag` set tags, or took them off."""
     named = ", ".join(map(repr, tags))
     name = repr(checkpoint.name)
     return f"took tag {named} off {name}" if delete else f"tagged {name} with {named}"
 
 
 def noted_text(checkpoint: Checkpoint) -> str:
-    """What `note` did."""
+    """Confirmation that `note` set a note, or took it off."""
     what = "noted at" if checkpoint.note else "took the note off"
     return f"{what} {checkpoint.name!r}"

@@ -1,4 +1,4 @@
-"""What is said of moves, and of values that were given by hand."""
+"""Reports of moves, and of values that were given by hand."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
-    """What is said of a move: the first line tells what came back, the others what did not.
+    """Report of a move: the first line counts the restored variables, the others name the rest.
 
     Parameters
     ----------
     did
-        What was done, as in `rewound to`.
+        The action, as in `rewound to`.
     notebook
         The name of the notebook that moved; empty if it is not known.
     """
@@ -45,7 +45,7 @@ def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
 
 
 def _left_lines(moved: Moved) -> list[str]:
-    """What is said of what the checkpoint does not hold."""
+    """Report of the variables that the checkpoint does not hold."""
     refused = {r.variable: str(r) for r in moved.refused}
     texts = {name: refused[name] for name in moved.left if name in refused}
     lines = [f"not kept there{_became(name, moved)}: {text}" for name, text in texts.items()]
@@ -72,7 +72,7 @@ def _became(name: str, moved: Moved) -> str:
 
 
 def updated_text(checkpoint: Checkpoint, names: Sequence[str], branch: str) -> str:
-    """What `update` did."""
+    """Confirmation of `update`: names, checkpoint and branch."""
     given = ", ".join(names)
     return on_a_line(
         f"{given} given at {checkpoint.name!r} ({checkpoint.id[:ID_LENGTH]}), on branch {branch!r}"

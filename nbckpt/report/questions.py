@@ -43,7 +43,7 @@ def answered_text(question: Question, *, now: float | None = None) -> str:
 
 
 def outcome_text(question: Question) -> str:
-    """What is left below a cell that has its answer."""
+    """The line that is left below a cell that has its answer."""
     at = "" if question.answered_at is None else f" at {_clock(question.answered_at)}"
     by = f" by {question.user}" if question.user else ""
     said = f", “{question.text}”" if question.text else ""
@@ -51,19 +51,19 @@ def outcome_text(question: Question) -> str:
 
 
 def command(question: Question, store: Path) -> str:
-    """What is typed elsewhere to answer."""
+    """The command to type elsewhere to answer."""
     return f"nbckpt answer {question.id} approve|refuse --store {shlex.quote(str(store))}"
 
 
 def waits_text(question: Question, store: Path) -> str:
-    """What says to somebody without buttons that something waits, and how to answer."""
+    """A line for people without buttons: the question that waits, and the command that answers."""
     about = f" ({_shown(question.preview)})" if question.preview else ""
     asked = f"waits for an answer: {question.question}{about} · {command(question, store)}"
     return on_a_line(asked)
 
 
 def told_by(record: Record, store: Store, session: str) -> str:
-    """What is said when a record tells that `session` begins to wait for an answer; else empty."""
+    """A line if a record tells that `session` begins to wait for an answer; else empty."""
     if record["kind"] != APPROVAL or record.get("session") != session:
         return ""
     question = Questions(store.records(APPROVAL)).all.get(record["id"])
@@ -116,7 +116,7 @@ def as_json(question: Question) -> dict[str, object]:
 
 
 def _shown(preview: str) -> str:
-    """What a question is about, in one line."""
+    """Preview of the data that a question is about, in one line."""
     text = " · ".join(preview.splitlines())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 

@@ -44,7 +44,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
 
 
 def strangers_text(store: Store) -> str:
-    """What is said of a store that holds what its user did not write; empty if there is none."""
+    """Notice of untrusted records, which the store's user did not write; empty without any."""
     found = store.untrusted()
     if not found.records:
         return ""
@@ -108,7 +108,7 @@ def _others(timeline: Timeline, branch: str, now: float) -> list[str]:
 
 
 def check_text(report: Report) -> str:
-    """What was looked at in a store, and what is wrong with it."""
+    """Verdict on a store: counts of the checked parts, and the problems found."""
     looked_at = ", ".join(
         [
             count_text(report.journals, "journal"),
@@ -125,7 +125,7 @@ def check_text(report: Report) -> str:
 
 
 def repaired_text(repaired: Repaired) -> str:
-    """What a repair did, what it could not, and what is lost, a line each."""
+    """Report of a repair: mended, lost and left parts, a line each."""
     lines = [f"mended: {told}" for told in repaired.mended] or ["nothing was to be mended"]
     lines += [f"lost: {told}" for told in repaired.lost]
     lines += [f"left: {told}" for told in repaired.left]

@@ -1,4 +1,4 @@
-"""What is said of one checkpoint in a few words, wherever it is said."""
+"""Descriptions of one checkpoint in a few words, for all reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def size_of(checkpoint: Checkpoint) -> int:
 
 
 def summary_of(checkpoint: Checkpoint) -> str:
-    """What a checkpoint added, in a few words."""
+    """Values that a checkpoint added, in a few words."""
     count = count_text(len(user_names(checkpoint.changed)), "variable")
     kept = f"{count} new or changed, {bytes_text(size_of(checkpoint))}"
     if not checkpoint.refused:
@@ -42,7 +42,7 @@ def state_text(checkpoint: Checkpoint) -> str:
 
 
 def origin_text(checkpoint: Checkpoint) -> str:
-    """How a checkpoint came about that no single cell made; empty for all others."""
+    """Origin of a checkpoint that no single cell made; empty for all others."""
     match checkpoint.made_by:
         case "fork":
             return "values by fork"

@@ -52,7 +52,7 @@ class Part(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What names the chunks of a blob.
+    """The bytes that name the chunks of a blob.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class Bridged(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """What is left of a manifest, and what is not."""
+    """Variables left of a manifest, and the names of those that are lost."""
 
     variables: Mapping[str, Variable]
     lost: frozenset[str]
@@ -93,7 +93,7 @@ class _Bridges:
         return max(left, key=lambda c: c.created_at).id if left else None
 
     def _of(self, checkpoint_id: str) -> _Left:
-        """What is left of what a checkpoint held; without recursion, for histories are long."""
+        """The rest of a checkpoint's manifest; without recursion, for histories are long."""
         line: dict[str, Checkpoint] = {}
         at: str | None = checkpoint_id
         while (
@@ -118,7 +118,7 @@ class _Bridges:
         return _Left({**kept, **own}, before.lost - own.keys() - {*checkpoint.removed})
 
     def _inherited(self, checkpoint: Checkpoint) -> _Left:
-        """What the record says that ancestors were the last to change."""
+        """The rest of those variables that the record says ancestors were the last to change."""
         variables: dict[str, Variable] = {}
         lost: set[str] = set()
         for ancestor, names in checkpoint.inherited.items():

@@ -1,4 +1,4 @@
-"""What lies in a store's folder, told by names, sizes and locks: no file is read."""
+"""Inventory of a store's folder by names, sizes and locks: no file but the mark is read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ROOMS = ("journal", "packs", "tables")
 
 
 class Census(NamedTuple):
-    """What lies in a store's folder.
+    """Inventory of a store's folder.
 
     Attributes
     ----------
     is_encrypted
-        Whether what lies there is sealed.
+        True if the contents are sealed.
     sizes
         Bytes of each room.
     alive, dead
@@ -40,7 +40,7 @@ class Census(NamedTuple):
 
 
 def census(path: Path) -> Census:
-    """What lies in the store at `path`.
+    """Inventory of the store at `path`.
 
     Raises
     ------

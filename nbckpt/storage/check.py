@@ -67,7 +67,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was looked at, and what is wrong with it."""
+    """Counts of what was checked in a store, and the problems found."""
 
     journals: int
     records: int
@@ -324,7 +324,7 @@ class _Check:
     # -- garbage
 
     def _find_leftovers(self) -> None:
-        """What a prune that was killed had taken the name of, or replaced."""
+        """Report unfinished packs and replaced journals that a killed prune left behind."""
         journals = self.path / "journal"
         left = unfinished_in(self.path / "packs")
         replaced = (journals / f"{name}{JOURNAL}" for name in sorted(self.journals.replaced))
@@ -350,9 +350,10 @@ class _Check:
                     self._tell("unreachable", f"pack {pack}", told)
 
     def _told_orphaned(self, pack: str) -> str:
-        """What is said of a pack of whose session nothing is left; no claim need have told of it.
+        """Text on the missing journal of an unnamed pack; empty if it is there or was replaced.
 
-        Nobody can tell a journal that was deleted from one that was never begun.
+        No claim need report it: nobody can tell a journal that was deleted from one that was
+        never begun.
         """
         journal = pack.rpartition("-")[0]
         is_there = exists(self.path / "journal" / f"{journal}{JOURNAL}")

@@ -59,7 +59,7 @@ class Seal:
         return nonce + self._aes.encrypt(nonce, data, bound)
 
     def open(self, sealed: Bytes, bound: bytes) -> bytes | None:
-        """What was sealed; None if it was changed, or belongs elsewhere, or to another key."""
+        """The data that was sealed; None if it was changed, or has another place or key."""
         view = memoryview(sealed)
         if len(view) < OVERHEAD_BYTES:
             return None

@@ -1,4 +1,4 @@
-"""How large a value may be that somebody else says to be there: few bytes may say terabytes.
+"""Limit on the size that another user's value claims to have: few bytes may claim terabytes.
 
 A chunk may be named any number of times, and zeros take no bytes at all. So what counts is what a
 value has beyond its bytes in the store: half of the memory that is free is the most.

@@ -1,8 +1,8 @@
-"""How many records journals had when others saw them, so that a lost end is told from none.
+"""Record counts of journals as other sessions saw them, by which a lost end is noticed.
 
 A journal that was cut at the end of a line looks as if its session had died there. So each session
-says, in its first record, how long the journals of ended sessions are that it found and that nobody
-has spoken for; and a prune says how long its own is.
+says, in its first record, how many records it found in each journal of an ended session that nobody
+has spoken for; and a prune says how many its own has.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from nbckpt.storage.naming import is_name
 SEEN = "seen"
 RECORDS = "records"
 UNSYNCED_S = 600
-"""What is older than that has reached the disk, synced or not."""
+"""Seconds after which what was written has reached the disk, synced or not."""
 
 
 class Claims:
-    """What first records of journals say of others, and of their own.
+    """Claims by first records of journals on the record counts of others, and of their own.
 
     Only a trusted one speaks for a journal that holds trusted lines: else anybody could call it
     damaged.
@@ -73,12 +73,12 @@ class Claims:
 
 
 def seen(folder: Path, counts: Mapping[str, int], unless: Container[str]) -> dict[str, int]:
-    """What a session that begins is to say of the journals of ended ones.
+    """The claims that a new session makes about journals of ended ones: name → record count.
 
     Parameters
     ----------
     counts
-        How many records of each journal it has read.
+        Number of records that it has read of each journal.
     unless
         Journals that others have spoken for.
     """

@@ -1,4 +1,4 @@
-"""What a store's threads do: make records durable, and run the jobs that come after.
+"""Work of a store's threads: make records durable, and run the jobs that come after.
 
 Somebody waits for each of these, so memory that runs out ends none of them: see `insist`.
 """

@@ -12,7 +12,7 @@ MOST_BYTES = 1 << 20
 
 
 def read_config(path: Path) -> str | None:
-    """What the file of the store at `path` holds; None if there is none.
+    """Text of the configuration file of the store at `path`; None if there is none.
 
     Raises
     ------

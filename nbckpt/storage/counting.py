@@ -1,7 +1,7 @@
-"""Which of a store's records count, and the blobs that they need. Pure.
+"""The records of a store that count, and the blobs that they need. Pure.
 
 A prune cannot take a record out of a journal that a live session writes. It says which checkpoints
-do not count any more, and writes others anew, with what their gone ancestors had changed.
+do not count any more, and writes others again, with what their gone ancestors had changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the store asks of the file system, and how its refusals read.
+"""The store's access to the file system, and the texts of its refusals.
 
 All goes through `system.files`. Files and folders are their owner's alone; a link that stands in
 place of a file or a folder of a store is refused, and never followed.
@@ -266,7 +266,7 @@ def read_at(fd: int, length: int, offset: int) -> bytes:
 
 
 def reread(read: Callable[[], T]) -> T:
-    """What `read` gives; asked once more where a network file system has lost what was open."""
+    """The result of `read`; asked once more if a network file system has lost the open file."""
     try:
         return read()
     except OSError as error:
@@ -341,7 +341,7 @@ class NewFile(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """Number of bytes written."""
         return self._end
 
     def write(self, data: Buffer, /) -> int:

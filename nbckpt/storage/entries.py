@@ -1,4 +1,4 @@
-"""What index frames say, taken in quickly and decoded when a chunk is asked for.
+"""Entries of index frames, taken in quickly and decoded when a chunk is asked for.
 
 A hundred thousand model calls leave as many frames. Each is verified when it is read, and of its
 entries only the names are looked at.

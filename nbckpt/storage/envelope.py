@@ -18,7 +18,7 @@ NAME = "AES-256-GCM"
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a store says of its encryption to everybody.
+    """A store's public data on its encryption.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ def unwrap(envelope: Envelope, key: bytes, source: str) -> Cipher:
 
 
 def told(envelope: Envelope) -> str:
-    """Which key opens the store, for people."""
+    """Text on the key that opens the store, for people."""
     places = {"file": "a file", "env": "the variable", "keyring": "the system's keyring"}
     kind, _, name = envelope.source.partition(":")
     place = places.get(kind, "a place")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nbckpt.storage.ciphers import Cipher
 
 Mark: TypeAlias = dict[str, Any]
-"""What `format.json` holds: `format`, and what a store says of itself before it can be read."""
+"""Contents of `format.json`: `format`, and what a store says of itself before it can be read."""
 
 FORMAT = 4
 MARK = "format.json"
@@ -58,7 +58,7 @@ OWN = frozenset({MARK, COPY, ".gitignore", ASIDE, "config.json", *ROOMS})
 
 
 def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[str, object]) -> Mark:
-    """What the mark of the store at `path` says, which this nbckpt can read.
+    """Open or make the store at `path`; return its mark, which this nbckpt can read.
 
     Opening what exists writes nothing.
 
@@ -70,7 +70,7 @@ def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[st
     Raises
     ------
     StoreError
-        If it is none, and `create` is false or the disk refuses.
+        If there is none, and `create` is false or the disk refuses.
     FormatError
         If it is damaged, or of a later format.
     """
@@ -144,7 +144,7 @@ def _known_mark(path: Path) -> Mark | None:
 
 
 def read_mark(path: Path, name: str = MARK) -> Mark | None:
-    """What the mark says, its `format` a number; None if there is none."""
+    """The mark of a store, its `format` a number; None if there is none."""
     try:
         mark = json.loads(read_whole(path / name, MOST_BYTES))
         if (own := mark.pop(SUM, None)) not in (None, _sum_of(mark)):

@@ -70,7 +70,7 @@ class Journals:
 
     @property
     def count(self) -> int:
-        """How many journals were met."""
+        """Number of journals met, without those that are replaced."""
         return sum(name not in self.replaced for name in self._followers)
 
     @property
@@ -80,7 +80,7 @@ class Journals:
         return by_own.union(n for n in by_others if not self._has_own(n)) if by_others else by_own
 
     def _replaced(self) -> tuple[frozenset[str], frozenset[str]]:
-        """What trusted prunes say of that, and what others do."""
+        """Names of the journals replaced by trusted prunes, and of those replaced by others."""
         if len(self.prunes) != self._named_replaced[0]:
             by_own, by_others = (
                 frozenset(n for prune in prunes for n in prune.get("replaces", ()))
@@ -119,7 +119,7 @@ class Journals:
         return {name for name, follower in self._followers.items() if follower.is_foreign}
 
     def serial(self, journal: str) -> int:
-        """How many records of a journal were read, or known to be lost."""
+        """Number of records of a journal that were read, or are known to be lost."""
         follower = self._followers.get(journal)
         return follower.serial if follower else 0
 
@@ -157,18 +157,18 @@ class Journals:
         return [name for name, path in self._paths().items() if is_live(path)]
 
     def unclaimed(self) -> dict[str, int]:
-        """What a session that begins is to say of others: see `claims`."""
+        """The claims that a new session makes about other journals: see `claims`."""
         over = self.replaced
         counts = {n: f.serial for n, f in self._followers.items() if n not in over}
         return seen(self._folder, counts, self._claims)
 
     def read(self, limits: Mapping[str, int]) -> list[Entry]:
-        """What was added since, oldest first; of one journal, as it was written.
+        """Entries added since the last read, oldest first; those of one journal as written.
 
         Parameters
         ----------
         limits
-            Name of a journal → how many bytes of it may be read.
+            Name of a journal → number of its bytes that may be read.
         """
         found: dict[str, list[Entry]] = {}
         with uncollected():

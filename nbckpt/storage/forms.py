@@ -1,4 +1,4 @@
-"""How the bytes of a chunk lie in a pack: as they are, compressed, or not at all.
+"""Forms of a chunk's bytes in a pack: as they are, compressed, or left out.
 
 What is mapped lies as it is. Of the rest, what a sample says will shrink is compressed with zstd,
 whose fastest level costs less than the disk that it saves. In an encrypted store a pack seals what

@@ -81,7 +81,7 @@ class Frame(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What a journal says of a batch, so that readers find its frame without a search.
+    """A journal's record of a batch, by which readers find its frame without a search.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Batch(NamedTuple):
         `chained` sums of all frames before it, which are vouched for with it; empty where the
         record speaks of this one alone.
     trusted
-        Whether the record is.
+        True if the record is.
     """
 
     pack: str
@@ -221,7 +221,7 @@ def _body_bytes(count: int, *, is_sealed: bool) -> int:
 
 
 def frame_bytes(count: int, *, is_sealed: bool = False) -> int:
-    """How long an index frame of so many entries is."""
+    """Bytes of an index frame with `count` entries."""
     return FRAME.size + _body_bytes(count, is_sealed=is_sealed) + SUM_BYTES
 
 
@@ -244,5 +244,5 @@ def read_frame(fd: int, pack: str, offset: int, cipher: Cipher | None = None) ->
 
 
 def chained(sums: Iterable[bytes]) -> bytes:
-    """What stands for the sums of several frames, the last one first."""
+    """One digest for the sums of several frames, the last one first."""
     return blake3(b"".join(sums)).digest(NAMING_BYTES)

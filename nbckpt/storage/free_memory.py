@@ -1,4 +1,4 @@
-"""How much memory this process can still have."""
+"""Bytes of memory that this process can still get."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _free_in_machine() -> int | None:
 
 
 def _free_in_group() -> int | None:
-    """What a container's limit leaves, which counts what files have cached; None without one."""
+    """Bytes left under a container's limit, inactive file caches included; None without one."""
     with suppress(OSError, ValueError, IndexError):
         most = int(read_whole(_GROUP / "memory.max"))
         used = int(read_whole(_GROUP / "memory.current"))

@@ -246,7 +246,7 @@ class Follower:
         return self._own > 0
 
     def read(self, limit: int | None = None) -> list[Entry]:
-        """What was added since; an unfinished last line is left for the next time.
+        """Entries added since the last read; an unfinished last line is left for the next time.
 
         Parameters
         ----------

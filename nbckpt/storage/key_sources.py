@@ -100,7 +100,7 @@ def make_key(source: str) -> str:
 
 
 def kind_of(source: str) -> str:
-    """What others may know of where a key is: no path."""
+    """A key source as others may know it: without the path of a file."""
     return FILE if source.startswith(f"{FILE}:") else source
 
 

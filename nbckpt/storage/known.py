@@ -1,4 +1,4 @@
-"""What journals have said so far: everybody's records, and where their chunks lie."""
+"""Records of all journals so far, and the places of their chunks."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Known:
             self.tables[record["value"]] = record
 
     def _gone(self) -> Taken:
-        """What prunes took."""
+        """The checkpoints and recordings that prunes took."""
         prunes = len(self._journals.prunes)
         if prunes != self._pruned[0]:
             self._pruned = (prunes, Taken(self._journals.prunes))

@@ -26,11 +26,11 @@ from nbckpt.storage.parallel import Pieces, each, threads_for
 from nbckpt.storage.waiting import Write
 
 UNIT_CHUNKS = 4
-"""What a thread takes at once: little enough for the processor's cache."""
+"""Chunks that a thread takes at once: few enough for the processor's cache."""
 
 PARALLEL_UNITS = 4
 AHEAD = 2
-"""How many units there may be for each thread: some stay in the cache till others had a place."""
+"""Most units for each thread: some stay in the cache till others had a place."""
 
 
 class _Scratch(NamedTuple):

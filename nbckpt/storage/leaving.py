@@ -15,7 +15,7 @@ _CALLS = (RECORDING, STEP, ITEMS)
 
 
 class Leaving:
-    """What becomes of the calls that a store keeps.
+    """Division of the calls that a store keeps into those that go and those that stay.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class Leaving:
     kept
         Ids of the checkpoints that stay.
     dead
-        Names of the journals that are replaced. What another says of kept calls has no id by which
-        it could be taken back, so that it stays.
+        Names of the journals that are replaced. A record of kept calls in another one has no id by
+        which it could be taken back, so that it stays.
 
     Attributes
     ----------

@@ -152,7 +152,7 @@ def _placing(
     position: bytes | None,
     session: bytes,
 ) -> dict[str, Any]:
-    """What of a recording says which call it answers, and in which session."""
+    """Members that place a recording: the call that it answers, and its session."""
     return {
         "kind": calls.RECORDING,
         "created_at": float(created_at),

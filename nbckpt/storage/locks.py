@@ -29,7 +29,7 @@ PRUNING = "pruning"
 
 TOKEN_BYTES = 8
 TURN_S = 0.03
-"""How long writers that come wait at most while a prune waits for those that are there."""
+"""Most seconds that arriving writers wait while a prune waits for those that are there."""
 PAUSE_S = 0.02
 PIECE_S = 0.0005
 
@@ -89,7 +89,7 @@ class Holds:
                 self._is_held_on = True
 
     def take_over(self) -> int:
-        """How often the caller is to exit for what was held on to."""
+        """Take over what was held on to; return the number of exits that the caller owes for it."""
         with self._mutex:
             was_held_on, self._is_held_on = self._is_held_on, False
             return int(was_held_on)

@@ -1,4 +1,4 @@
-"""What lies in packs that is needed, and the packs worth writing anew without the rest."""
+"""Chunks in packs that are needed, and the packs worth rewriting without the rest."""
 
 from __future__ import annotations
 
@@ -210,5 +210,5 @@ def _in_order(needed: Mapping[Name, Place]) -> Iterator[tuple[Name, Place]]:
 
 
 def _unit(place: Place) -> int:
-    """What readers map has to begin where a page does, and else nothing needs to."""
+    """Alignment of a chunk: the size of a page for what readers map, else one byte."""
     return PAGE_BYTES if place.codec == RAW and place.offset % PAGE_BYTES == 0 else 1

@@ -33,7 +33,7 @@ def is_table(name: object) -> bool:
 
 
 def wrong_name(record: Record) -> str | None:
-    """What a record calls a file and no store has, for people; None if all is well."""
+    """First file name, offset or sum of a record that no store can have; None if all is well."""
     match record["kind"]:
         case "batch":
             offset = record.get("frame")

@@ -1,7 +1,7 @@
-"""What can be told of an encrypted store without its key: whether its bytes are those written.
+"""Check of an encrypted store without its key: that its bytes are those that were written.
 
-Every line, index, chunk and table carries a checksum that stands outside of what is sealed. Whether
-all is there that records name, only the key tells.
+Every line, index, chunk and table carries a checksum that stands outside of what is sealed. Only
+the key shows if all is there that records name.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def open_pack(folder: Path, pack: str) -> int:
 
 
 def header_problem(fd: int) -> str:
-    """What is wrong with the header of a pack, for people; empty if nothing is.
+    """Text on the fault in the header of a pack, for people; empty if there is none.
 
     It keeps nobody from reading: frames and chunks tell by themselves whether they are whole, and
     a store with packs of later kinds says so in its mark.

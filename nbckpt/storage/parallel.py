@@ -15,7 +15,7 @@ MOST_THREADS = 4  # the disk cache and the memory are not faster with more
 
 
 def threads_for(count: int, *, enough: int) -> int:
-    """How many threads `count` pieces are worth; fewer than `enough` are not worth a second."""
+    """Number of threads worth using for `count` pieces: one for fewer than `enough`."""
     if count < enough:
         return 1
     affinity = getattr(os, "sched_getaffinity", None)

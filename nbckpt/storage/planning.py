@@ -1,4 +1,4 @@
-"""What a prune is going to do, told from what stands in the journals; nothing is changed."""
+"""Plan of a prune, made from what stands in the journals; nothing is changed."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ MANY_JOURNALS = 32
 
 
 class Plan:
-    """What is kept of a store, and what goes.
+    """Division of a store into what is kept and what goes.
 
     Parameters
     ----------
     now
         Seconds since the epoch.
     unwritten
-        What a session of this process is still trying to write.
+        Entries that a session of this process is still trying to write.
     signers
         Of the journals.
 
@@ -65,7 +65,7 @@ class Plan:
         Read up to what was planned with.
     dead
         Names of the journals to replace: nobody adds to them, every line can be read, and none
-        is signed by somebody else.
+        is signed by another user.
     kept
         Ids of checkpoints.
     removed
@@ -114,7 +114,7 @@ class Plan:
 
     @cached_property
     def records(self) -> list[Record]:
-        """What the new journal holds, without batches and the record of the prune."""
+        """Records of the new journal, without batches and the record of the prune."""
         left = compacted(self._entries, self.dead, self.kept, self._new, self.values)
         after = folded(self._all_with(left))
         more = corrections(self._before, after, self.kept, self._drop, self._now)
@@ -185,7 +185,7 @@ class Plan:
 
     @cached_property
     def left(self) -> str:
-        """What is not as it was asked for; empty if all is."""
+        """Text on requests that the plan does not meet; empty if it meets all."""
         unknown = ", ".join(map(repr, self.calls.unknown))
         told = [self.too_large, f"no model call has the tag {unknown}" if unknown else ""]
         return "; ".join(filter(None, told))
@@ -232,7 +232,7 @@ class Plan:
         return [path for path in paths if exists(path)]
 
     def freed_bytes(self) -> int:
-        """What it will free, about."""
+        """Approximate number of bytes that the prune will free."""
         packs = sum(
             p.size - (packed_bytes(p.needed.values()) if p.needed else 0) for p in self.packs
         )

@@ -56,19 +56,19 @@ SPARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a prune removed.
+    """Result of a prune.
 
     Attributes
     ----------
     checkpoints
         Id and name of each that is gone.
     left
-        Why something was left that was to go, and the next move, or a tag to forget that nothing
-        has; empty if all is as asked.
+        Reason that something was left that was to go, and the next move, or a tag to forget that
+        nothing has; empty if all is as asked.
     dry_run
-        Whether nothing was removed: so it would be.
+        True if nothing was removed: so it would be.
     calls
-        How many model calls and kept calls are gone.
+        Number of model calls and kept calls that are gone.
     """
 
     checkpoints: tuple[tuple[str, str], ...]
@@ -192,7 +192,7 @@ class _Work:
         self._began = time.perf_counter()
 
     def run(self) -> Pruned | None:
-        """What was done; None if others wrote meanwhile what leans on what was to go."""
+        """Prune the store; None if others wrote meanwhile what leans on what was to go."""
         plan = self._plan
         plan.require_known_writers()
         self._delete(self._leftovers())

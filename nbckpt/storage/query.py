@@ -136,7 +136,7 @@ class _Variables:
         self._make = make
 
     def table(self, name: str, ref: str | None) -> str:
-        """What SQL calls the table of a variable at a reference, or the newest."""
+        """The SQL expression for the table of a variable at a reference, or for its newest one."""
         manifest = self._newest(name) if ref is None else self._at(name, ref)
         record = self._record(manifest[name], manifest)
         if record["file"] is None:

@@ -129,7 +129,7 @@ class Reader:
         return self._of(digest, parts)
 
     def _of(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
-        """What `ask` finds in a blob; it asks again when a pack has gone meanwhile."""
+        """The answer of `ask` about a blob; asked again when a pack has gone meanwhile."""
         try:
             return self._once(digest, ask)
         except PackGoneError:
@@ -144,7 +144,7 @@ class Reader:
             raise BlobNotFoundError(message) from None
 
     def _once(self, digest: Digest, ask: Callable[[_Blob], T]) -> T:
-        """What `ask` finds in a blob; a chunk that is damaged is looked for elsewhere."""
+        """The answer of `ask` about a blob; a damaged chunk is looked for elsewhere."""
         while True:
             packs = Packs(self._folder)
             blob = _Blob(digest, packs, self._find, self._verified, self._damaged, self._cipher)

@@ -57,7 +57,7 @@ _LEFT = ".rekey.tmp"
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """What became of a store's encryption.
+    """Result of changing a store's encryption.
 
     Attributes
     ----------

@@ -40,18 +40,18 @@ OLDEST_LOCKING = 3
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair did.
+    """Result of a repair.
 
     Attributes
     ----------
     mended
-        What was rebuilt, one sentence each; empty if nothing was to be done.
+        Sentences on rebuilt parts; empty if nothing was to be done.
     lost
-        What nobody can rebuild.
+        Losses that nobody can rebuild.
     left
-        What could not be touched, and the next move.
+        Parts that could not be touched, and the next move.
     aside
-        The folder that what was damaged was moved to; None if nothing was.
+        The folder that damaged files were moved to; None if there were none.
     """
 
     mended: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class _Work:
         self._event: dict[str, object] = {}
 
     def run(self) -> Repaired | None:
-        """What was done; None if others wrote meanwhile what was taken for lost."""
+        """Repair the store; None if others wrote meanwhile what was taken for lost."""
         self._require_known_writers(self._survey.journals)
         mark_format(self._path, self._store.cipher)
         try:

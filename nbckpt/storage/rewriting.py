@@ -78,7 +78,7 @@ def compacted(
     new: Mapping[str, Record],
     needs_table: Container[str],
 ) -> list[Record]:
-    """What is left of dead journals, with the rewritten checkpoints of all, in the order of time.
+    """Records left of dead journals, with the rewritten checkpoints of all, in the order of time.
 
     Parameters
     ----------

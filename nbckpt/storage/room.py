@@ -1,4 +1,4 @@
-"""How much more a store may take, where it is to become no larger than so many bytes."""
+"""Bytes that a store may still grow by under a limit on its size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Room:
     Parameters
     ----------
     writer
-        Of this session; what others write is seen when it is measured anew.
+        Of this session; what others write is seen when it is measured again.
     """
 
     def __init__(self, path: Path, writer: Writer) -> None:

@@ -54,7 +54,7 @@ class SealedSigner(Signer):
         return b'%b,"sum":"%b"}\n' % (text, blake3(text).digest(SUM_BYTES).hex().encode())
 
     def open(self, line: bytes) -> Opened | None:
-        """What a line says; None if it is damaged, or not sealed, or was sealed elsewhere."""
+        """The text of a line and its standing; None if damaged, not sealed, or sealed elsewhere."""
         plain = self.plain(line)
         return None if plain is None else super().open(plain)
 

@@ -1,7 +1,7 @@
-"""What an index frame of an encrypted pack holds instead of its entries.
+"""The body of an index frame in an encrypted pack, in the place of its plain entries.
 
-Where the pieces lie, and a checksum of each, stand there for everybody: so damage is found without
-the key. What they are stands sealed behind.
+The places of the pieces, and a checksum of each, stand there for everybody: so damage is found
+without the key. The entries stand sealed behind them.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def check_of(stored: bytes | memoryview) -> bytes:
 
 
 def sealed_bytes(count: int, entry_bytes: int) -> int:
-    """How long `count` sealed entries are."""
+    """Bytes of `count` sealed entries, the spans of their pieces included."""
     return count * SPAN.size + COPIES * (count * entry_bytes + OVERHEAD_BYTES)
 
 
 def seal_entries(
     cipher: Cipher, entries: bytes, pieces: Iterable[Piece], *, pack: str, offset: int
 ) -> bytes:
-    """What stands behind the head of the frame at `offset`, where alone it opens."""
+    """The bytes behind the head of the frame at `offset`, which open only there."""
     spans, bound = b"".join(SPAN.pack(*piece) for piece in pieces), _bound(pack, offset)
     return spans + b"".join(cipher.frames.seal(entries, bound) for _ in range(COPIES))
 

@@ -104,7 +104,7 @@ class Search:
 def salvaged(
     fd: int, pack: str, offset: int, cipher: Cipher | None = None
 ) -> Iterator[tuple[Name, Place]]:
-    """What may be entries of a damaged frame that stood at `offset`, not one of them verified."""
+    """Possible entries of a damaged frame that stood at `offset`, none of them verified."""
     if cipher is not None:
         yield from _opened(fd, pack, offset, cipher)
         return

@@ -1,4 +1,4 @@
-"""Whether a record has the members that its readers rely on.
+"""Check that a record has the members that its readers rely on.
 
 One's own records are signed, and are what they were made as, but who made them may have had a
 defect; another's may say anything. What is not as it should be is damage, told where it stands, so

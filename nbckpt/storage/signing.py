@@ -69,9 +69,9 @@ class Signer:
         return b'%b,"sum":"%b"}\n' % (text, digest[:SUM_BYTES].hex().encode())
 
     def open(self, line: bytes) -> Opened | None:
-        """What a line says, without its newline; None if it is damaged.
+        """The text of a line without its newline, and its standing; None if it is damaged.
 
-        Once for each line of each journal: of one's own the signature alone is looked at.
+        Called once for each line of each journal: of one's own the signature alone is looked at.
         """
         has_mac = line.startswith(_MAC, -_TAIL)
         if has_mac and self._keyed is not None:

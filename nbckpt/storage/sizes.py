@@ -1,4 +1,4 @@
-"""What a store takes on the disk."""
+"""Size of a store on the disk."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Store:
         return [*self._known.damages, *self._index.damages]
 
     def config_text(self) -> str | None:
-        """What its `config.json` holds; None if there is none."""
+        """Text of its `config.json`; None if there is none."""
         return read_config(self.path)
 
     def write_config(self, text: str) -> None:
@@ -449,7 +449,7 @@ class Store:
         return self._known.all()
 
     def untrusted(self) -> Untrusted:
-        """What of the store this user neither wrote nor vouched for: nothing of it is ever run."""
+        """Amount of the store that this user neither wrote nor vouched for: none of it is run."""
         self._known.look()
         journals = self._known.untrusted
         records = self._known.of_kind(CHECKPOINT)
@@ -463,7 +463,7 @@ class Store:
         return told_apart(self._not_trusted())
 
     def _not_trusted(self) -> dict[str, frozenset[bytes]]:
-        """What is not trusted, by the name that a user vouches for it under."""
+        """Digests of what is not trusted, by the name under which a user vouches for it."""
         found = {journal: frozenset(own) for journal, own in self._known.untrusted.items()}
         with suppress(StoreError):
             text = self.config_text()
@@ -504,7 +504,7 @@ class Store:
         return found
 
     def check(self) -> Report:
-        """What is damaged, missing or unreachable, of all that is durable; nothing is changed."""
+        """Report on durable data that is damaged, missing or unreachable; nothing is changed."""
         from nbckpt.storage.check import check
 
         return check(self.path)

@@ -1,4 +1,4 @@
-"""What of a store can be mended, found by reading all of it; nothing is changed."""
+"""Survey of a store for what can be mended, by reading all of it; nothing is changed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Shape(NamedTuple):
 
     @property
     def pack(self) -> Pack:
-        """What of it is to be kept."""
+        """The pack with the chunks that are to be kept."""
         return Pack(self.name, self.size, self.sound)
 
 

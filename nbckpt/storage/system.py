@@ -26,7 +26,7 @@ SWAP = 2
 
 
 class Files:
-    """What the operating system does with files; each raises `OSError` as it does.
+    """File operations of the operating system; each raises `OSError` as the system does.
 
     Descriptors are those of the process. None of them outlives an `exec`.
     """
@@ -52,11 +52,11 @@ class Files:
         return os.pread(fd, length, offset)
 
     def preadv(self, fd: int, memory: memoryview, offset: int) -> int:
-        """How many bytes were read into `memory`; 0 where the file ends."""
+        """Number of bytes read into `memory`; 0 at the end of the file."""
         return os.preadv(fd, [memory], offset)
 
     def pwrite(self, fd: int, data: Buffer, offset: int) -> int:
-        """How many bytes were taken."""
+        """Number of bytes written."""
         return os.pwrite(fd, data, offset)
 
     def ftruncate(self, fd: int, length: int) -> None:
@@ -72,19 +72,19 @@ class Files:
         getattr(os, "fdatasync", os.fsync)(fd)
 
     def fstat(self, fd: int) -> os.stat_result:
-        """What is known of an open file."""
+        """Status of an open file."""
         return os.fstat(fd)
 
     def stat(self, path: Path) -> os.stat_result:
-        """What is known of a file; of a link, where it leads."""
+        """Status of a file; of a link, that of its target."""
         return path.stat()
 
     def lstat(self, path: Path) -> os.stat_result:
-        """What is known of a file, or of a link."""
+        """Status of a file, or of a link itself."""
         return path.lstat()
 
     def statvfs(self, path: Path) -> os.statvfs_result:
-        """What is told of the file system of a path."""
+        """Status of the file system that holds a path."""
         return os.statvfs(path)
 
     def listdir(self, folder: Path) -> list[str]:

@@ -45,7 +45,7 @@ COMPRESSION = "zstd"
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """What became of a table.
+    """Result of writing a value as a table.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class TableInfo:
     file_digest
         Of its bytes.
     exact
-        Whether it reads back as an equal value: types, index, names, attributes, every bit.
+        True if it reads back as an equal value: types, index, names, attributes, every bit.
     reason
         What differs; empty if it is exact.
     """
@@ -147,7 +147,7 @@ def read_table(folder: Path, digest: Digest, cipher: Cipher | None = None) -> ob
 
 
 def arrow_table(path: Path, cipher: Cipher | None) -> pa.Table:
-    """What is in a file, sealed or not, in memory.
+    """The Arrow table of a file, sealed or not, in memory.
 
     Raises
     ------

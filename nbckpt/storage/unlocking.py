@@ -81,7 +81,7 @@ def _require_plain(path: Path) -> None:
 
 
 def new_members(source: str | None = None) -> Mark:
-    """What the mark of a new store says of its encryption; nothing where that is off."""
+    """Members on encryption for the mark of a new store; none where that is off."""
     source = encryption_from() if source is None else source
     if not source or source == "off":
         return {}

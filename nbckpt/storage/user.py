@@ -1,4 +1,4 @@
-"""What nbckpt keeps of its user, outside of all stores: a key, and whom it was told to trust.
+"""nbckpt's data on its user, outside of all stores: a key, and what the user vouches for.
 
 The folder is ``NBCKPT_HOME``, else `nbckpt` in Jupyter's data folder, beside the secret that signs
 notebooks. It is the user's alone; what others could have put there is not used.

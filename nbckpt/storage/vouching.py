@@ -1,4 +1,4 @@
-"""What of a store its user does not know to be his own, and how he takes it over."""
+"""Contents of a store that its user has not signed, and how they are vouched for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ what is vouched for is a digest."""
 
 
 class Untrusted(NamedTuple):
-    """How much of a store is neither signed by its user nor vouched for.
+    """Amount of a store that its user has neither signed nor vouched for.
 
-    An earlier nbckpt made it, or somebody else, or this user with a key that is lost.
+    An earlier nbckpt made it, or another user, or this user with a key that is lost.
     """
 
     journals: int

@@ -16,7 +16,7 @@ from nbckpt.storage.frames import Place
 from nbckpt.storage.packs import PackWriter
 
 MOST_BYTES = 192 * 1024 * 1024
-"""What may wait unless it is said otherwise; the rest is written while its cell is held."""
+"""Most bytes that may wait by default; the rest is written while its cell is held."""
 
 MAPPED_BYTES = 64 * 1024
 """Pieces from here on are mapped."""

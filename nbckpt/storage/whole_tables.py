@@ -1,4 +1,4 @@
-"""Whether a Parquet file is the one that was written: Parquet itself would not tell.
+"""Check that a Parquet file is the one that was written, which Parquet itself does not do.
 
 A flipped bit in a column is another number to every reader of Parquet, so none is asked before all
 bytes of a file are known to be right.

@@ -1,4 +1,4 @@
-"""What one session writes: chunks into packs of its own, then records into its own journal.
+"""One session's writing: chunks into packs of its own, then records into its own journal.
 
 Bytes before record: a commit seals the batch of chunks put so far, syncs it, and only then writes
 the records, the batch's own among them, and syncs those.

@@ -1,7 +1,7 @@
-"""What a notebook is tested with where no network is: a model provider on loopback.
+"""Model provider on loopback, to test a notebook without a network.
 
-Standard library only, and nothing of nbckpt's own but its errors, so that it says nothing of what
-it tests.
+It uses the standard library only, and nothing of nbckpt but its errors, so that it is independent
+of the code that it tests.
 """
 
 from __future__ import annotations

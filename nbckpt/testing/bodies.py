@@ -109,7 +109,7 @@ def text_in(*values: Any) -> str:
 
 
 def last_of(messages: list[Json], role: str = "user") -> str:
-    """What `role` said last."""
+    """Text of the last message of `role`, or of the last message if it has none."""
     said = (message for message in reversed(messages) if message.get("role") == role)
     message = next(said, messages[-1])
     return text_in(message.get("content", message.get("parts", "")))

@@ -1,4 +1,4 @@
-"""What a provider was asked and what it answered, safe to read from any thread."""
+"""Requests to a provider and counts of its answers, safe to read from any thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on request: by rules of the provider, or by markers in a prompt. Pure.
+"""Faults on request: by rules of the provider, or by markers in a prompt. Pure.
 
 A marker is for a request that another process sends: ``[fail=2]`` in the text of a prompt makes
 the first two requests with exactly this body fail. The others are ``[status=429]`` (with `fail`,
@@ -19,34 +19,34 @@ MARKER = re.compile(r"\[([a-z_]+)(?:=(\d+|\d*\.\d+))?\]")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with an answer; several may be at once.
+    """Faults of an answer; several may occur at once.
 
     Attributes
     ----------
     status
         An error of this HTTP status instead of the answer; 0 = none.
     retry_after
-        Seconds that the error tells the client to wait; None = it tells nothing.
+        Seconds that the error tells the client to wait; None = it does not say.
     cut
-        The connection is lost after so many chunks of the answer.
+        Number of chunks of the answer after which the connection is lost; None = it is not.
     error_after
-        A stream that has begun well tells an error after so many chunks, and ends.
+        Number of chunks after which a stream that has begun well reports an error, and ends.
     first_s, between_s
         Seconds before the answer's head, and between two chunks.
     malformed
         The answer's JSON is broken off.
     media_type
-        The answer claims to be of this type; "" = what it is.
+        The type that the answer claims to be of; "" = its own.
     size_bytes
-        The answer's text is as long as this.
+        Length of the answer's text; 0 = its own.
     never_close
         After all is written, neither the answer nor the connection ends.
     gzip
         The answer is compressed, if the client takes that.
     times
-        For how many requests; None = for all.
+        Number of requests that it holds for; None = all.
     path
-        Only where the path has this in it.
+        Text that the path of a request has in it; "" = any path.
     """
 
     status: int = 0
@@ -79,7 +79,7 @@ class Faults:
     came: Counter[str] = field(default_factory=Counter)
 
     def of(self, path: str, text: str) -> Fault:
-        """What is wrong with the next answer; rules for some times are used up by it."""
+        """Faults of the next answer; one is taken from the `times` of each rule that applies."""
         found = self._marked(text)
         for at, rule in enumerate(self.rules):
             if rule.path not in path or rule.times == 0 or (rule.status and found.status):

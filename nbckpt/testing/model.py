@@ -1,4 +1,4 @@
-"""Who answers: finds the format of a request, asks the model, and says what goes wrong with it."""
+"""Answers of the provider: finds a request's format, makes the reply, and chooses its faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nbckpt.testing.routes import Route, provider_of, route_of
 from nbckpt.testing.wire import Answer, Json, Request
 
 Says: TypeAlias = Callable[[Json], str | ToolCall | None]
-"""What the model says to a request's body; None: what it says where nobody is asked."""
+"""Function from a request's body to the model's reply; None stands for the default reply."""
 
 
 class SayingError(Exception):
@@ -100,7 +100,7 @@ class Model:
         return replace(answer, headers={**answer.headers, "x-request-id": f"req_{n:06d}"}), fault
 
     async def _said(self, body: Json) -> str | ToolCall | None:
-        """What the user's function says; on a thread, since it may take its time."""
+        """Reply of the user's function, if any; on a thread, since it may take its time."""
         if self._says is None:
             return None
         try:

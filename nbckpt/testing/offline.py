@@ -88,7 +88,7 @@ class Provider:
 
     @property
     def answered(self) -> int:
-        """How many requests were answered, each counted when the whole answer was written."""
+        """Number of requests answered, each counted when the whole answer was written."""
         return int(self.stats()["answered"])
 
     @property

@@ -1,4 +1,4 @@
-"""What is asked and what is answered, whatever format it comes in. Pure but for what was cached.
+"""Requests and replies, independent of the format. Pure except for the prompt cache.
 
 A format makes an `Ask` of a request's body and an answer of a `Reply`; between the two stands
 the provider, which gives out serial numbers and asks the user's own function.
@@ -81,24 +81,24 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request asks for.
+    """Content of a request, independent of the format.
 
     Attributes
     ----------
     call
         The request itself.
     prompt
-        What the user said last.
+        The user's last text.
     text
         All that goes in, for counting tokens and finding markers.
     tools
-        Those that may be called now; after a tool's result there are none.
+        Those that may be called now; none after a tool's result.
     schema
         The answer has to be JSON of this shape; empty: of any; None: it is text.
     thinks
         The answer comes with reasoning.
     cacheable
-        The beginning that the provider would keep; "" = none.
+        Beginning of the prompt that the provider would cache; "" = none.
     """
 
     call: Call
@@ -114,16 +114,16 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is answered.
+    """Content of an answer, independent of the format.
 
     Attributes
     ----------
     n
         The answer's serial number.
     call
-        A tool is called instead of saying `text`.
+        The call of a tool, which takes the place of `text`.
     tokens_in
-        All that went in, also what was cached.
+        All that went in, also the cached ones.
     tokens_out
         All that came out, also the reasoning.
     cached, written
@@ -151,13 +151,13 @@ class Reply:
 
     @property
     def arguments(self) -> str:
-        """What the tool is called with, as JSON."""
+        """Arguments of the tool's call, as JSON; empty without a call."""
         return json.dumps(self.call.arguments) if self.call else ""
 
 
 @dataclass(slots=True)
 class Cache:
-    """Which beginnings of prompts were seen: the provider's prompt cache."""
+    """Beginnings of prompts that were seen: the provider's prompt cache."""
 
     seen: set[bytes] = field(default_factory=set)
 

@@ -1,4 +1,4 @@
-"""Which path speaks which format. A base address may have any folders before the path."""
+"""Formats by path. A base address may have any folders before the path."""
 
 from __future__ import annotations
 

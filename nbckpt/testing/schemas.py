@@ -8,7 +8,7 @@ from typing import Any
 from nbckpt.testing.wire import Json
 
 DEEPEST = 12
-"""How far a schema that names itself is followed."""
+"""Depth to which a schema that names itself is followed."""
 
 BY_FORMAT = {
     "date": "2026-01-01",
@@ -67,7 +67,7 @@ def _of_kind(schema: Json, root: Json, text: str, n: int, depth: int) -> Any:
 
 
 def kind_of(schema: Json) -> str:
-    """What type is asked for, in lower case (Gemini writes it in capitals)."""
+    """Type that a schema asks for, in lower case (Gemini writes it in capitals)."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((each for each in kind if each != "null"), "null")

@@ -10,7 +10,7 @@ from nbckpt.testing.faults import Fault
 from nbckpt.testing.wire import END, Answer, Request, chunk_of, head_of, squeezed
 
 PART_BYTES = 1 << 18
-"""How much of an answer is written at once: large ones end when the client took nearly all."""
+"""Bytes of an answer written at once: large ones end when the client took nearly all."""
 
 
 class CutError(Exception):
@@ -51,7 +51,7 @@ async def send(
 
 
 def pieces_of(answer: Answer, fault: Fault) -> list[bytes]:
-    """What is written one after the other: the head, and each chunk; the end with the last."""
+    """Pieces to write one after the other: the head, and each chunk; the end with the last."""
     if answer.streamed or fault.never_close:
         chunks = [chunk_of(chunk) for chunk in answer.chunks]
         if not fault.never_close:

@@ -23,12 +23,12 @@ SSE = "text/event-stream"
 NDJSON = "application/x-ndjson"
 
 HEAD_BYTES = 1 << 18
-"""How long the lines of a head may be: longer than any SDK's, with a long key in a query."""
+"""Maximum bytes in the lines of a head: more than any SDK's, with a long key in a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client sent.
+    """A client's request.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is written back.
+    """The answer to write back.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Answer:
     streamed
         Each of the chunks is sent as a chunk of its own, as soon as it may be.
     is_broken
-        It tells an error after it began well, and so is none.
+        It reports an error after it began well, and so does not count as an answer.
     """
 
     status: int
@@ -160,7 +160,7 @@ def chunk_of(data: bytes) -> bytes:
 
 
 END = b"0\r\n\r\n"
-"""How a chunked body ends."""
+"""End of a chunked body."""
 
 
 def squeezed(chunks: Iterable[bytes]) -> Iterator[bytes]:

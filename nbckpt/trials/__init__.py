@@ -1,4 +1,4 @@
-"""Whether what is kept comes back as it is: tried as soon as it is kept, in a copy of the process.
+"""Trials that what is kept comes back as it is, made at once, in a copy of the process.
 
 A library may write down less than there is of its objects, or what it cannot read again. That
 shows when a value is restored, and then it is too late. So what is kept for the first time, by the

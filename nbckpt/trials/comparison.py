@@ -48,14 +48,14 @@ _OF_NO_MATTER = {
     # What keeps parts alive, and who lets them go.
     ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
 }
-"""What a class shows of the way in which an object was made: package and class → names."""
+"""Attributes that show only how an object was made: package and class → names."""
 
 MOST_LEVELS = 1
 """Attributes of what a variable holds, and not of these: a counter there means nothing."""
 
 
 class Difference(NamedTuple):
-    """What is not the same.
+    """A difference between a live value and the one that came back.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
     text
         A clause that tells it.
     owner
-        The live object whose attribute it is; None if it is none.
+        The live object whose attribute it is; None if it is not an attribute.
     lacking
         Names of the owner's plain members that did not come back, or came back as others.
     """
@@ -131,7 +131,7 @@ class Comparison:
         return _difference_of_texts(pair)
 
     def _parting(self, pair: _Pair) -> str:
-        """What tells that objects which are one come back as two, or two as one."""
+        """Text on one object that comes back as two, or two as one; empty if there is none."""
         if (name := self._others.get(id(pair.live))) is not None:
             return f"{pair.path} is {name}, and comes back as another"
         twin = self._twins.get(id(pair.live))
@@ -258,7 +258,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(value: Any, name: str) -> _Asked | None:
-    """What an attribute is; None if it is none, or does more than tell."""
+    """The value of an attribute; None if there is none, or asking does more than tell."""
     try:
         found = member_of_class(type(value), name)
         if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from nbckpt.trials.comparison import Difference
 
 MOST_BYTES = 64 << 20
-"""What is larger is not loaded for this."""
+"""Most bytes of a group that are loaded for a trial."""
 
 LOOK_S = 0.5
-"""How long what came back is looked at."""
+"""Seconds that the comparison of what came back may take."""
 
 LONGEST_S = 2.0
-"""How long loading may take; what takes longer is not known to end."""
+"""Seconds that loading may take; what takes longer is not known to end."""
 
 NO_FORKS = sandbox.NO_FORKS | {"_duckdb", "jaxlib", "lightgbm", "xgboost"}
 """Packages of what is not loaded in a copy; some are those of C beneath such a library."""
@@ -46,18 +46,19 @@ BY_STATEMENT = frozenset({"_io", "io", "sqlite3", "socket", "_hashlib", "_blake2
 MOST_REMEMBERED = 1_000
 
 MOST_ROUNDS = 3
-"""How often a group is written again with more of its members."""
+"""Most times that a group is written again with more of its members."""
 
 Lacking = tuple[tuple[str, str], tuple[str, ...]]
 
 
 class Outcome(NamedTuple):
-    """What came of a trial.
+    """Outcome of a trial.
 
     Attributes
     ----------
     problem
-        What is not as it was, the end of a sentence; empty if all is, or nobody can tell.
+        End of a sentence on the first thing that is not as it was; empty if all is, or nobody
+        can tell.
     lacking
         Module and name of a class, and names of members that did not come back of its object.
     name
@@ -231,7 +232,7 @@ class Trials:
     # -- a trial ----------------------------------------------------------------------------
 
     def _tried(self, groups: list[Group], values: Mapping[str, object]) -> list[Outcome]:
-        """What came of each group."""
+        """The outcome of each group."""
         answer = self._asked(groups, values)
         if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
             return [self._tried([group], values)[0] for group in groups]
@@ -260,7 +261,7 @@ class Trials:
         return "prints" in told and told["prints"] != [print_of(value).hex() for value in live]
 
     def _key(self, group: Group, values: Mapping[str, object]) -> Digest:
-        """What a statement makes, and what there is: as long as both stay, so does the verdict."""
+        """Digest of a group's stream and of its live values: while it stays, the verdict stays."""
         assert group.encoded is not None
         prints = [print_of(values[name]) for name in group.names]
         return digest_of_parts([*group.encoded.parts, *prints])
@@ -290,7 +291,7 @@ class Trials:
     def _outcome(
         self, group: Group, values: Mapping[str, object], untold: list[str], kept: list[object]
     ) -> Outcome:
-        """What came of a group."""
+        """The outcome of a group."""
         from nbckpt.trials.comparison import Comparison
 
         assert group.encoded is not None

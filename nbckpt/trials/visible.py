@@ -1,4 +1,4 @@
-"""What can be seen of an object: a text that is the same for an equal one in the same process."""
+"""Text of what can be seen of an object, the same for an equal one in the same process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9]{12,}\b")
 
 
 def text_of(value: Any, depth: int = DEPTH) -> str:
-    """What can be seen of a value; empty where that is nothing but where it lies in memory.
+    """Text of what can be seen of a value; empty where that is only its place in memory.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How code is walked: functions, classes, modules, methods and what wraps them."""
+"""Walks through code: functions, classes, modules, methods and their wrappers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How containers are walked: lists, tuples, dicts, sets and buffers of bytes."""
+"""Walks through containers: lists, tuples, dicts, sets and buffers of bytes."""
 
 from __future__ import annotations
 

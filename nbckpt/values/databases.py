@@ -68,7 +68,7 @@ class Content(NamedTuple):
 
 
 def content_of(connection: sqlite3.Connection) -> Content:
-    """What `connection` holds; it is as before afterwards.
+    """Content of `connection`, which is as before afterwards.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def _serialized(connection: sqlite3.Connection) -> bytes:
 
 
 def _of_transaction(connection: sqlite3.Connection, size: int) -> tuple[bytes, Rows]:
-    """What was committed, and what is different in the tables since."""
+    """The committed database, and the rows of the tables that differ from it."""
     if size > MAX_IN_TRANSACTION or _pragma(connection, "encoding") != "UTF-8":
         message = "in an open transaction: commit it first"
         raise UnkeptError(message)
@@ -280,7 +280,7 @@ def _quoted(name: str, mark: str = '"') -> str:
 
 
 def _as_rolled_back(connection: sqlite3.Connection) -> bytes:
-    """What a rollback would leave: a child process that is no more afterwards does it.
+    """The database that a rollback would leave: a child process does it, and ends.
 
     SQLite tells of an open transaction in memory only what it has done.
     """

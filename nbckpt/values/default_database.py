@@ -61,7 +61,7 @@ def digest_of_default() -> Digest:
 
 
 def _changed_settings(duckdb: Any, connection: Any, cursor: Any) -> list[tuple[Any, ...]]:
-    """What was set for the database, and for this connection alone, where it can be asked."""
+    """Settings made for the database, and for this connection alone, where it can be asked."""
     version = str(duckdb.__version__).partition(".")[0]
     says = version.isdigit() and int(version) >= _SAYS_WHEN_IN_USE
     defaults = _settings_of_new(duckdb)

@@ -1,4 +1,4 @@
-"""What the user's functions and classes are made of, as parts that a walk can digest."""
+"""The user's functions and classes, as parts that a walk can digest."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _registered(cls: type) -> tuple[type, ...]:
 
 
 def _closed_over(function: FunctionType) -> tuple[object, ...]:
-    """What a function closes over, without what `functools.singledispatch` notes with each call."""
+    """Values in a function's closure, without those that `functools.singledispatch` notes in it."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     is_dispatch = function.__globals__.get("__name__") == "functools"
     noted = ("dispatch_cache", "cache_token") if is_dispatch else ()
@@ -194,7 +194,7 @@ def _forward(annotation: Any, depth: int) -> Iterator[str]:
 
 
 def content_of_cell(cell: Any) -> object:
-    """What a closure's variable holds."""
+    """Value of a closure's variable; `Nothing` if it has none."""
     try:
         return cell.cell_contents
     except ValueError:

@@ -10,7 +10,7 @@ _PASSING = frozenset({"_invalid", "_stale", "_number", "_restore_to_pylab", "_ci
 
 
 def without_passing(kind: type, reduced: Any) -> Any:
-    """How pickle would make a value, without the members that say nothing of it."""
+    """Pickle's parts of a value, without the members that say nothing of it."""
     if not str(kind.__module__).startswith("matplotlib") or not _is_drawn(kind):
         return reduced
     state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None

@@ -1,4 +1,4 @@
-"""What arrays, tables and their columns are made of, as parts that a walk can digest.
+"""Arrays, tables and their columns, as parts that a walk can digest.
 
 A value of a package that nobody imported cannot exist, so the packages are looked for in
 `sys.modules` and never imported to ask.
@@ -37,7 +37,7 @@ _OF_PANDAS = frozenset(
         "_metadata",  # set by pandas 2 where an object is unpickled
     }
 )
-"""What pandas itself keeps in the instances of tables."""
+"""Members that pandas itself keeps in the instances of tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ Parts: TypeAlias = Callable[[Any], list[object]]
 
 
 def parts_for(kind: type) -> Parts | None:
-    """How a value of this type is taken apart; None if it is of no package known here."""
+    """Function that takes a value of this type apart; None if it is of no package known here."""
     for package, lookup in _LOOKUPS.items():
         if (module := sys.modules.get(package)) and (parts := lookup(module, kind)):
             return parts

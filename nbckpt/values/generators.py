@@ -1,4 +1,4 @@
-"""What a generator does next: its code, its variables, and the place it has come to."""
+"""Parts that decide a generator's next step: its code, its variables, and its current place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PREFIXES = {"generator": "gi", "coroutine": "cr", "async_generator": "ag"}
 
 
 def parts_of_generator(generator: Any) -> list[object] | None:
-    """What counts of a generator or coroutine; None if it is not all to be had.
+    """Parts of a generator or coroutine that count; None if they are not all to be had.
 
     A coroutine that has begun waits for something of its loop, which nobody can tell.
     """

@@ -1,7 +1,7 @@
-"""What goes with a value when it goes: the contents of what Python itself has for holding things.
+"""Objects that go with a value when it goes: the contents of Python's own kinds of holders.
 
-Containers and iterators, functions and what they close over, suspended generators, and instances
-of the notebook's own classes. What a library's object holds counts as that library's.
+Containers and iterators, functions and their closures, suspended generators, and instances of the
+notebook's own classes. The contents of a library's object count as that library's.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _machinery() -> list[type]:
 
 
 def _contents(holders: Collection[Any]) -> list[Any]:
-    """What objects hold, but for plain values, types, and where functions look up names."""
+    """Contents of objects, but for plain values, types, and namespaces of functions."""
     found = gc.get_referents(*holders)
     for item in holders:
         if _is_array(type(item)) and item.dtype.hasobject:

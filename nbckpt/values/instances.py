@@ -1,4 +1,4 @@
-"""How objects are walked: by the parts from which pickle would make them again.
+"""Walks through objects: by the parts from which pickle would make them again.
 
 Notes
 -----
@@ -6,7 +6,7 @@ What cannot be taken apart counts by what can be told of it, and equals nothing 
 enough. A client (an object of a package that speaks with the outside, and holds a lock or a
 connection somewhere inside) is opaque as a whole: its pools, caches and counters change with every
 use and mean nothing. Only its public settings count, without keys and passwords. An object of the
-user's own class is no client: what it holds beside the connection is data.
+user's own class is not a client: all that it holds beside the connection is data.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _is_at_its_name(value: object, name: str) -> bool:
 
 
 def _member(module: object, name: str) -> object:
-    """What a module has under a dotted name, without any code of its own."""
+    """Object that a module has under a dotted name, read without any code of its own."""
     found: object = module
     for part in name.split("."):
         if not issubclass(type(found), ModuleType | type):
@@ -130,7 +130,7 @@ def _member(module: object, name: str) -> object:
 
 
 def _reduced(value: Any) -> Any:
-    """What pickle would make `value` from; raises whatever the value's own code does."""
+    """Parts from which pickle would make `value`; raises whatever the value's own code does."""
     kind = type(value)
     if reduce := copyreg.dispatch_table.get(kind):
         return reduce(value)

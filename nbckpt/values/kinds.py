@@ -1,4 +1,4 @@
-"""Which way a value is walked: decided once for each type."""
+"""The step that walks a value: chosen once for each type."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STEPS: dict[type, Step] = {
 
 
 def step_for(kind: type) -> Step:
-    """How values of a type are walked."""
+    """The step that walks values of a type."""
     if kind in _STEPS:
         return _STEPS[kind]
     if issubclass(kind, type):

@@ -1,4 +1,4 @@
-"""Whether two values are equal, with all of the user's code inside them."""
+"""Digests that compare two values, with all of the user's code inside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a lock is held, and by whom."""
+"""States of locks: held or not, and by the thread that runs the cells or another."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _OWNER = re.compile(r" owner=(\d+) count=(\d+) at ")
 
 
 def parts_of_lock(lock: threading.Lock) -> list[object]:
-    """What tells a lock from another."""
+    """Parts that tell a lock from another."""
     return ["held"] if lock.locked() else []
 
 
 def parts_of_reentrant_lock(lock: object) -> list[object]:
-    """What tells a reentrant lock from another: what other threads do with it does not count."""
+    """Parts that tell a reentrant lock from another: holds by other threads do not count."""
     times = times_held(lock)
     return ["held", times] if times else []
 
 
 def times_held(lock: object) -> int:
-    """How often a reentrant lock was acquired by the thread that runs the cells.
+    """Number of times that the thread that runs the cells holds a reentrant lock.
 
     Nothing public tells; its text does: ``<locked _thread.RLock object owner=7 count=1 at 0x7f>``.
     """

@@ -30,13 +30,13 @@ _READERS_OF_SOURCE = """
     co_firstlineno __firstlineno__ getframeinfo
 """
 READERS_OF_SOURCE = frozenset(_READERS_OF_SOURCE.split())
-"""What code asks for the source of other code with."""
+"""Names by which code asks for the source of other code."""
 
 _OF_SOURCE = ("inspect", "linecache", "dill.source")
 
 
 def reaches_all(value: object, namespace: Mapping[str, object]) -> str:
-    """What `value` is, if code that has it can reach any variable; else nothing."""
+    """Name of `value` if code that has it can reach any variable; else the empty text."""
     kind: Any = type(value)
     if kind is BuiltinFunctionType and id(value) in _BUILT_IN:
         return f"{value.__name__}() by another name"  # type: ignore[attr-defined]

@@ -1,9 +1,9 @@
-"""What is loaded of the user's own modules: their code, and the values that they hold.
+"""Loaded state of the user's own modules: their code, and the values that they hold.
 
 Notes
 -----
 Not the text of their files: that of a module which is loaded may have been edited since, or have
-been loaded again in part, as ``%autoreload`` does; and a notebook may set what a module holds.
+been loaded again in part, as ``%autoreload`` does; and a notebook may set values in a module.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BUDGET = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What decides what the functions of a module do.
+    """Digests of the code and values that decide the behaviour of a module's functions.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Loaded:
 
 
 def loaded(name: str) -> Loaded:
-    """What counts of one of the user's modules, as it is in this process."""
+    """Code and values that count of one of the user's modules, as it is in this process."""
     module = sys.modules.get(name)
     if not isinstance(module, ModuleType) or not _has_python(module):
         return Loaded(text_digest(name))
@@ -132,7 +132,7 @@ def _digest_of(value: object, namespace: Mapping[str, object]) -> Digest | None:
 
 
 def _bare(value: object) -> Digest:
-    """What is left of a member that cannot be told: its own code, or its type."""
+    """Digest of a member that cannot be told: of its own code, or of its type."""
     kind = type(value)
     if isinstance(value, FunctionType):
         return digest_of_code(value.__code__)

@@ -1,6 +1,6 @@
-"""What can be told of generators of random numbers: their state, or that it is the hidden one.
+"""Facts about generators of random numbers: their state, or that one is the hidden one.
 
-The state of the generators behind the functions of a package is no part of the values that use
+The state of the generators behind the functions of a package is not part of the values that use
 them: keys look at it on its own, where somebody has seeded it.
 """
 
@@ -19,7 +19,7 @@ _HIDDEN = (
 
 
 def teller_of(kind: type) -> Callable[[Any], list[object]] | None:
-    """What tells of generators of a type; None for anything else."""
+    """Function that tells of generators of a type; None for anything else."""
     mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
     if kind is random.Random:
         return lambda generator: _told(generator, generator.getstate)

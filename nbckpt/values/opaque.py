@@ -1,8 +1,8 @@
-"""What can be told of values that pickle cannot take apart: files, generators, connections.
+"""Facts about values that pickle cannot take apart: files, generators, connections.
 
 Notes
 -----
-What is told must decide what the value does next; if that cannot be had, nothing is told, and the
+The facts must decide all that the value does next; if they cannot be had, none is given, and the
 value equals no other: a cell that ran once too often is better than a stale result. The bytes of
 a file count, not its times, which a copy of the folder would change.
 """
@@ -60,7 +60,7 @@ _DATA = re.compile(r"IPython\.(utils|lib|core\.(display(_functions)?|macro|magic
 """Modules of theirs whose objects hold what cells made: `!ls`, ``%%capture``, ``HTML('…')``."""
 
 _ANSWERS = ("Cursor", "Future", "Iterator", "Reader", "Response", "Result", "Stream")
-"""How the names of those objects of a client's package end that hold data after all."""
+"""Endings of the names of classes of a client's package whose objects hold data after all."""
 
 _EMPTY_HANDED = frozenset(
     {
@@ -75,7 +75,7 @@ _EMPTY_HANDED = frozenset(
 _HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
 
 _OF_SYSTEM = ("_context", "_handle", "_ident", "_name", "_native_id", "_stderr", "_tstate_lock")
-"""What a thread keeps that is the system's."""
+"""Members of a thread that are the system's."""
 
 _KEPT_BY_POOLS = ("_max_workers", "_initializer", "_initargs", "_mp_context")
 
@@ -99,7 +99,7 @@ def is_bare(kind: type) -> bool:
 
 
 def teller_for(kind: type) -> Callable[[Any], Told] | None:
-    """What tells of values of a type, even if pickle believes that it can take them apart."""
+    """Function that tells of values of a type, even if pickle believes it can take them apart."""
     for base, teller in _TELLERS:
         if issubclass(kind, base):
             return teller
@@ -151,7 +151,7 @@ def _of_file_in_memory(file: Any) -> Told:
 
 
 def content_of(path: Path) -> Digest | str:
-    """What stands for the bytes of a file; empty if there is none.
+    """Digest of the bytes of a file, of a large one its size and time; empty if there is none.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def _of_future(future: Any) -> Told:
 
 
 def _of_thread(thread: threading.Thread) -> Told:
-    """What one does that has not begun, or has ended."""
+    """Facts about a thread that has not begun, or has ended; None for one that runs."""
     if thread.is_alive():
         return None
     members = {k: v for k, v in vars(thread).items() if k not in _OF_SYSTEM}
@@ -271,7 +271,7 @@ _CALLBACK: Any = vars(weakref.ref)["__callback__"]
 
 
 def _of_finalizer(finalizer: weakref.finalize[Any, Any]) -> Told:
-    """What it calls, and when; it lies in a table of its class."""
+    """The call that it makes, its state, and its `atexit`; it lies in a table of its class."""
     return [finalizer.peek(), finalizer.alive, finalizer.alive and finalizer.atexit]
 
 

@@ -1,4 +1,4 @@
-"""What an exception is made of, beside its arguments: members in C, causes, the way it came."""
+"""Parts of an exception, beside its arguments: members in C, causes, the way it came."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_MEMBERS = frozenset(
 
 
 def members_of(error: BaseException) -> dict[str, object]:
-    """What lies beside the ``__dict__`` of an exception: ``errno``, slots."""
+    """Members beside the ``__dict__`` of an exception: ``errno``, slots."""
     members: dict[str, object] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():

@@ -1,4 +1,4 @@
-"""What a container holds, and what an object or a class has, past all code of its class."""
+"""Contents of a container, and members of an object or a class, past all code of its class."""
 
 from __future__ import annotations
 

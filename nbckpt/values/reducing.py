@@ -1,12 +1,12 @@
-"""What pickle would make a value from, asked for without a change of the value.
+"""Parts from which pickle would make a value, asked for without a change of the value.
 
 Notes
 -----
 A library's ``__getstate__`` may take out of the live value what it believes nobody can pickle:
 statsmodels clears the functions among the settings of a fit. A value that is looked at stays as it
 is, so that is put back. What was taken out goes into the state as well where it is code, which is
-kept by name or by value; anything else stays out, as the library wants it. Where it binds anything
-anew, it has done something and stays so: an image of a file is read then, and leaves its file.
+kept by name or by value; anything else stays out, as the library wants it. Where it binds any
+new value, it has done something and stays so: an image of a file is read then, and leaves its file.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def refuses_without_need(kind: type) -> bool:
 
 
 def reduction_of(value: Any, protocol: int) -> Any:
-    """What pickle would make `value` from; raises whatever the value's own code does."""
+    """Parts from which pickle would make `value`; raises whatever the value's own code does."""
     if type(value) in DICT_ITERATORS:
         return reduction_of_iterator(value)
     if (base := container_behind(type(value))) is not None:
@@ -173,7 +173,7 @@ _WAYS: dict[type, frozenset[str]] = {
     list: frozenset({"__iter__", "append", "extend"}),
     set: frozenset({"__init__", "__iter__", "__new__", "add", "update"}),
 }
-"""What pickle calls of a class; a set is made by a call of its class."""
+"""Methods of a class that pickle calls; a set is made by a call of its class."""
 
 _TELLING = frozenset({"__getnewargs__", "__getnewargs_ex__", "__reduce__", "__reduce_ex__"})
 
@@ -211,7 +211,7 @@ def set_members(value: Any, members: dict[str, Any]) -> None:
 
 
 def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:
-    """What was there before, and is not there now, or is None."""
+    """Members that were there before, and are not there now, or are None."""
     return {n: was for n, was in before.items() if was is not None and now.get(n) is None}
 
 

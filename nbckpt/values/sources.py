@@ -106,7 +106,7 @@ def _modules_in(name: str) -> Iterator[str]:
 
 
 def _spec_of(module: str) -> ModuleSpec | None:
-    """How `module` was or would be found; its parents are not imported for that."""
+    """Spec by which `module` was or would be found; its parents are not imported for that."""
     top, _, rest = module.partition(".")
     if not top or top in sys.stdlib_module_names or top == "__main__":
         return None

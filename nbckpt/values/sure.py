@@ -1,4 +1,4 @@
-"""Which types come back as they are by what they are: these need no trial."""
+"""Types whose values are sure to come back as they are: these need no trial."""
 
 from __future__ import annotations
 

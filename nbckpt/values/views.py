@@ -1,4 +1,4 @@
-"""How a `memoryview` lies on the object whose memory it shows."""
+"""Layout of a `memoryview` on the object whose memory it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FULL_READ_ONLY = 0x11C
 
 
 class Layout(NamedTuple):
-    """Where a view lies in the memory of its object.
+    """Place of a view in the memory of its object.
 
     Attributes
     ----------

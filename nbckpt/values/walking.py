@@ -32,17 +32,18 @@ PARTS_OF_A_LOOK = 64
 """Parts of a container that cost as much of an allowance as one object."""
 
 RAISED = (Exception, SystemExit, GeneratorExit)
-"""What a value's own code may raise when it is looked at; it ends no process."""
+"""Exceptions that a value's own code may raise when it is looked at; they end no process."""
 
 
 @dataclass(slots=True)
 class Found:
-    """What the walks through one value share: limits, and what they met.
+    """State that the walks through one value share: limits, and the objects that they met.
 
-    `counts_caches` has what cached functions remember count where it only makes them faster, too.
-    `keep` holds the objects that were made on the way, so that no two have one `id`. `same`, if
-    given, holds what cannot be told and counts by its identity: as long as it is held, no other
-    object has its `id`. `near` has what decides the places of elements in sets.
+    With `counts_caches` the results that cached functions remember count even where they only make
+    them faster. `keep` holds the objects that were made on the way, so that no two have one `id`.
+    `same`, if given, holds objects that cannot be told and count by their identity: as long as one
+    is held, no other object has its `id`. `near` has the digests by which elements in sets are put
+    in order.
     """
 
     namespace: Mapping[str, object]

@@ -115,7 +115,7 @@ def members_of(widget: Any) -> dict[str, object]:
 
 
 def attributes_of(widget: Any) -> dict[str, object]:
-    """What a widget holds beside its members: the places in a grid, say."""
+    """Attributes of a widget beside its members: the places in a grid, say."""
     left_out = _OF_TRAITLETS | _OF_THE_CONNECTION
     return {name: value for name, value in vars(widget).items() if name not in left_out}
 
@@ -176,7 +176,7 @@ def _is_dispatcher(value: object) -> bool:
 
 
 def told(widget: Any) -> list[object]:
-    """What decides how a widget looks and what it does."""
+    """Parts that decide the look and the behaviour of a widget."""
     members = {
         name: value
         for name, value in members_of(widget).items()

@@ -1,4 +1,4 @@
-"""What can be brought back without trust: data that runs nothing when it is read.
+"""Data that can be brought back without trust: nothing in it runs when it is read.
 
 A stream is read by a machine of our own (`machine`) that knows the opcodes that nbckpt writes, and
 names from a table (`names`). Nothing else is called, imported, looked up or set.

@@ -22,7 +22,7 @@ _BYTES = (bytes, bytearray, memoryview)
 
 @functools.cache
 def names() -> Table:
-    """What of numpy a stream may name."""
+    """Table of the numpy names that a stream may use."""
     import numpy as np
 
     scalars = {k for k in vars(np).values() if isinstance(k, type) and issubclass(k, np.generic)}

@@ -23,7 +23,7 @@ _SCALARS = (bool, int, float, str, bytes, dt.date, dt.datetime, dt.time, dt.time
 
 @functools.cache
 def names() -> Table:
-    """What of Arrow a stream may name."""
+    """Table of the Arrow names that a stream may use."""
     import pyarrow as pa
 
     makers: dict[str, Make] = {

@@ -22,7 +22,7 @@ _PERIOD = re.compile(r"period\[[A-Za-z0-9\-]{1,16}\]")
 
 
 def names() -> list[tuple[str, Known]]:
-    """What of these a stream may name."""
+    """The names of these arrays and types that a stream may use, and their meanings."""
     import pandas as pd
 
     found = [

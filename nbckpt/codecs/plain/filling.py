@@ -1,4 +1,4 @@
-"""What a stream puts into lists, dicts and sets, which are no others than Python's own."""
+"""Filling of a stream's lists, dicts and sets, all of them of Python's own types."""
 
 from __future__ import annotations
 

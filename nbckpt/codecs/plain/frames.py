@@ -24,7 +24,7 @@ _LABEL_PARTS = (str, int, float, bool, bytes, type(None))
 
 @functools.cache
 def names() -> Table:
-    """What of pandas a stream may name."""
+    """Table of the pandas names that a stream may use."""
     import pandas as pd
 
     base, indexes = "pandas.core.internals.managers", "pandas.core.indexes"

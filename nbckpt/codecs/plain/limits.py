@@ -1,4 +1,4 @@
-"""How much a stream may cost that anybody may have written: memory, depth and time.
+"""Limits on the cost of a stream that anybody may have written: memory, depth and time.
 
 Each bound is a multiple of the bytes that the stream has; none is met by what nbckpt writes.
 """
@@ -43,14 +43,14 @@ CONTAINERS = frozenset({tuple, frozenset})
 
 
 class Limits:
-    """What of its bounds one stream has used.
+    """The bounds of one stream, and how far it has used them up.
 
     Parameters
     ----------
     n_bytes
         Of all parts of the blob.
     is_look
-        Whether what is built is let go of at once: then buffers need not be copied.
+        True if what is built is let go of at once: then buffers need not be copied.
     """
 
     def __init__(self, n_bytes: int, *, is_look: bool = False) -> None:

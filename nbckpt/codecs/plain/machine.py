@@ -161,7 +161,7 @@ class Machine(Filling):
 
 _LONGEST = 500
 _SET_BYTES = 150
-"""What an empty set takes beyond what is counted for each byte of a stream."""
+"""Bytes of an empty set beyond those that are counted for each byte of a stream."""
 
 
 def _push(make: Callable[[Machine], object]) -> Callable[[Machine], None]:

@@ -22,7 +22,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def names() -> list[tuple[str, Known]]:
-    """What of these a stream may name."""
+    """The names of pandas' scalars and offsets that a stream may use, and their meanings."""
     import pandas as pd
     from pandas._libs.tslibs import offsets
 

@@ -1,4 +1,4 @@
-"""What a stream may name where it is not trusted, and what stands for it.
+"""Names that a stream may use where it is not trusted, and their meanings.
 
 A name is never looked up in a module: it is in a table here, or it is refused.
 """
@@ -18,7 +18,7 @@ Make = Callable[["Limits", tuple[Any, ...]], object]
 
 
 class Known(NamedTuple):
-    """What stands for a name.
+    """The meaning of a name that a stream may use.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Known(NamedTuple):
     new
         Makes an instance of it that a state will complete.
     settles
-        Whether it is called with a value that is not complete, and with its state.
+        True if it is called with a value that is not complete, and with its state.
     """
 
     name: str
@@ -71,7 +71,7 @@ def table(entries: Sequence[tuple[str, Known]]) -> Table:
 
 
 def find(module: object, name: object) -> Known:
-    """What stands for a name.
+    """The meaning of a name in a stream.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def find(module: object, name: object) -> Known:
 
 
 def told(module: str, name: str) -> str:
-    """What a stream holds, said by the name that it has there."""
+    """Clause for people on what a stream holds, told by the name that it has there."""
     if words := _WORDS.get(f"{module}.{name}") or _WORDS.get(module):
         return f"it holds {words}"
     text = f"{module}.{name}" if module else name

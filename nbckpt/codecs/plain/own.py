@@ -1,4 +1,4 @@
-"""What a stream may name of nbckpt's own: what puts arrays, views and tensors together."""
+"""nbckpt's own names that a stream may use: makers of arrays, views and tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def names() -> Table:
-    """What of nbckpt a stream may name."""
+    """Table of nbckpt's own names that a stream may use."""
     return _TABLE
 
 

@@ -21,7 +21,7 @@ _EXTENSION = b"ARROW:extension:name"
 
 @functools.cache
 def names() -> Table:
-    """What of polars a stream may name."""
+    """Table of the polars names that a stream may use."""
     import polars as pl
 
     return table(

@@ -1,4 +1,4 @@
-"""What a stream is read with, and onto: its bytes, the stack, the marks in it, the memo."""
+"""The state of reading a stream: its bytes, the stack, the marks in it, the memo."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _DEVICE = re.compile(r"cpu|cuda(:\d{1,3})?")
 
 @functools.cache
 def names() -> Table:
-    """What of torch a stream may name."""
+    """Table of the torch names that a stream may use."""
     import torch
 
     types = {n: v for n, v in vars(torch).items() if isinstance(v, torch.dtype)}

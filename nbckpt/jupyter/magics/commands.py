@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Commands:
-    """What `%nbckpt WORD …` does, for one shell."""
+    """The commands `%nbckpt WORD …`, for one shell."""
 
     def __init__(self, cells: Cells, idling: Idling) -> None:
         self._cells = cells

@@ -1,4 +1,4 @@
-"""What stands behind a magic's name: words and options, or the sentence that says what is wrong."""
+"""Words and options after a magic's name, or the message about an error in them."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def parted(
 
 
 def limited(words: Sequence[str], default: int) -> tuple[list[str], int]:
-    """What was typed without ``-n N``, and `N`.
+    """The typed words without ``-n N``, and `N`.
 
     Raises
     ------
     UsageError
-        If `N` is no number.
+        If `N` is not a number.
     """
     words = list(words)
     if "-n" not in words:
@@ -91,7 +91,7 @@ def limited(words: Sequence[str], default: int) -> tuple[list[str], int]:
 
 
 def unknown(word: str, known: Collection[str]) -> UsageError:
-    """What is said of a word that is no command of `%nbckpt`."""
+    """Error for a word that is not a command of `%nbckpt`."""
     there = " · ".join(known)
     if not word:
         return UsageError(f"%nbckpt takes one of {there}")

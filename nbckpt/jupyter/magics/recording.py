@@ -52,7 +52,7 @@ def record(line: str) -> None:
 
 
 def calls_text() -> str:
-    """What became of the model calls of this session, by provider."""
+    """Counts of this session's model calls and their outcomes, by provider."""
     from nbckpt.llm.telling import calls_text
 
     recorder = current.recorder()

@@ -199,7 +199,7 @@ def _reader_of(module: ModuleType) -> Any:
                 await self._inner.wait_eof()
 
         def set_read_chunk_size(self, n: int) -> None:
-            """How much the caller wants at once: newer versions pause by that."""
+            """Set the amount that the caller wants at once: newer versions pause by that."""
             super().set_read_chunk_size(n)
             if self._inner is not None:
                 self._inner.set_read_chunk_size(n)
@@ -215,7 +215,7 @@ def _reader_of(module: ModuleType) -> Any:
 
 
 def _protocol() -> Any:
-    """What a reader tells to pause and to go on: nothing runs ahead of it here."""
+    """Stand-in for the protocol that a reader pauses and resumes: nothing runs ahead of it here."""
     return SimpleNamespace(
         connected=True,
         _reading_paused=False,
@@ -227,7 +227,7 @@ def _protocol() -> Any:
 def _answer(
     session: Any, module: ModuleType, reader: Any, asked: Asked, kept: Kept, options: dict[str, Any]
 ) -> Any:
-    """What the session had answered."""
+    """The session's recorded answer, as a response."""
     from aiohttp.helpers import TimerNoop
     from multidict import CIMultiDict, CIMultiDictProxy
     from yarl import URL

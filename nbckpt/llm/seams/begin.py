@@ -1,4 +1,4 @@
-"""How a seam begins a call: it waits first where an equal one is in flight that it may share."""
+"""Beginning of a seam's call, which first waits for an equal one in flight that it may share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def begin(asked: Asked) -> Call | None:
-    """What is to become of a request; None if it is to be left alone."""
+    """The call of a request; None if it is to be left alone."""
     recorder = current.recorder()
     call = None if recorder is None else recorder.begin(asked)
     while recorder is not None and call is not None and (flight := call.awaited) is not None:

@@ -19,9 +19,9 @@ class _Sink:
 
 
 async def written(form: Any, module: ModuleType) -> tuple[bytes, Any] | None:
-    """What a form writes, and a body to send that writes the same.
+    """Bytes that a form writes, and a body to send that writes the same.
 
-    None if there is something else in it than texts, bytes and files.
+    None if it holds anything but texts, bytes and files.
     """
     if not form.is_multipart:
         payload = form()
@@ -44,7 +44,7 @@ async def written(form: Any, module: ModuleType) -> tuple[bytes, Any] | None:
 
 
 def _content(value: Any) -> Any:
-    """What makes the value of a field as often as it is wanted; None if that cannot be."""
+    """Function that makes a field's value any number of times; None if that is not possible."""
     if isinstance(value, str | bytes | bytearray):
         return lambda: value
     if not isinstance(value, io.IOBase):

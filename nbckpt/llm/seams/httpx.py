@@ -62,7 +62,7 @@ class _Made:
         self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
 
     def answer(self, client: Any, request: Any, kept: Kept) -> Any:
-        """What the transport had answered."""
+        """The transport's recorded answer, as a response."""
         response = self._response(
             kept.status,
             headers=list(kept.headers),
@@ -178,7 +178,7 @@ class _Teed:
 
     @property
     def elapsed(self) -> Any:
-        """What httpx2 asks the stream for."""
+        """Elapsed time, which httpx2 asks the stream for."""
         return getattr(self._inner, "elapsed", None)
 
 
@@ -212,7 +212,7 @@ class _TeedAsync:
 
     @property
     def elapsed(self) -> Any:
-        """What httpx2 asks the stream for."""
+        """Elapsed time, which httpx2 asks the stream for."""
         return getattr(self._inner, "elapsed", None)
 
 

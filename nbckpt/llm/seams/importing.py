@@ -26,7 +26,7 @@ class _Finder:
         path: Sequence[str] | None = None,  # noqa: ARG002 - importlib's signature
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        """What the others find, with a loader that tells when it is done."""
+        """The spec that the other finders give, with a loader that reports when it is done."""
         if name not in self._names or getattr(self._asking, "now", False):
             return None
         self._asking.now = True

@@ -179,7 +179,7 @@ def _is_closed(file: Any) -> bool:
 
 
 def _answer(module: ModuleType, method: str, url: str, kept: Kept, options: dict[str, Any]) -> Any:
-    """What the pool had answered."""
+    """The pool's recorded answer, as a response."""
     answer = type("Replayed", (_Replayed, module.HTTPResponse), {})
     # Version 1 has no such name at its top.
     headers = import_module(f"{module.__name__}._collections").HTTPHeaderDict(list(kept.headers))

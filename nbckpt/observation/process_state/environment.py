@@ -1,4 +1,4 @@
-"""What a process has from its parent: environment, working folder, umask, places of modules."""
+"""State that a process has from its parent: environment, working folder, umask, module places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nbckpt.observation.process_state.kinds import (
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _SHORTEST = 8
-"""What is shorter is no secret: `TOKENIZERS_PARALLELISM=false`."""
+"""Characters of the shortest secret: `TOKENIZERS_PARALLELISM=false` is not one."""
 
 _OF_OTHERS = re.compile(
     r"""JPY_\w+ | PYDEVD\w* | (LINES|COLUMNS|PWD|OLDPWD|SHLVL|_)
@@ -88,7 +88,7 @@ class Environment(Kind):
 
 
 class ChildEnvironment(Kind):
-    """What only child processes see: of `os.putenv` itself `os.environ` knows nothing."""
+    """Variables that only child processes see: `os.environ` does not know those of `os.putenv`."""
 
     name = "environment of child processes"
     module = "os"

@@ -139,7 +139,7 @@ class ProcessState(Own):
     # -- a step that may be restored ------------------------------------------------------------
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
-        """Which state that the step met is another now, or that it did what nothing can set."""
+        """Reason not to restore: a state that the step met differs, or its own cannot be set."""
         record = observed if isinstance(observed, dict) else {}
         self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
@@ -279,7 +279,7 @@ class ProcessState(Own):
         return {name: items for name, items in read.items() if items}
 
     def _read_otherwise(self, read: State) -> str | None:
-        """Which code in a setting reads something else than it did then."""
+        """Reason not to restore: the code in a setting reads something else than it did then."""
         now = self._read_by_code(read)
         for name, items in read.items():
             kind = self._readings.kinds.get(name)

@@ -57,7 +57,7 @@ class Held:
         return hash(self.told)
 
     def __repr__(self) -> str:
-        """What tells it in a record."""
+        """Text that stands for it in a record."""
         return self.told
 
 
@@ -108,7 +108,7 @@ class Teller:
         return Held(handler, f"{kind.__qualname__} {told}", parts)
 
     def told(self, value: object, depth: int = _DEPTH) -> str:
-        """What tells a formatter, a filter, or something inside of one."""
+        """Text that stands for a formatter, a filter, or something inside of one."""
         kind = type(value)
         if name := self.variable(value):
             return f"variable {name}"
@@ -128,7 +128,7 @@ class Teller:
         return f"{kind.__qualname__} {short_digest(inside)}"
 
     def set_on(self, logger: logging.Logger) -> tuple[tuple[str, Any], ...]:
-        """What a notebook has set on a logger under names that loggers do not have."""
+        """Attributes that a notebook has set on a logger under names that loggers do not have."""
         members = vars(logger)
         if members.keys() <= _OF_LOGGERS or type(logger).__module__ not in ("logging", "__main__"):
             return ()

@@ -36,7 +36,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Change:
-    """What is to be set of one kind.
+    """Items to set of one kind.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Imported:
-    """What was imported while an item changed.
+    """Imports while an item changed.
 
     Attributes
     ----------
@@ -83,18 +83,18 @@ class Kind:
     Attributes
     ----------
     name
-        What users know it by; an item of it is `NAME ITEM`.
+        The name by which users know it; an item of it is `NAME ITEM`.
     module
         It is there once this is in `sys.modules`, which is handed to each method.
     reach
-        What of a step depends on it: a member of `nbckpt.observation.process_state.reach.WORDS`,
-        or `ANYTHING`.
+        The part of a step that depends on it: a member of
+        `nbckpt.observation.process_state.reach.WORDS`, or `ANYTHING`.
     setters
         A pattern of the names by which plain code sets it to a value that its text shows.
     acts_between_cells
-        Whether what differs from the baseline may run code between two cells.
+        True if items that differ from the baseline may run code between two cells.
     is_told
-        Whether users are told that it was set, or could not be.
+        True if users are told that it was set, or could not be.
     """
 
     name: ClassVar[str]
@@ -113,7 +113,7 @@ class Kind:
         return self.read(module) == items
 
     def defaults(self, module: Any) -> Mapping[str, Any] | None:  # noqa: ARG002
-        """What a process has that changed nothing; None if that is what is there at first."""
+        """Items of a process that changed nothing; None if they are those there at first."""
         return None
 
     def changed(self, items: Mapping[str, Any], baseline: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Kind:
         raise NotImplementedError
 
     def reach_of(self, item: str) -> str:  # noqa: ARG002
-        """What of a step depends on one item."""
+        """The part of a step that depends on one item, as for `reach`."""
         return self.reach
 
     def is_of_import(self, item: str, imported: Imported) -> bool:  # noqa: ARG002
@@ -354,7 +354,7 @@ def is_settable(value: Json) -> bool:
 
 
 def described(value: Any, depth: int = 3) -> str:
-    """What a value is, equal in every process; of code, with its digest and its settings.
+    """Description of a value, equal in every process; of code, with its digest and its settings.
 
     Parameters
     ----------

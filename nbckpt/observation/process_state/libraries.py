@@ -10,7 +10,7 @@ from nbckpt.observation.process_state.kinds import Change, Kind
 
 
 class NumpyErrors(Kind):
-    """What NumPy does about a division by zero, an overflow and the like."""
+    """NumPy's handling of a division by zero, an overflow and the like."""
 
     name = "numpy"
     module = "numpy"
@@ -31,7 +31,7 @@ class NumpyErrors(Kind):
 
 
 class NumpyPrinting(Kind):
-    """How NumPy prints arrays."""
+    """NumPy's options for printing arrays."""
 
     name = "numpy printing"
     module = "numpy"
@@ -180,7 +180,7 @@ class MpmathPrecision(Kind):
 
 
 class SympyPrinting(Kind):
-    """How sympy prints: what `init_printing` gives to all printers."""
+    """Sympy's printing: the settings that `init_printing` gives to all printers."""
 
     name = "sympy printing"
     module = "sympy.printing.printer"
@@ -213,7 +213,7 @@ class SympyPrinting(Kind):
 
 
 class JoblibSettings(Kind):
-    """How many processes joblib uses where nothing else is said, and how much they tell."""
+    """Joblib's default settings: number of processes, verbosity, memory mapping and others."""
 
     name = "joblib"
     module = "joblib.parallel"

@@ -67,7 +67,7 @@ class Loggers(Kind):
         return not is_held or bool(self.read(module) == items)
 
     def _look(self, module: Any) -> Any:
-        """What tells of a change: a few fields of each logger, read by C code."""
+        """Summary that tells of a change: a few fields of each logger, read by C code."""
         loggers = self._loggers
         lists = [
             (number, tuple(both[0]), tuple(both[1]))
@@ -231,7 +231,7 @@ class Loggers(Kind):
 
 
 class LogFiles(Kind):
-    """How far the files are written that handlers of the notebook have open: nothing sets that."""
+    """Positions in the files that handlers of the notebook have open: nothing sets them."""
 
     name = "log file"
     module = "logging"
@@ -263,7 +263,7 @@ def _tuple(value: Any) -> Any:
 
 
 def _described(handler: Any, teller: Teller) -> Any:
-    """What makes an equal handler: stream, level, and the three texts of its formatter."""
+    """Parts that make an equal handler: stream, level, and the three texts of its formatter."""
     formatter = handler.formatter
     is_null = type(handler) is logging.NullHandler
     is_of_process = is_null or (

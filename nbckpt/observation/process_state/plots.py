@@ -1,4 +1,4 @@
-"""How matplotlib draws, and where its figures go."""
+"""Matplotlib's switches for drawing, and the place where its figures go."""
 
 from __future__ import annotations
 

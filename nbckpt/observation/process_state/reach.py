@@ -1,4 +1,4 @@
-"""Which process state a step can depend on: a display option changes shown tables, not a sum."""
+"""Process state that a step can depend on: a display option changes shown tables, not a sum."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
     "expressions": re.compile(r"^__expression__$"),
     "signals": re.compile(r"signal | alarm | kill | timer | handler", re.VERBOSE | re.IGNORECASE),
 }
-"""What a step that has such a word in its code can depend on; to run is right where it is wrong."""
+"""State → words in the code of steps that can depend on it; a false match only makes a step run."""
 
 _TOGETHER = (
     *(frozenset({word, module}) for word in ("ion", "interactive") for module in _PLOTTING),
@@ -70,7 +70,7 @@ _TOGETHER = (
 """Words that say so together: alone they are the names of much else."""
 
 SHOWN = frozenset({"text", "logging", "warnings", "expressions"})
-"""What a step that showed something can depend on."""
+"""State that a step that showed something can depend on."""
 
 _DEPTH = 5
 _TYPES = {
@@ -102,7 +102,7 @@ def can_act(tree: ast.Module) -> bool:
 def reach_of(
     tree: ast.Module, namespace: Mapping[str, object], *, is_shown: bool
 ) -> frozenset[str]:
-    """What the code of a step, with the user's functions that it can call, can depend on."""
+    """State that a step's code, with the user's functions that it can call, can depend on."""
     found = set(SHOWN if is_shown else ())
     found.update(_of_values(tree, namespace))
     words = words_of(tree, namespace)

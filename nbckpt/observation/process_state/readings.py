@@ -1,4 +1,4 @@
-"""How the process is now, of all kinds: read anew only where something differs."""
+"""Process state now, of all kinds: read again only where something differs."""
 
 from __future__ import annotations
 

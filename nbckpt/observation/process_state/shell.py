@@ -46,7 +46,7 @@ class _OfShell(Kind):
 
 
 class Showing(_OfShell):
-    """What the shell shows of a cell, and how it prints values."""
+    """The shell's settings for the results that it shows of a cell, and for printing values."""
 
     name = "IPython"
     reach = "text"
@@ -128,7 +128,7 @@ def _tables(formatters: Mapping[str, Any]) -> list[dict[Any, Any]]:
 
 
 class Configuration(_OfShell):
-    """What `%config` has set."""
+    """Settings that `%config` has made."""
 
     name = "%config"
     reach = "text"
@@ -300,7 +300,7 @@ class Hooks(_OfShell):
 
 
 class Attributes(_OfShell):
-    """What a notebook has set on the shell under a name that no shell has."""
+    """Attributes that a notebook has set on the shell under names that no shell has."""
 
     name = "get_ipython()"
 

@@ -10,7 +10,7 @@ from nbckpt.observation.process_state.kinds import Change, Imported, Kind
 
 
 class CsvLimit(Kind):
-    """How long a field of a CSV file may be."""
+    """Greatest length of a field of a CSV file."""
 
     name = "csv"
     module = "_csv"
@@ -27,7 +27,7 @@ class CsvLimit(Kind):
 
 
 class FirstWeekday(Kind):
-    """With which day the weeks of `calendar` begin."""
+    """First day of the weeks of `calendar`."""
 
     name = "calendar"
     module = "calendar"
@@ -44,7 +44,7 @@ class FirstWeekday(Kind):
 
 
 class StartMethod(Kind):
-    """How `multiprocessing` starts a process."""
+    """Method by which `multiprocessing` starts a process."""
 
     name = "multiprocessing"
     module = "multiprocessing"
@@ -62,7 +62,7 @@ class StartMethod(Kind):
 
 
 class LoopDebugging(Kind):
-    """How the kernel's own event loop is watched. Where none runs, it is as a new one."""
+    """Debug settings of the kernel's own event loop; where none runs, those of a new one."""
 
     name = "asyncio"
     module = "asyncio"
@@ -95,7 +95,7 @@ class LoopDebugging(Kind):
 
 
 class LevelNames(Kind):
-    """What levels of logging are called."""
+    """Names of the levels of logging."""
 
     name = "logging level"
     module = "logging"

@@ -13,7 +13,7 @@ SLICE = 6
 
 
 def ask(call: Call) -> Ask:
-    """What the request asks for."""
+    """Read an `Ask` from the request."""
     body = call.body
     model, messages = need(body, "model", str), need_some(body, "messages")
     if "max_tokens" not in body and not call.path.endswith("/count_tokens"):
@@ -85,7 +85,7 @@ def answer(ask: Ask, reply: Reply) -> Answer:
 
 
 def count(_ask: Ask, reply: Reply) -> Answer:
-    """How many tokens the messages are."""
+    """Answer with the number of tokens in the messages."""
     return json_answer({"input_tokens": reply.tokens_in})
 
 
@@ -107,7 +107,7 @@ def stop(reply: Reply) -> str:
 
 
 def usage(reply: Reply) -> Json:
-    """What is paid; what was cached is not among the input."""
+    """Tokens that are paid; cached ones are not part of the input."""
     return {
         "input_tokens": max(1, reply.tokens_in - reply.cached - reply.written),
         "cache_creation_input_tokens": reply.written,
@@ -118,7 +118,7 @@ def usage(reply: Reply) -> Json:
 
 
 def content(reply: Reply) -> list[Json]:
-    """What is said, whole."""
+    """Content blocks of the whole reply."""
     said: list[Json] = []
     if reply.thought:
         said.append({"type": "thinking", "thinking": reply.thought, "signature": f"sig{reply.n}"})

@@ -17,7 +17,7 @@ def given(fields: Json | None, name: str) -> Any:
 
 
 def ask(call: Call) -> Ask:
-    """What the request asks for; model and streaming stand in the path."""
+    """Read an `Ask` from the request; model and streaming stand in the path."""
     body = call.body
     contents = need_some(body, "contents")
     model, _, action = call.path.rsplit("/", 1)[-1].partition(":")
@@ -37,7 +37,7 @@ def ask(call: Call) -> Ask:
 
 
 def thinking_of(body: Json) -> Json:
-    """How the model is to think."""
+    """Options for the model's thinking."""
     config = given(given(body, "generationConfig"), "thinkingConfig")
     return {
         name: given(config, name) for name in ("includeThoughts", "thinkingBudget", "thinkingLevel")
@@ -79,7 +79,7 @@ def answer(ask: Ask, reply: Reply) -> Answer:
 
 
 def parts_of(ask: Ask, reply: Reply) -> list[Json]:
-    """What is said, piece by piece."""
+    """Parts of the reply, piece by piece."""
     thoughts: list[Json] = []
     if reply.thought and thinking_of(ask.call.body)["includeThoughts"]:
         thoughts = [{"text": reply.thought, "thought": True}]
@@ -105,11 +105,11 @@ def told(ask: Ask, reply: Reply, parts: list[Json], *, last: bool) -> Json:
 
 
 def ask_count(call: Call) -> Ask:
-    """What is to be counted."""
+    """Read an `Ask` from a request to count tokens."""
     contents = need_some(given(call.body, "generateContentRequest") or call.body, "contents")
     return Ask(call=call, model="", prompt="", text=text_in(contents))
 
 
 def count(_ask: Ask, reply: Reply) -> Answer:
-    """How many tokens the content is."""
+    """Answer with the number of tokens in the content."""
     return json_answer({"totalTokens": reply.tokens_in})

@@ -10,7 +10,7 @@ CREATED = "2026-01-01T00:00:00.000000Z"
 
 
 def ask_chat(call: Call) -> Ask:
-    """What a chat asks for."""
+    """Read an `Ask` from a chat."""
     messages = need_some(call.body, "messages")
     tools = () if messages[-1].get("role") == "tool" else tools_of(call.body)
     text = text_in(messages, call.body.get("tools", []))
@@ -18,7 +18,7 @@ def ask_chat(call: Call) -> Ask:
 
 
 def ask_generate(call: Call) -> Ask:
-    """What a single prompt asks for."""
+    """Read an `Ask` from a request with a single prompt."""
     prompt = need(call.body, "prompt", str)
     return _ask(call, prompt, text_in(call.body.get("system", ""), prompt), ())
 

@@ -21,7 +21,7 @@ SLICE = 6
 
 
 def ask(call: Call) -> Ask:
-    """What the request asks for."""
+    """Read an `Ask` from the request."""
     body = call.body
     model, messages = need(body, "model", str), need_some(body, "messages")
     text = text_in(messages, body.get("tools", []))
@@ -81,7 +81,7 @@ def choices_of(ask: Ask, reply: Reply) -> list[Reply]:
 
 
 def message(ask: Ask, reply: Reply) -> Json:
-    """What the assistant says."""
+    """The assistant's message."""
     said: Json = {"role": "assistant", "content": None if reply.call else reply.text}
     if reply.call:
         said["tool_calls"] = [tool_call(reply)]
@@ -107,7 +107,7 @@ def finish(reply: Reply) -> str:
 
 
 def usage(reply: Reply) -> Json:
-    """What is paid."""
+    """Tokens that are paid."""
     return {
         "prompt_tokens": reply.tokens_in,
         "completion_tokens": reply.tokens_out,
@@ -147,7 +147,7 @@ def events(ask: Ask, base: Json, reply: Reply) -> Iterator[Any]:
 
 
 def deltas(reply: Reply, *, whole: bool) -> Iterator[Json]:
-    """What each chunk adds; Mistral sends a tool's call whole."""
+    """Delta of each chunk; Mistral sends a tool's call whole."""
     if reply.call is None:
         for piece in reply.pieces:
             yield {"content": piece}

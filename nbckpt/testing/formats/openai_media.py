@@ -26,7 +26,7 @@ CHUNK_BYTES = 4096
 
 
 def ask_image(call: Call) -> Ask:
-    """What picture is asked for."""
+    """Read an `Ask` from a request for an image."""
     prompt = need(call.body, "prompt", str)
     return Ask(
         call=call, model=str(call.body.get("model", "gpt-image-1")), prompt=prompt, text=prompt
@@ -68,7 +68,7 @@ def png(red: int, green: int) -> bytes:
 
 
 def ask_speech(call: Call) -> Ask:
-    """What is to be spoken."""
+    """Read an `Ask` from a request for speech."""
     text = need(call.body, "input", str)
     need(call.body, "voice", object)
     return Ask(call=call, model=need(call.body, "model", str), prompt=text, text=text)
@@ -96,7 +96,7 @@ def wav(samples: bytes) -> bytes:
 
 
 def ask_transcript(call: Call) -> Ask:
-    """What was recorded."""
+    """Read an `Ask` from a request to transcribe a recording."""
     if not isinstance(call.body.get("file"), bytes):
         message = "Missing required parameter: 'file'."
         raise BadRequestError(message, "file")

@@ -12,7 +12,7 @@ from nbckpt.testing.wire import Answer, Json, json_answer, sse_answer
 
 
 def ask(call: Call) -> Ask:
-    """What the request asks for."""
+    """Read an `Ask` from the request."""
     body = call.body
     model, items = need(body, "model", str), items_of(body)
     text = text_in(body.get("instructions", ""), body.get("tools", []), items)
@@ -99,7 +99,7 @@ def response(ask: Ask, reply: Reply) -> Json:
 
 
 def output(reply: Reply) -> list[Json]:
-    """What came out: reasoning, and a message or a call."""
+    """Output items of a reply: reasoning, and a message or a call."""
     items: list[Json] = []
     if reply.thought:
         summary = [{"type": "summary_text", "text": reply.thought}]
@@ -120,7 +120,7 @@ def part(text: str) -> Json:
 
 
 def usage(reply: Reply) -> Json:
-    """What is paid."""
+    """Tokens that are paid."""
     return {
         "input_tokens": reply.tokens_in,
         "input_tokens_details": {
@@ -157,7 +157,7 @@ def empty(item: Json) -> Json:
 
 
 def grown(item: Json, place: Json, reply: Reply) -> Iterator[tuple[str, Json]]:
-    """What the events add to an item."""
+    """Names and data of the events that add to an item."""
     match item["type"]:
         case "reasoning":
             summary, place = item["summary"][0], {**place, "summary_index": 0}

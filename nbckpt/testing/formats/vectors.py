@@ -17,7 +17,7 @@ from nbckpt.testing.replies import Ask, BadRequestError, Call, Reply
 from nbckpt.testing.wire import Answer, Json, json_answer
 
 WIDTH = 64
-"""How many numbers a vector has where the request does not say."""
+"""Numbers in a vector where the request does not say."""
 
 
 def vector(text: str, width: int) -> list[float]:
@@ -44,7 +44,7 @@ def texts_of(given: Any) -> list[str]:
 
 
 def ask(call: Call) -> Ask:
-    """What OpenAI, Mistral and Ollama are asked for."""
+    """Read an `Ask` from a request to OpenAI, Mistral or Ollama."""
     given = call.body.get("input", call.body.get("prompt"))
     model, texts = need(call.body, "model", str), texts_of(given)
     return Ask(call=call, model=model, prompt=texts[-1], text="\n".join(texts))
@@ -90,7 +90,7 @@ def ollama_one(ask: Ask, _reply: Reply) -> Answer:
 
 
 def gemini_ask(call: Call) -> Ask:
-    """What Gemini is asked for: one content, or requests of one content each."""
+    """Read an `Ask` from a request to Gemini: one content, or requests of one content each."""
     model = call.path.rsplit("/", 1)[-1].partition(":")[0]
     contents = [each["content"] for each in gemini_requests(call)]
     return Ask(call=call, model=model, prompt=text_in(contents[-1]), text=text_in(contents))
