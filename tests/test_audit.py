@@ -17,6 +17,7 @@ from nbckpt import health
 from nbckpt.config import Settings
 from nbckpt.current import session as current
 from nbckpt.errors import StaleCaptureError
+from nbckpt.fixed import Identity
 from nbckpt.looks import Look
 from nbckpt.pages import memory, tracker
 from nbckpt.pages.tracker import Tracker, tracker_of_process
@@ -104,6 +105,7 @@ def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what object a name is bound to, as an address used again does."""
+    monkeypatch.setattr("nbckpt.capture.identity_of", Identity)
     monkeypatch.setattr("nbckpt.fixed.Identity.is_of", lambda *_: True)
 
 
