@@ -254,16 +254,12 @@ class _Builder:
         """
         if not self._lacks_a_name:
             return
-        lent = {n: v for n, v in self.values.items() if n not in self.namespace}
-        self.namespace.update(lent)
-        try:
+        lacking = {n: v for n, v in self.values.items() if n not in self.namespace}
+        with lent(lacking, self.namespace):
             again, self.failed = list(self._failing.values()), {}
             self._begun.difference_update(self._failing)
             for variable in again:
                 self.build(variable)
-        finally:
-            for name in lent:
-                del self.namespace[name]
 
     def fill(self) -> None:
         """Have keys be found by what they hash to where all names have their values."""

@@ -13,8 +13,10 @@ import gc
 import sys
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
+from itertools import chain
 from threading import get_ident
 from types import (
     CellType,
@@ -27,6 +29,7 @@ from types import (
 )
 from typing import Any, TypeAlias
 
+from nbckpt.values.plain import ATOMS
 from nbckpt.values.raw import bases_of, elements_of, member_of_class, members_of
 
 MOST_OBJECTS = 5_000_000
@@ -36,13 +39,10 @@ _MOST_ROUNDS = 3
 
 _REMEMBERING = (frozenset, tuple, weakref.ref)
 _TUPLES_REMEMBER = sys.version_info >= (3, 14)
-_LEAVES = frozenset({type(None), bool, int, float, complex, str, bytes})
 _NO_HOLDERS = (type, ModuleType, CodeType, FrameType)
 _MAPS = (OrderedDict, dict)
 _HASHING = (*_MAPS, set, frozenset)
 _Container: TypeAlias = tuple[Any, Any, list[Any]]
-_OF_MAPS = frozenset({int, float, str, bytes, type(None), bool})
-"""Keys that are found wherever they were put."""
 
 
 def has_own_hash(value: Any) -> bool:
@@ -118,7 +118,7 @@ class Hashing:
 
     def end(self) -> None:
         """Have all hash as their classes say."""
-        for kind, members in zip(self.kinds, self._before, strict=False):
+        for kind, members in zip(self.kinds, self._before, strict=True):
             for name, member in members.items():
                 if member is _NOTHING:
                     type.__delattr__(kind, name)
@@ -194,46 +194,40 @@ def _put_in_place(
 ) -> None:
     """Give what holds an old key, other than as a key, the new one."""
     by_id = {i: new for i, (old, new) in fresh.items() if old is not new}
-    for kind in kinds:
-        for name, value in [*type.__getattribute__(kind, "__dict__").items()]:
-            if id(value) in by_id:
-                type.__setattr__(kind, name, by_id[id(value)])
-    for level in _levels([values, *kinds]):
-        for holder in level:
-            kind = type(holder)
-            if issubclass(kind, dict):
-                for key, value in [*dict.items(holder)]:
-                    if id(value) in by_id:
-                        dict.__setitem__(holder, key, by_id[id(value)])
-            elif issubclass(kind, (list, deque)):
-                base = list if issubclass(kind, list) else deque
-                for place, value in enumerate([*base.__iter__(holder)]):
-                    if id(value) in by_id:
-                        base.__setitem__(holder, place, by_id[id(value)])
-            elif kind is CellType:
-                if id(_content_of(holder)) in by_id:
-                    holder.cell_contents = by_id[id(holder.cell_contents)]
-            else:
-                for name, value in [*members_of(holder).items()]:
-                    if id(value) in by_id:
-                        members_of(holder)[name] = by_id[id(value)]
-                _put_in_slots(holder, by_id)
+    holders = (holder for level in _levels([values, *kinds]) for holder in level)
+    for value, put in (place for one in chain(kinds, holders) for place in _places_in(one)):
+        if id(value) in by_id:
+            put(by_id[id(value)])
 
 
-def _put_in_slots(holder: Any, by_id: Mapping[int, Any]) -> None:
-    for base in bases_of(type(holder)):
-        for member in [*type.__getattribute__(base, "__dict__").values()]:
-            if type(member) is MemberDescriptorType:
-                try:
-                    value = member.__get__(holder)
-                except AttributeError:
-                    continue
-                if id(value) in by_id:
-                    member.__set__(holder, by_id[id(value)])
+def _places_in(holder: Any) -> Iterator[tuple[object, Callable[[object], object]]]:
+    """The parts of an object that are no keys, each with a function that puts another there."""
+    kind = type(holder)
+    if issubclass(kind, dict):
+        for key, value in [*dict.items(holder)]:
+            yield value, partial(dict.__setitem__, holder, key)
+    elif issubclass(kind, (list, deque)):
+        base = list if issubclass(kind, list) else deque
+        for place, value in enumerate(elements_of(holder)):
+            yield value, partial(base.__setitem__, holder, place)
+    elif kind is CellType:
+        for value in gc.get_referents(holder):
+            yield value, partial(setattr, holder, "cell_contents")
+    elif issubclass(kind, type):
+        for name, value in [*type.__getattribute__(holder, "__dict__").items()]:
+            yield value, partial(type.__setattr__, holder, name)
+    else:
+        members = members_of(holder)
+        for name, value in [*members.items()]:
+            yield value, partial(members.__setitem__, name)
+        for slot in _slots_of(kind):
+            with suppress(AttributeError):  # nothing is in it
+                yield slot.__get__(holder), partial(slot.__set__, holder)
 
 
-def _content_of(cell: CellType) -> object:
-    return cell.cell_contents if gc.get_referents(cell) else None
+def _slots_of(kind: type) -> list[MemberDescriptorType]:
+    members = (type.__getattribute__(base, "__dict__").values() for base in bases_of(kind))
+    return [one for own in members for one in own if type(one) is MemberDescriptorType]
 
 
 def may_not_be_filled(values: Iterable[object]) -> bool:
@@ -297,7 +291,7 @@ def _containers_in(values: Iterable[object]) -> list[_Container]:
             if (base := hashing.get(type(holder))) is None:
                 continue
             keys = [k for k, _ in dict.items(holder)] if base in _MAPS else elements_of(holder)
-            if not all(map(_hashes_by_identity, {*map(type, keys)} - _OF_MAPS)):
+            if not all(map(_hashes_by_identity, {*map(type, keys)} - ATOMS)):
                 found.append((base, holder, keys))
     return found
 
@@ -312,7 +306,7 @@ def _levels(values: Iterable[object]) -> Iterator[list[Any]]:
             level += type.__getattribute__(kind, "__dict__").values()
     while level and len(seen) < MOST_OBJECTS:
         kinds = {*map(type, level)}
-        passed = {k for k in kinds if k in _LEAVES or issubclass(k, _NO_HOLDERS)}
+        passed = {k for k in kinds if k in ATOMS or issubclass(k, _NO_HOLDERS)}
         level = [item for item in level if type(item) not in passed]
         new = dict(zip(map(id, level), level, strict=True))
         for known in seen & new.keys():

@@ -115,6 +115,11 @@ class Scope:
         with self._lock:
             self.unanswered.add((self.item, question))
 
+    def take_unanswered(self, inner: Scope) -> None:
+        """Note that code within it went on without answers, so that this runs again, too."""
+        for _, question in list(inner.unanswered):
+            self.note_unanswered(question)
+
     def note_answered(self, question: str) -> None:
         """Note that it asked again, and has an answer."""
         with self._lock:
@@ -176,8 +181,7 @@ class Scope:
             self.counts.update(counts)
             self.saved.update(saved)
             self.replays += replays
-        for _, question in inner.unanswered:
-            self.note_unanswered(question)
+        self.take_unanswered(inner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,8 +268,7 @@ def leave(place: Place) -> None:
         place.scope.settle()
         outer = None if place.outer is None else place.outer.scope
         if outer is not None and outer.unanswered is not place.scope.unanswered:
-            for _, question in list(place.scope.unanswered):
-                outer.note_unanswered(question)
+            outer.take_unanswered(place.scope)
 
 
 def entered_here() -> Entered:

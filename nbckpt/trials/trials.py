@@ -201,7 +201,7 @@ class Trials:
         sure = [kind for kind in new if comes_back_for_sure(kind) and not has_own_hash(kind)]
         self._known.update(sure)
         is_unsure = len(sure) < len(new) or self._members.are_new(encoded.members)
-        if not is_unsure and not self._is_tried_each_time(group, values):
+        if not is_unsure and not self._may_differ_by_values(group):
             return False
         if any(map(makes_such, encoded.kinds)):  # the library knows the live class of that name
             return False
@@ -214,17 +214,22 @@ class Trials:
             self._why_none = sandbox.why_none()
         if self._why_none:
             return False
-        return is_unsure or self._key(group, values) not in self._passed
+        if is_unsure:
+            return True
+        is_hazard = group.has_substitutes or self._may_not_be_filled(group, values)
+        return is_hazard and self._key(group, values) not in self._passed
 
     @staticmethod
-    def _is_tried_each_time(group: Group, values: Mapping[str, object]) -> bool:
-        """True if types alone do not tell whether values come back."""
-        if group.has_substitutes or group.encoded is None:
-            return group.has_substitutes
-        kinds = group.encoded.kinds
-        if not any(map(has_own_hash, kinds)):
-            return False
-        may_hold = any(issubclass(kind, weakref.ref) for kind in kinds) or any(
+    def _may_differ_by_values(group: Group) -> bool:
+        """True if types alone may not tell that values come back."""
+        kinds = group.encoded.kinds if group.encoded is not None else ()
+        return group.has_substitutes or any(map(has_own_hash, kinds))
+
+    @staticmethod
+    def _may_not_be_filled(group: Group, values: Mapping[str, object]) -> bool:
+        """True if a frozenset or a reference in a group may keep a hash of before."""
+        assert group.encoded is not None
+        may_hold = any(issubclass(kind, weakref.ref) for kind in group.encoded.kinds) or any(
             bytes(memoryview(part)).find(pickle.FROZENSET) >= 0 for part in group.encoded.parts
         )
         return may_hold and may_not_be_filled(values[name] for name in group.names)
@@ -244,7 +249,7 @@ class Trials:
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
                 self._members.add(group.encoded.members)
-                if self._is_tried_each_time(group, values):
+                if self._may_differ_by_values(group):
                     self._remember(self._key(group, values))
         return outcomes
 

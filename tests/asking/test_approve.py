@@ -355,7 +355,7 @@ said = f(1)
 
 
 def run_again(shell: Any, cell: str) -> Any:
-    """What a cell makes in a new session."""
+    """The value that a cell makes in a new session."""
     run(shell, cell)
     current.session().wait()
     restart(shell)
