@@ -73,6 +73,8 @@ class Hashing:
         The classes.
     made
         All classes that were made meanwhile, which may hold containers.
+    met
+        Functions and classes of the notebook to which a stream refers.
     was_asked
         Whether one was hashed.
 
@@ -85,6 +87,7 @@ class Hashing:
     def __init__(self, kinds: Iterable[type] = (), *, by_identity: bool = False) -> None:
         self.kinds: list[type] = []
         self.made: list[type] = []
+        self.met: list[object] = []
         self.was_asked = False
         self._by_identity = by_identity
         self._thread = get_ident()
@@ -125,6 +128,13 @@ class Hashing:
                 else:
                     type.__setattr__(kind, name, member)
         self._before = []
+
+    def names(self) -> set[str]:
+        """The names that stand in code of all that was met or made, attributes among them."""
+        functions = [one for one in self.met if type(one) is FunctionType]
+        for kind in (*self.met, *self.made):
+            functions += _functions_of(kind) if issubclass(type(kind), type) else ()
+        return {name for function in functions for name in function.__code__.co_names}
 
     def named(self, namespace: Mapping[str, object]) -> dict[str, object]:
         """The globals that code of the classes may name, with what it finds there, and so on."""

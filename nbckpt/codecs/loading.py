@@ -75,8 +75,18 @@ class Loading:
             self.fillings.pop(0)()
 
     def lends(self, name: str | None) -> bool:
-        """Bind a name that code of a value asks for, until all is there; false if that fails."""
-        if not name or name in self.namespace:
+        """Bind a name that code of a value asks for, until all is there; false if that fails.
+
+        And all others that it may ask for: with each load that code runs once more.
+        """
+        if not name or not self._lends(name):
+            return False
+        for other in self.hashing.names():
+            self._lends(other)
+        return True
+
+    def _lends(self, name: str) -> bool:
+        if name in self.namespace:
             return False
         made = [kind for kind in self.hashing.made if kind.__name__ == name]
         try:
@@ -236,7 +246,9 @@ def _unpickled(segments: list[memoryview], buffers: Sequence[memoryview]) -> dic
 
 def from_namespace(name: str) -> object:
     """The notebook's own function or class `name`, where a stream refers to it."""
-    found = LOADING.get().resolve(name)
+    loading = LOADING.get()
+    found = loading.resolve(name)
+    loading.hashing.met.append(found)
     note_class(found)
     return found
 

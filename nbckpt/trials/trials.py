@@ -16,6 +16,7 @@ from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import has_own_hash, may_not_be_filled
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.digests import Digest
+from nbckpt.errors import NbckptError, RestoreError
 from nbckpt.interrupts import allowed
 from nbckpt.legible import on_a_line
 from nbckpt.names import is_user_name
@@ -325,7 +326,7 @@ class Trials:
 
     def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
         """The values that come back where none of these names is bound, nor a refused one."""
-        loading = Loading(self._namespace, self._namespace.__getitem__, is_silent=True)
+        loading = Loading(self._namespace, self._resolved, is_silent=True)
         own = {n: self._namespace.pop(n) for n in {*names, *self._refused} if n in self._namespace}
         try:
             with warnings.catch_warnings():
@@ -333,6 +334,12 @@ class Trials:
                 return decode(parts, loading, trusted=True)
         finally:
             self._namespace.update(own)
+
+    def _resolved(self, name: str) -> object:
+        if name not in self._namespace:
+            message = f"it needs {name!r}, which cannot be kept"
+            raise RestoreError(message)
+        return self._namespace[name]
 
     def _is_steady(
         self,
@@ -354,5 +361,7 @@ class Trials:
 
 
 def _told(error: BaseException) -> str:
+    if isinstance(error, NbckptError):
+        return str(error)
     text = str(error).strip().split("\n")[0][:200]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -310,3 +310,37 @@ def test_a_hash_that_raises_in_the_end_costs_its_own_values(auto: Any) -> None:
 
     assert back["other"] == [1]
     assert "a" not in back
+
+
+def test_code_of_a_value_runs_few_times_however_many_names_it_asks_for(auto: Any) -> None:
+    run(
+        auto,
+        """
+        made, one, two, three = [], [1], [2], [3]
+        class D:
+            def __init__(self, n): made.append(n); self.n = [n, *one, *two, *three]
+            def __reduce__(self): return D, (self.n[0],)
+        """,
+    )
+    run(auto, "a = D(5)")
+
+    assert refusals() == {}
+    back = resumed(auto)
+    assert back["a"].n == [5, 1, 2, 3]
+    assert back["made"] == [5, 5]
+
+
+def test_what_needs_a_class_that_is_refused_says_so(auto: Any) -> None:
+    run(
+        auto,
+        """
+        class Sym:
+            table = {}
+            def __new__(cls, name): return cls.table.setdefault(name, object.__new__(cls))
+            def __init__(self, name): self.name = name
+            def __reduce__(self): return type(self), (self.name,)
+        s = Sym("s"); held = [s]
+        """,
+    )
+
+    assert "KeyError" not in str(refusals())
