@@ -150,7 +150,7 @@ class Capturer:
             self._odd_names = odd
             users = list(filter(is_user_name, names))
             self._all_names, self._user_names, self._shown_names = names, users, None
-        if own := types_that(lambda kind: issubclass(kind, Own), now.values()):
+        if own := types_that(lambda kind: issubclass(kind, Own), map(now.get, self._user_names)):
             shown = (n for n in self._user_names if id(type(now.get(n))) not in own)
             return [n for n in shown if n not in self.hidden]
         if self._shown_names is None:
@@ -506,7 +506,7 @@ class Capturer:
         What is written under a name stays there: an older name that is bound to it refers to it.
         """
         now, kept = self._now(), self._kept
-        named = types_that(lambda kind: issubclass(kind, _NAMED), now.values())
+        named = types_that(lambda kind: issubclass(kind, _NAMED), map(now.get, definitions))
         definitions = [n for n in definitions if id(type(now[n])) in named]
         held = {n: now[n] for n in definitions if n in kept and self._holds_same(n, now[n])}
         homes = {

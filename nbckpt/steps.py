@@ -442,10 +442,9 @@ class Step(ThroughItems, Own):
         before = session.capturer.manifest()
         self._before = {n: v.value for n, v in before.items()}
         self._kept_before = before
+        space = session.namespace
         self._objects_before = {
-            n: Place(value)
-            for n, value in list(session.namespace.items())
-            if type(value) not in ATOMS and n in before
+            n: Place(space[n]) for n in before if type(space.get(n, 0)) not in ATOMS
         }
         with allowed():
             perhaps = keys.bound(self.names, session.namespace)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -79,9 +79,7 @@ class Verifier:
         Between two cells there is no time for a sweep, and most variables are small.
         """
         chosen = []
-        space = self._session.namespace
-        changing = {n for n, v in list(space.items()) if type(v) not in ATOMS}
-        groups = filter(self._can_change, self._groups(changing))
+        groups = filter(self._can_change, self._groups(is_fixed=self._is_fixed))
         for group in sorted(groups, key=self._seen_at):
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
@@ -146,8 +144,11 @@ class Verifier:
     def _is_left_out(self, group: Names) -> bool:
         return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S
 
-    def _groups(self, among: Set[str] | None = None) -> list[Names]:
-        """The groups of variables that no code is known to have touched; with one of `among`."""
+    def _is_fixed(self, name: str) -> bool:
+        return type(self._session.namespace.get(name)) in ATOMS
+
+    def _groups(self, is_fixed: Callable[[str], bool] = lambda _: False) -> list[Names]:
+        """The groups of variables that no code is known to have touched, with one not fixed."""
         session = self._session
         if session.position is None:
             return []  # nothing is kept that could be wrong
@@ -155,8 +156,7 @@ class Verifier:
         kept, untouched = capturer.manifest(), capturer.untouched()
         refused = {r.variable for r in capturer.refusals()}
         groups: dict[Names, None] = {}
-        wanted = untouched if among is None else untouched & among
-        for name in sorted(wanted - refused):
+        for name in sorted(n for n in untouched if not is_fixed(n) and n not in refused):
             variable = kept.get(name)
             if variable is not None and variable.recipe:
                 continue  # its bytes are a statement

@@ -447,7 +447,7 @@ def _reduce_own(_: object, __: object) -> Reduced:
 def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str]:
     """Where the notebook's own functions and classes live: id → the first of their names."""
     homes: dict[int, str] = {}
-    named = types_that(lambda kind: issubclass(kind, functions.NAMED), namespace.values())
+    named = types_that(lambda k: issubclass(k, functions.NAMED), map(namespace.get, names))
     for name in names:
         value: Any = namespace[name]
         if id(type(value)) in named and not functions.is_importable(value):

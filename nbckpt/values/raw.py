@@ -33,8 +33,11 @@ def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
 
 def types_that(holds: Callable[[type], bool], values: Iterable[object]) -> frozenset[int]:
     """Ids of the types of some values for which something holds; each is asked once."""
-    kinds = [*map(type, [*values])]
-    by_id = dict(zip(map(id, kinds), kinds, strict=True))  # a metaclass may hash as it likes
+    by_id: dict[int, type] = {}  # a metaclass may hash as it likes
+    before: type | None = None
+    for kind in map(type, [*values]):
+        if kind is not before:  # most are like the one before them
+            by_id[id(kind)] = before = kind
     return frozenset(i for i, kind in by_id.items() if holds(kind))
 
 
