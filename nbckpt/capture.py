@@ -8,7 +8,7 @@ have, however large they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,15 @@ from nbckpt import randomness
 from nbckpt.bounds import OutOfTimeError, bounded
 from nbckpt.contexts import called_with
 from nbckpt.describe import preview_of, shape_of, type_name_of
-from nbckpt.fixed import Identity, identity_of, is_fixed
+from nbckpt.digests import Digest
+from nbckpt.fixed import Identity, Place, Places, identity_of, is_fixed
 from nbckpt.generators import Generators
 from nbckpt.interrupts import allowed, breathe
+from nbckpt.kept_variables import HeldObjects, KeptVariables
 from nbckpt.limits import Limits
-from nbckpt.model import Refusal, Variable
-from nbckpt.names import Own, is_odd_name, is_user_name, text_of_name
+from nbckpt.live_names import LiveNames
+from nbckpt.model import Manifest, Refusal, Variable
+from nbckpt.names import text_of_name
 from nbckpt.pages.memory import READS_ALL
 from nbckpt.progress import Bar
 from nbckpt.reachability import reaches
@@ -86,7 +89,7 @@ class Captured:
         Names of `changed` that no known code touched: the cause of the change is unknown.
     """
 
-    manifest: dict[str, Variable]
+    manifest: Manifest
     changed: frozenset[str]
     removed: frozenset[str]
     refused: tuple[Refusal, ...]
@@ -116,18 +119,18 @@ class Capturer:
     hidden: Container[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
     audit: Callable[[set[str] | None], set[str]] | None = None
-    _kept: dict[str, Variable] = field(default_factory=dict)
-    _identities: dict[str, object] = field(default_factory=dict)
+    _kept: KeptVariables = field(default_factory=KeptVariables)
+    _identities: HeldObjects = field(default_factory=HeldObjects)
     _refusals: dict[str, Refusal] = field(default_factory=dict)
     _pending: set[str] | None = None  # None: any name may have changed
 
     def __post_init__(self) -> None:
         self._limits = Limits()
         self._looked_at: dict[str, object] | None = None
-        self._all_names: list[str] = []
-        self._user_names: list[str] = []
-        self._shown_names: list[str] | None = None
-        self._odd_names: list[Any] = []
+        self._is_compared = False  # what is looked at, with the last look
+        self._names = LiveNames(self.hidden)
+        self._doubtful: set[str] = set()  # that they hold what they held
+        self._gone: set[str] = set()
         self._too_large: set[str] = set()
         self._ties = Ties()
         self.trials = Trials(self.namespace)
@@ -140,27 +143,34 @@ class Capturer:
         self._limits = limits
         self.touched(self._too_large)
 
-    def user_names(self) -> list[str]:
+    def user_names(self) -> tuple[str, ...]:
         """The user's variables, in the order in which they were made."""
-        now = self._now()
-        names = list(now)
-        if names != self._all_names:  # hundreds of IPython's own, and nearly always the same
-            fresh = now.keys() - set(self._all_names)  # with each cell IPython adds a few
-            odd = [*filter(is_odd_name, fresh), *(n for n in self._odd_names if n in now)]
-            self._odd_names = odd
-            users = list(filter(is_user_name, names))
-            self._all_names, self._user_names, self._shown_names = names, users, None
-        if own := types_that(lambda kind: issubclass(kind, Own), map(now.get, self._user_names)):
-            shown = (n for n in self._user_names if id(type(now.get(n))) not in own)
-            return [n for n in shown if n not in self.hidden]
-        if self._shown_names is None:
-            self._shown_names = [n for n in self._user_names if n not in self.hidden]
-        return list(self._shown_names)
+        return self._live().listed
 
-    def hidden_names(self) -> set[str]:
+    def present(self) -> Set[str]:
+        """The same names as a set, which may change with the next call."""
+        return self._live().present
+
+    def hidden_names(self) -> Set[str]:
         """Names that are neither IPython's nor kept: nbckpt's own, and what startup files made."""
-        shown = self.user_names()
-        return set(self._user_names).difference(shown)
+        return self._live().withheld
+
+    def places(self) -> Places:
+        """Where the objects of all names stand, without holding one."""
+        names = self._live()
+        weakly = {n: Place(self.namespace.get(n)) for n in self._identities.unproven}
+        return Places(names.addresses(), weakly)
+
+    def _live(self) -> LiveNames:
+        """The names as they are now, or as they were when the variables began to be looked at."""
+        if not self._is_compared:
+            # A copy: threads bind names meanwhile.
+            now = dict(self.namespace) if self._looked_at is None else self._looked_at
+            moves = self._names.look(now)
+            self._doubtful |= moves.bound
+            self._gone |= moves.gone
+            self._is_compared = self._looked_at is not None
+        return self._names
 
     def touched(self, names: Iterable[str] | None) -> None:
         """Note that code ran which may have changed `names`; None is all of them."""
@@ -177,13 +187,13 @@ class Capturer:
         for name in list(self._identities) if names is None else names:
             known = self._identities.get(name)
             if type(known) is Identity and known.keeps_alive:
-                del self._identities[name]
+                self._forget_object(name)
 
     def distrust(self, names: Iterable[str]) -> None:
         """Have `names` looked at whatever is known of them: it turned out to be wrong."""
         doubted = set(names)
         for name in doubted:
-            self._identities.pop(name, None)
+            self._forget_object(name)
             self._ties.forget(name)
         self._generators.forget(doubted)
         self.touched(doubted - randomness.NAMES)
@@ -193,13 +203,22 @@ class Capturer:
         """Names of variables that have more bytes than they may."""
         return frozenset(self._too_large)
 
-    def manifest(self) -> dict[str, Variable]:
+    def _forget_object(self, name: str) -> None:
+        """Have a name count as bound to another object."""
+        self._identities.pop(name, None)
+        self._doubtful.add(name)
+
+    def manifest(self) -> Manifest:
         """All variables as they are kept, as of the last look."""
-        return dict(self._kept)
+        return self._kept.snapshot()
 
     def kept_as(self, name: str) -> Variable | None:
         """A variable as it is kept, as of the last look; None if it is not kept."""
         return self._kept.get(name)
+
+    def needing(self, definitions: Iterable[str]) -> set[str]:
+        """Names of kept variables that refer to some definitions by their names."""
+        return self._kept.needing(definitions)
 
     def kept_names(self) -> list[str]:
         """The names of what is kept, as of the last look."""
@@ -210,6 +229,8 @@ class Capturer:
         for name, variable in restored.items():
             self._kept[name] = variable
             self._identities[name] = identity_of(self.namespace.get(name))
+            self._doubtful.add(name)
+            self._gone.add(name)  # if it is not there, as a look will tell
             self._refusals.pop(name, None)
             self._ties.forget(name)
             if self._pending is not None:
@@ -217,18 +238,30 @@ class Capturer:
         for name in removed:
             self._forget(name)
         # What refers to a definition by its name holds the one that was there till now.
-        kept = self._kept
-        self.distrust(n for n, v in kept.items() if n not in restored and restored.keys() & v.needs)
+        self.distrust(self._kept.needing(restored) - restored.keys())
 
-    def settled(self) -> dict[str, Variable]:
+    def settled(self) -> Manifest:
         """The kept variables that are still as they were: no code can have changed them since."""
         if self._pending is None:
             return {}
-        unsure = self._pending | self._rebound(self._kept.keys() - randomness.NAMES)
-        unsure = self._closed(unsure, set(self._kept)) if unsure else unsure
-        if self._kept.keys().isdisjoint(unsure):
-            return dict(self._kept)
+        unsure = self._pending | self._not_the_same()
+        unsure = self._closed(unsure, self._kept) if unsure else unsure
+        if not any(n in self._kept for n in unsure):
+            return self._kept.snapshot()
         return {n: v for n, v in self._kept.items() if unsure.isdisjoint(v.group)}
+
+    def settled_digest(self) -> Digest:
+        """A digest of all variables; empty if one is not kept, not trusted, or not settled."""
+        kept = self._kept
+        if self._pending is None or kept.untrusted - randomness.NAMES or self.refusals():
+            return Digest("")
+        unsure = self._pending | self._not_the_same()
+        if any(n in kept for n in unsure):
+            return Digest("")
+        # Of the names that are kept all are there now, since none is gone.
+        n_states = sum(name in kept for name in randomness.NAMES)
+        is_whole = len(kept) - n_states == len(self.present())
+        return Digest(kept.digest() if is_whole else "")
 
     def is_untouched(self, names: Iterable[str]) -> bool:
         """True if no code is known to have touched any of `names` since they were looked at."""
@@ -239,6 +272,12 @@ class Capturer:
         if self._pending is None:
             return set()
         return {*self.user_names(), *self._kept} - self._pending - randomness.NAMES
+
+    def untouched_objects(self) -> set[str]:
+        """Of these, the ones that hold what may change where it stands."""
+        if self._pending is None:
+            return set()
+        return self._identities.others - self._pending - randomness.NAMES
 
     def quick_to_look_at(self) -> list[str]:
         """The names of values that are small, or arrays whose pages tell what was written."""
@@ -280,7 +319,9 @@ class Capturer:
         with self.store.turn.taken(), self.store.writing():
             self.forget_lost()
             self._looked_at = dict(self.namespace)  # threads bind names meanwhile
-            tables = dict(self._kept), dict(self._identities), dict(self._refusals)
+            self._is_compared = False
+            kept, objects = self._kept.snapshot(), self._identities.snapshot()
+            refusals, gone = dict(self._refusals), set(self._gone)
             pending = None if self._pending is None else set(self._pending)
             try:
                 captured = self._capture(selection, only, base)
@@ -295,11 +336,14 @@ class Capturer:
                     )
                 breathe()
             except BaseException:
-                self._kept, self._identities, self._refusals = tables
-                self._pending = pending
+                self._kept.revert(kept)
+                self._doubtful.update(objects.overlay)
+                self._identities.revert(objects)
+                self._refusals, self._pending = refusals, pending
+                self._gone |= gone
                 raise
             finally:
-                self._looked_at = None
+                self._looked_at, self._is_compared = None, False
             return captured
 
     def _now(self) -> dict[str, object]:
@@ -314,7 +358,7 @@ class Capturer:
         if self.store.generation == self._generation:
             return
         self._generation = self.store.generation
-        lost = {n for n, v in self._kept.items() if self._is_lost(v)}
+        lost = {n for n, v in list(self._kept.items()) if self._is_lost(v)}
         for name in lost:
             del self._kept[name]
             self._ties.forget(name)
@@ -327,59 +371,58 @@ class Capturer:
     def _capture(
         self, selection: Selection, only: Container[str] | None, base: Container[str]
     ) -> Captured:
-        names = self.user_names()
-        present = set(names)
-        removed = {*self._kept, *self._refusals} - present - randomness.NAMES
+        present = self.present()
+        removed = {n for n in self._gone if n not in present} - randomness.NAMES
+        removed = {n for n in removed if n in self._kept or n in self._refusals}
         affected = {g for n in removed if n in self._kept for g in self._kept[n].group}
-        looked_at = self._to_look_at(names, affected, removed)
+        looked_at = self._to_look_at(affected, removed)
         if only is not None:
             self.touched(looked_at)
-            looked_at = self._closed({n for n in looked_at if n in only}, set(names))
+            looked_at = self._closed({n for n in looked_at if n in only}, present)
         left_out = {n for n in looked_at if not selection.follows(n, n in self._kept or n in base)}
         looked_at -= left_out
         for name in left_out:
             self._kept.pop(name, None)
             self._refusals.pop(name, None)
-        changed = self._keep(sorted(looked_at), names) if looked_at else set()
+        changed = self._keep(sorted(looked_at)) if looked_at else set()
         # A value without its class is none: definitions come along whether asked for or not.
-        while needed := self._missing_definitions(present - looked_at):
-            changed |= self._keep(sorted(needed), names)
+        while needed := (self._missing_definitions() & present) - looked_at:
+            changed |= self._keep(sorted(needed))
             looked_at |= needed
             left_out -= needed
         changed |= self.capture_random_states()
         for name in removed:
             self._forget(name)
-        pending = present if self._pending is None else self._pending
-        pending = {n for n in pending & present if not self.is_as_kept(n)}
-        self._pending = ((pending - looked_at - removed) & present) | left_out
-        omitted = tuple(n for n in names if n in left_out)
+        self._gone.clear()
+        pending = present if self._pending is None else self._pending & present
+        pending = {n for n in pending if not self.is_as_kept(n)}
+        self._pending = (pending - looked_at - removed) | left_out
+        omitted = tuple(n for n in self.user_names() if n in left_out) if left_out else ()
         return Captured(
             self.manifest(), frozenset(changed), frozenset(removed), self.refusals(), omitted
         )
 
-    def _missing_definitions(self, candidates: set[str]) -> set[str]:
-        """Of `candidates`, the functions and classes that kept values refer to and are not kept."""
-        needed = {need for variable in self._kept.values() for need in variable.needs}
-        return (needed & candidates) - self._kept.keys()
+    def _missing_definitions(self) -> set[str]:
+        """The functions and classes that kept values refer to, and that are not kept."""
+        return self._kept.needed() - self._kept.keys()
 
-    def _to_look_at(self, names: list[str], affected: set[str], removed: set[str]) -> set[str]:
+    def _to_look_at(self, affected: set[str], removed: set[str]) -> set[str]:
         """Names that may have changed, closed over what they share objects with."""
-        present = set(names)
+        present = self.present()
         now, kept = self._now(), self._kept
-        rebound = self._rebound(names)
-        found = present if self._pending is None else present & (self._pending | affected)
+        rebound = self._not_the_same() & present
+        found = set(present if self._pending is None else (self._pending | affected) & present)
         found = {
             n for n in found if n not in kept or not (type(now[n]) in ATOMS or is_fixed(now[n]))
         }
         found |= rebound
         # A blob that refers to a function by name is stale when the name means another one now,
         # or none: what is deleted may be held by another name still.
-        if gone := rebound | removed:
-            found |= {n for n, v in kept.items() if v.needs and gone.intersection(v.needs)}
+        found |= kept.needing(rebound | removed)
         found |= self._behind_refused(found & present, present)
         return self._closed(found & present, present)
 
-    def _behind_refused(self, found: set[str], present: set[str]) -> set[str]:
+    def _behind_refused(self, found: set[str], present: Set[str]) -> set[str]:
         """Variables that share objects with unkeepable ones of `found`, as far as can be told."""
         refused = found & self._refusals.keys()
         if not refused:
@@ -399,13 +442,19 @@ class Capturer:
         known = self._identities.get(name, _NEVER)
         return known is value or (type(known) is Identity and known.is_of(value))
 
-    def _rebound(self, names: Iterable[str]) -> set[str]:
-        """Of `names`, those that hold another object than at the last look, or none."""
-        known, now = self._identities, self._now()
-        others = [n for n in names if known.get(n, _NEVER) is not now.get(n)]
-        return {n for n in others if not self._holds_same(n, now.get(n))}
+    def _not_the_same(self) -> set[str]:
+        """Names, there or kept, that hold another object than at the last look, or none.
 
-    def _closed(self, found: set[str], present: set[str]) -> set[str]:
+        An object whose address is the same is the same one if it was held meanwhile.
+        """
+        present, now = self.present(), self._now()
+        doubtful = {n for n in self._doubtful if n in present or n in self._kept}
+        self._doubtful = {n for n in doubtful if not self._holds_same(n, now.get(n))}
+        changed = {n for n in self._identities.unproven if not self._holds_same(n, now.get(n))}
+        gone = {n for n in self._gone if n not in present and n in self._kept}
+        return (self._doubtful | changed | gone) - randomness.NAMES
+
+    def _closed(self, found: set[str], present: Container[str]) -> set[str]:
         """`found` and all that shares objects with it, or that it refers to and that can change."""
         queue = list(found)
         while queue:
@@ -427,13 +476,14 @@ class Capturer:
         return [n for n, v in found if isinstance(v, FunctionType | type) and holds_state(v)]
 
     def _forget(self, name: str) -> None:
-        for table in (self._kept, self._identities, self._refusals):
-            table.pop(name, None)
+        self._kept.pop(name, None)
+        self._refusals.pop(name, None)
+        self._forget_object(name)
         self._ties.forget(name)
 
-    def _keep(self, looked_at: list[str], names: list[str]) -> set[str]:
+    def _keep(self, looked_at: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
-        encoder = self.encoder(names)
+        encoder = self.encoder(self._names.definitions())
         with allowed():
             outcomes = self._encoded(encoder, looked_at)
         outcomes = self._without_lost(self.trials.judged(outcomes, self._now(), encoder))
@@ -484,7 +534,7 @@ class Capturer:
 
         return Group((refusal.variable,), None, (refusal,))
 
-    def encoder(self, definitions: list[str]) -> Encoder:
+    def encoder(self, definitions: Sequence[str]) -> Encoder:
         """An encoder of the variables that knows nothing of what was kept.
 
         Parameters
@@ -500,7 +550,7 @@ class Capturer:
         limit, ways = self._limits.value_bytes, self.trials.ways
         return Encoder(self.namespace, self.bindings, homes, limit, self._now(), ways)
 
-    def _homes_first(self, definitions: list[str]) -> list[str]:
+    def _homes_first(self, definitions: Sequence[str]) -> list[str]:
         """Names of definitions; first those under which one was kept, not as another's name.
 
         What is written under a name stays there: an older name that is bound to it refers to it.
@@ -521,6 +571,7 @@ class Capturer:
     def _keep_group(self, outcome: Group, bar: Bar) -> set[str]:
         for name in outcome.names:
             self._identities[name] = identity_of(self._now()[name])
+            self._doubtful.discard(name)
         if outcome.encoded is None:
             return self._refuse(outcome)
         size = sum(memoryview(part).nbytes for part in outcome.encoded.parts)
@@ -587,7 +638,7 @@ class Capturer:
 
     def refusals(self) -> tuple[Refusal, ...]:
         """Refusals of all that cannot be kept, as of the last look."""
-        return (*self._refusals.values(), *map(self._refusal_of, self._odd_names))
+        return (*self._refusals.values(), *map(self._refusal_of, self._live().odd))
 
     def _refusal_of(self, name: Any) -> Refusal:
         """The refusal of what is bound to no name that code can use."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
+from nbckpt.live_names import Addresses
 from nbckpt.values.homes import DICT_OF_CLASS
 from nbckpt.values.plain import ATOMS, levels_of
 
@@ -49,6 +51,11 @@ class Identity:
         """True if a cell that drops the object would find it alive because of this."""
         is_held = not (self._is_weak or type(self._reference) in ATOMS)
         return is_held or any(type(part) is _Held for part in self._parts)
+
+    @property
+    def is_proven_by_address(self) -> bool:
+        """True if an object at the same address is the same one: it is held, and has no parts."""
+        return not self._is_weak and not self._parts
 
     def is_of(self, value: object) -> bool:
         """True if `value` is the object that this was made of, with the same parts."""
@@ -91,6 +98,27 @@ class Place:
         if self._reference is not None:
             return self._reference() is value
         return self._address == id(value)
+
+
+class Places(NamedTuple):
+    """Where the objects of all names stood before a cell ran; none is held.
+
+    Attributes
+    ----------
+    addresses
+        Of all objects.
+    weakly
+        Name → place of those that can be referred to weakly.
+    """
+
+    addresses: Addresses
+    weakly: Mapping[str, Place]
+
+    def may_be(self, name: str, value: object) -> bool:
+        """True if a name may hold the same object, changed where it stands."""
+        if name in self.weakly:
+            return self.weakly[name].may_be(value)
+        return type(value) not in ATOMS and self.addresses.of(name) == id(value)
 
 
 def is_fixed(value: object) -> bool:

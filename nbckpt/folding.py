@@ -16,6 +16,7 @@ from nbckpt.lineage import Lineage
 from nbckpt.model import Record, Variable, is_trusted
 from nbckpt.owners import Owners
 from nbckpt.places import Checkpoints, Places
+from nbckpt.snapshots import Snapshot, SnapshotDict
 
 MICROSECOND = 1e-6
 _KINDS = frozenset(("checkpoint", "head", "drop", "tag", "note", "prune", "refused", "written"))
@@ -66,12 +67,17 @@ class Folding:
         self._pruned: set[str] = set()
         self._pruned_by_others: set[str] = set()
         self._latest = 0.0
-        self._latest_manifest: tuple[dict[str, str], dict[str, Variable]] = {}, {}
+        self._forget_manifests()
+
+    def _forget_manifests(self) -> None:
+        self._manifest: SnapshotDict[str, Variable] = SnapshotDict()
+        self._manifest_of = ""
+        self._manifests: dict[str, Snapshot[str, Variable]] = {}
 
     def _unfold(self) -> None:
         """Fold anew who owns what: a record is another, or came after one of its children."""
         self._owners.forget()
-        self._latest_manifest = {}, {}
+        self._forget_manifests()
 
     # -- folding
 

@@ -26,6 +26,7 @@ from nbckpt.observation import Observer, early_facet, later_facets
 from nbckpt.records import event_record
 from nbckpt.references import require_name
 from nbckpt.selection import Selection, missing
+from nbckpt.snapshots import Difference
 from nbckpt.standing import Standing, verb
 from nbckpt.storage.store import Store
 from nbckpt.torn_graphs import TornGraphs
@@ -78,6 +79,7 @@ class Keeping(Standing):
         super().__init__(store, notebook, branch)
         self.namespace = namespace
         self.capturer = Capturer(store, namespace, hidden)
+        self._difference: Difference[str, Variable] = Difference()
         self.audit = Audit(self)
         self.capturer.audit = self.audit.after_look
         self.settings = settings or settings_from()
@@ -119,7 +121,7 @@ class Keeping(Standing):
     def _has_only_modules(self) -> bool:
         """True if no variable tells of code that has run before nbckpt was there."""
         values = map(self.namespace.get, self.capturer.user_names())
-        return all(type(value) is ModuleType for value in values)
+        return all(type(value) is ModuleType for value in values)  # to the first that is none
 
     def runs(self, tree: ast.Module | None) -> None:
         """Note that code is about to run in the namespace; None if it is not known which."""
@@ -194,7 +196,7 @@ class Keeping(Standing):
                 deps=deps,
                 options=selection.options(),
                 lacking=lacking,
-                kept=frozenset(self.capturer.user_names()),
+                kept=self.capturer.present(),
                 met=met,
             )
         groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
@@ -226,15 +228,17 @@ class Keeping(Standing):
 
     def digests_of(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live variables that are the same in every process."""
+        if not (asked := sorted(names)):
+            return {}
         now = dict(self.namespace)  # threads bind names meanwhile
-        present = [n for n in sorted(names) if n in now]
         with allowed():
-            return {n: ValueDigester(self.namespace).digest(now[n]) for n in present}
+            return {n: ValueDigester(self.namespace).digest(now[n]) for n in asked if n in now}
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
         self.capturer.capture_random_states()
-        return self.states_asked_for({n: v.value for n, v in self.capturer.manifest().items()})
+        kept = self.capturer.manifest()
+        return self.states_asked_for({n: kept[n].value for n in randomness.NAMES if n in kept})
 
     def states_asked_for(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
         """Of digests by name, those of random generators that code may have seeded.
@@ -296,7 +300,7 @@ class Keeping(Standing):
 
     def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
         """Raise unless every variable that `selection` names exists or is in `known`."""
-        present = set(self.capturer.user_names())
+        present = self.capturer.present()
         for name in sorted(selection.vars or ()):
             if name not in present and name not in known:
                 raise VariableNotFoundError(missing(name, present))
@@ -320,8 +324,9 @@ class Keeping(Standing):
         """
         self.choose_branch()
         base = self.timeline.manifest(self.position) if self.position else {}
-        others = ((n, v) for n, v in captured.manifest.items() if base.get(n) != v)
-        changed = {n: v for n, v in others if not _is_of(base.get(n), v)}
+        now, differing = captured.manifest, self._difference.of(base, captured.manifest)
+        changed = {n: now[n] for n in sorted(differing) if n in now}
+        changed = {n: v for n, v in changed.items() if not _is_of(base.get(n), v)}
         return Checkpoint(
             id=new_id(),
             parent=self.position,
@@ -334,7 +339,7 @@ class Keeping(Standing):
             cell=cell,
             state=state,
             changed=changed,
-            removed=tuple(sorted(set(base) - set(captured.manifest))),
+            removed=tuple(sorted(n for n in differing if n not in now)),
             refused=captured.refused,
             omitted=captured.omitted,
             seeded=tuple(sorted(self.seeded)),

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from nbckpt import randomness
 from nbckpt.analysis import digest_of_tree, names_of_tree
 from nbckpt.digests import digest_of
 from nbckpt.keys.inputs import ABSENT, MODULE, TEXT
@@ -68,10 +67,10 @@ def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
 
     A variable that a statement or a file makes again may be another each time.
     """
-    kept = _kept(session)
-    if kept is None or any(n in kept and _may_differ(kept[n]) for n in key.inputs):
+    found = (session.capturer.kept_as(name) for name in key.inputs)
+    if any(variable is not None and _may_differ(variable) for variable in found):
         return ""
-    return _token(session, kept, can_import=can_import)
+    return _token(session, can_import=can_import)
 
 
 def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
@@ -82,45 +81,36 @@ def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
 def _that_begin_here(session: Keeping, checkpoints: Iterable[Checkpoint]) -> list[Checkpoint]:
     """Those that could have begun here, nothing but restores having made all variables."""
     begun = [checkpoint for checkpoint in checkpoints if checkpoint.began_as]
-    kept = _kept(session) if begun and session.has_only_restored else None
-    if kept is None:
+    if not begun or not session.has_only_restored:
         return []
     starts = {
-        can_import: _token(session, kept, can_import=can_import)
+        can_import: _token(session, can_import=can_import)
         for can_import in {checkpoint.began_as.startswith(_IMPORTS) for checkpoint in begun}
     }
     return [checkpoint for checkpoint in begun if checkpoint.began_as in starts.values()]
 
 
-def _token(session: Keeping, kept: Mapping[str, Variable], *, can_import: bool) -> str:
-    """A digest of the variables as they are kept; empty where it cannot be had.
+def _token(session: Keeping, *, can_import: bool) -> str:
+    """A digest of the variables as they are kept; empty if one may not be as it was kept.
 
     Names count, too, that are no kept variables or stand for modules beside the notebook: one that
     is new may be what the code finds now.
     """
     beside = names_beside() if can_import else ()
-    if beside is None:
-        return ""
     # What shares is in one blob, and what a value refers to by name stands in its blob.
-    variables = [f"{n} {kept[n].blob} {kept[n].value}" for n in sorted(kept)]
+    variables = session.capturer.settled_digest()
+    if beside is None or not variables:
+        return ""
     hidden = _digest_of_names(frozenset(session.capturer.hidden_names()))
     # But the one for results, which IPython puts there.
     built_in = _digest_of_names(frozenset(vars(builtins).keys() - {"_"}))
-    told = "\n".join([*variables, "", hidden, built_in, "", *beside])
+    told = "\n".join([variables, "", hidden, built_in, "", *beside])
     return (_IMPORTS if can_import else "") + digest_of(told)
 
 
 @lru_cache(maxsize=8)
 def _digest_of_names(names: frozenset[str]) -> str:
     return digest_of("\n".join(sorted(names)))
-
-
-def _kept(session: Keeping) -> dict[str, Variable] | None:
-    """All variables, as they are kept; None if one of them may not be as it was kept."""
-    capturer = session.capturer
-    kept = {n: v for n, v in capturer.settled().items() if n not in randomness.NAMES}
-    is_whole = kept.keys() == set(capturer.user_names()) and not capturer.refusals()
-    return kept if is_whole and all(v.trusted for v in kept.values()) else None
 
 
 def _may_differ(variable: Variable) -> bool:

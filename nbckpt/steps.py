@@ -33,7 +33,7 @@ from nbckpt.cherry_pick import stand_at
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.figures import count_text
-from nbckpt.fixed import Place
+from nbckpt.fixed import Places
 from nbckpt.interrupts import allowed, held, whole
 from nbckpt.keeping import new_id
 from nbckpt.keys import ABSENT
@@ -62,6 +62,7 @@ from nbckpt.observation import Ran, unheard
 from nbckpt.referents import names_reached
 from nbckpt.selection import Selection
 from nbckpt.session import Interrupted, Session
+from nbckpt.snapshots import differing as differences
 from nbckpt.through import ThroughItems
 from nbckpt.values.homes import is_named
 from nbckpt.values.likeness import whole_digest
@@ -163,12 +164,11 @@ class Step(ThroughItems, Own):
     _is_told: bool = True  # nothing that the key counts is beyond telling
     _can_import: bool = True
     _began_as: Digest = ""
-    _before: dict[str, str] = field(default_factory=dict)
+    _before: Manifest = field(default_factory=dict)
     is_kept: bool = True
     _began: float = 0.0
     _since: float = 0.0
     _spent_s: float = 0.0  # by earlier runs, on what this one continues
-    _kept_before: Manifest = field(default_factory=dict)
     _mates_before: dict[str, str] = field(default_factory=dict)
     _ties_before: dict[str, str] = field(default_factory=dict)
     _tasks_met: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class Step(ThroughItems, Own):
     _untold: dict[int, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
-    _objects_before: dict[str, Place] = field(default_factory=dict)
+    _places_before: Places | None = None
     _random_before: dict[str, str] = field(default_factory=dict)
     _calls: scope.Place | None = None
     _windows: dict[str, object] = field(default_factory=dict)
@@ -411,8 +411,11 @@ class Step(ThroughItems, Own):
         return Ran(self.tree, self.key, self.session.namespace, values)
 
     def _as_it_ran(self, outputs: Sequence[Json], *, is_shown: bool) -> Ran:
-        before, namespace = self._before, self.session.namespace
-        return Ran(self.tree, self.key, namespace, lambda: before, is_shown, outputs)
+        namespace = self.session.namespace
+        return Ran(self.tree, self.key, namespace, self._values_before, is_shown, outputs)
+
+    def _values_before(self) -> dict[str, str]:
+        return {name: variable.value for name, variable in self._before.items()}
 
     def _text_asked_for(self, checkpoint: Checkpoint) -> str:
         """A definition of the cell's, other in its text alone, whose text some cell asked for."""
@@ -439,13 +442,8 @@ class Step(ThroughItems, Own):
         if self._is_told:
             self._began_as = known_keys.start_of(session, self.key, can_import=self._can_import)
         session.runs(self.tree)
-        before = session.capturer.manifest()
-        self._before = {n: v.value for n, v in before.items()}
-        self._kept_before = before
-        space = session.namespace
-        self._objects_before = {
-            n: Place(space[n]) for n in before if type(space.get(n, 0)) not in ATOMS
-        }
+        before = self._before = session.capturer.manifest()
+        self._places_before = session.capturer.places()
         with allowed():
             perhaps = keys.bound(self.names, session.namespace)
         perhaps -= self.names.certain | self.key.inputs.keys()
@@ -454,7 +452,8 @@ class Step(ThroughItems, Own):
         self._ties_before = {n: session.tie_of(n, self.key) for n in self._mates_before}
         self._users_before = self._users()
         session.capturer.let_go({*self.names.loads, *self.names.binds})
-        self._random_before = session.states_asked_for(self._before)
+        states = {n: before[n].value for n in randomness.NAMES if n in before}
+        self._random_before = session.states_asked_for(states)
         if not self.request.rerun:
             self.loops = Loops(self, self._unfinished())
         self._enter()
@@ -484,7 +483,7 @@ class Step(ThroughItems, Own):
         shared |= {mate for n in reached if n in kept for mate in kept[n].group} - reached
         needed = {need for n in named if n in kept for need in kept[n].needs}
         changeable = set(capturer.changeable(needed)) - named - self.names.loads
-        return (shared | changeable) & kept.keys()
+        return {n for n in shared | changeable if n in kept}
 
     def _users(self) -> dict[str, object]:
         """Digests of variables that are kept by the names of definitions that the code makes anew.
@@ -493,15 +492,13 @@ class Step(ThroughItems, Own):
         told, an open file say, is what it was, unless the code names what shares it.
         """
         made = self.names.binds
-        kept, namespace = self.session.capturer.manifest(), self.session.namespace
+        namespace = self.session.namespace
         named = made | self.names.loads
-        users = [
-            n for n, v in kept.items() if v.needs and n not in made and not made.isdisjoint(v.needs)
-        ]
+        users = self.session.capturer.needing(made) - made
         with allowed():
             return {
                 n: whole_digest(namespace[n], namespace, self._same_in(n, named))
-                for n in users
+                for n in sorted(users)
                 if n in namespace
             }
 
@@ -632,14 +629,13 @@ class Step(ThroughItems, Own):
     def _draft(self, duration_s: float, state: State) -> Checkpoint:
         session, request = self.session, self.request
         captured = session.capture(request.selection)
-        now = {n: v.value for n, v in captured.manifest.items()}
-        before = self._before
-        differing = {n for n, digest in now.items() if before.get(n) != digest}
-        differing |= before.keys() - now.keys()
+        now, before = captured.manifest, self._before
+        differing = {n for n in differences(before, now) if not _has_same_value(n, before, now)}
         differing -= {n for n, was in self._users_before.items() if self._is_as_before(n, was)}
         differing |= self._tied_anew(captured.manifest, differing)
         assigned = self.names.binds
-        bound = differing | (assigned & (set(now) | {r.variable for r in captured.refused}))
+        refused = {r.variable for r in captured.refused}
+        bound = differing | {n for n in assigned if n in now or n in refused}
         bound |= {n for n in deleted_names(self.tree) if n not in session.namespace}
         unsure = self._unsure(now, differing)
         bound -= unsure.keys()
@@ -650,7 +646,6 @@ class Step(ThroughItems, Own):
         }
         if self._random_before and randomness.reads(self.tree, session.namespace):
             drawn = {**self._random_before, **drawn}
-        refused = {r.variable for r in captured.refused}
         named = refused & {*bound, *assigned, *self.key.inputs, *self.key.functions}
         named |= self._changed_behind(bound - refused, refused - named)
         return session.draft(
@@ -664,7 +659,7 @@ class Step(ThroughItems, Own):
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={
-                n: (self._before[n], d, self._ties_before[n])
+                n: (before[n].value, d, self._ties_before[n])
                 for n, d in self._mates_before.items()
                 if n in in_place or n not in bound
             },
@@ -705,7 +700,7 @@ class Step(ThroughItems, Own):
         if not refused or not in_place:
             return ()
         then = session.timeline.manifest(session.position) if session.position else {}
-        changed = (n for n in in_place if n not in then or then[n].value != self._before.get(n))
+        changed = (n for n in in_place if not _has_same_value(n, then, self._before))
         return tuple(
             f"it makes what cannot be kept, and changes {n!r}, which was not kept before it"
             for n in sorted(changed)
@@ -724,9 +719,10 @@ class Step(ThroughItems, Own):
             names = results.sharing(self._results_before, bound, namespace)
         else:  # what it does not read itself can only be a variable's, too
             shown = {id(v) for v in self._results_before if type(v) not in ATOMS}
-            others = {id(namespace[n]) for n in self._before if n in namespace and n not in bound}
-            values = ((n, id(namespace.get(n))) for n in sorted(bound))
-            names = [n for n, which in values if which in shown and which not in others]
+            if names := [n for n in sorted(bound) if id(namespace[n]) in shown]:
+                staying = [n for n in self._before if n in namespace and n not in bound]
+                others = {id(namespace[n]) for n in staying}
+                names = [n for n in names if id(namespace[n]) not in others]
         return tuple(f"{n!r} is what the result of an earlier cell is" for n in names)
 
     def _at_work_now(self) -> list[AtWork]:
@@ -749,7 +745,7 @@ class Step(ThroughItems, Own):
                 if names_reached([namespace[name]], changed, namespace)
             }
 
-    def _unsure(self, now: Mapping[str, Digest], differing: set[str]) -> dict[str, Digest]:
+    def _unsure(self, now: Manifest, differing: set[str]) -> dict[str, Digest]:
         """The names that the body binds on a condition and left as they were, with their values.
 
         It may not have bound them: then they stay what the cells before made them.
@@ -774,7 +770,7 @@ class Step(ThroughItems, Own):
 
     def _tied_anew(self, now: Manifest, differing: set[str]) -> set[str]:
         """Variables that have equal values and other objects in common with each other now."""
-        before, binds = self._kept_before, self.names.binds
+        before, binds = self._before, self.names.binds
 
         def staying(names: Iterable[str]) -> set[str]:
             return {n for n in names if n in before and n in now and n not in binds}
@@ -785,8 +781,10 @@ class Step(ThroughItems, Own):
         return {n for n in found if differing.isdisjoint({*before[n].group, *now[n].group})}
 
     def _is_same_object(self, name: str) -> bool:
-        before = self._objects_before.get(name)
-        return before is not None and before.may_be(self.session.namespace.get(name))
+        places = self._places_before
+        if places is None or name not in self._before:
+            return False
+        return places.may_be(name, self.session.namespace.get(name))
 
     # -- loops ------------------------------------------------------------------------------
 
@@ -864,3 +862,8 @@ class Step(ThroughItems, Own):
             execution_count=self.cell.execution_count,
             **members,
         )
+
+
+def _has_same_value(name: str, one: Manifest, other: Manifest) -> bool:
+    """True if a variable is in both manifests, with equal values."""
+    return name in one and name in other and one[name].value == other[name].value

@@ -11,7 +11,9 @@ from nbckpt import references, sequel
 from nbckpt.digests import Digest
 from nbckpt.folding import Folding, alone
 from nbckpt.model import AUTOMATIC, Checkpoint, Variable
+from nbckpt.owners import REMEMBERED
 from nbckpt.places import Placed
+from nbckpt.snapshots import Snapshot, SnapshotDict
 
 
 class Timeline(Folding):
@@ -159,19 +161,32 @@ class Timeline(Folding):
     # -- what a checkpoint holds
 
     @alone
-    def manifest(self, checkpoint_id: str) -> dict[str, Variable]:
+    def manifest(self, checkpoint_id: str) -> Snapshot[str, Variable]:
         """Name → variable, of all that was kept of the namespace at a checkpoint."""
+        known = self._manifests
+        if (found := known.get(checkpoint_id)) is None:
+            record = self._places.records[checkpoint_id]
+            if record.get("parent") != self._manifest_of:
+                self._manifest = SnapshotDict(self._whole_manifest(checkpoint_id))
+            else:
+                self._go_on(self._manifest, self.checkpoints[checkpoint_id])
+            self._manifest_of = checkpoint_id
+            found = self._manifest.snapshot()
+            known[checkpoint_id] = found
+            while len(known) > REMEMBERED:
+                del known[next(iter(known))]
+        return found
+
+    def _whole_manifest(self, checkpoint_id: str) -> dict[str, Variable]:
         owners = self._owners.of(checkpoint_id)
-        known_owners, known = self._latest_manifest
-        if owners is not known_owners:
-            known = {
-                name: known[name]
-                if known_owners.get(name) is owner
-                else self._variable(owner, name)
-                for name, owner in owners.items()
-            }
-            self._latest_manifest = owners, known
-        return dict(known)
+        return {name: self._variable(owner, name) for name, owner in owners.items()}
+
+    @staticmethod
+    def _go_on(manifest: SnapshotDict[str, Variable], checkpoint: Checkpoint) -> None:
+        """Make the manifest of a parent that of its child."""
+        manifest.update({**checkpoint.carried, **checkpoint.changed})
+        for name in checkpoint.removed:
+            manifest.pop(name, None)
 
     def _variable(self, owner: str, name: str) -> Variable:
         checkpoint = self.checkpoints[owner]

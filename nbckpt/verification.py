@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Set
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ class Verifier:
         thoroughly
             Leave nothing out, however long it takes.
         """
-        groups = self._groups()
+        groups = self._groups(self._session.capturer.untouched())
         left = [g for g in groups if not thoroughly and self._is_left_out(g)]
         self.left_out = tuple(sorted(name for group in left for name in group))
         todo = [g for g in groups if g not in left]
@@ -79,7 +79,8 @@ class Verifier:
         Between two cells there is no time for a sweep, and most variables are small.
         """
         chosen = []
-        groups = filter(self._can_change, self._groups(is_fixed=self._is_fixed))
+        capturer = self._session.capturer
+        groups = filter(self._can_change, self._groups(capturer.untouched_objects()))
         for group in sorted(groups, key=self._seen_at):
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
@@ -144,24 +145,21 @@ class Verifier:
     def _is_left_out(self, group: Names) -> bool:
         return self._memory.restless[group] >= RESTLESS or self._expected_s(group) > TOO_LONG_S
 
-    def _is_fixed(self, name: str) -> bool:
-        return type(self._session.namespace.get(name)) in ATOMS
-
-    def _groups(self, is_fixed: Callable[[str], bool] = lambda _: False) -> list[Names]:
-        """The groups of variables that no code is known to have touched, with one not fixed."""
+    def _groups(self, names: Set[str]) -> list[Names]:
+        """The groups of variables that no code is known to have touched, with one of `names`."""
         session = self._session
         if session.position is None:
             return []  # nothing is kept that could be wrong
         capturer = session.capturer
-        kept, untouched = capturer.manifest(), capturer.untouched()
+        kept = capturer.manifest()
         refused = {r.variable for r in capturer.refusals()}
         groups: dict[Names, None] = {}
-        for name in sorted(n for n in untouched if not is_fixed(n) and n not in refused):
+        for name in sorted(names - refused):
             variable = kept.get(name)
             if variable is not None and variable.recipe:
                 continue  # its bytes are a statement
             group = tuple(sorted(variable.group)) if variable and variable.group else (name,)
-            if untouched.issuperset(group):
+            if capturer.is_untouched(group):
                 groups[group] = None
         return list(groups)
 

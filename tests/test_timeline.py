@@ -81,12 +81,18 @@ def test_the_manifest_is_folded_along_the_ancestry() -> None:
     assert set(timeline.manifest("a")) == {"x", "y"}
 
 
-def test_a_manifest_that_is_asked_for_again_is_not_changed_by_its_caller() -> None:
-    timeline = timeline_of(record("a", changed=["x"]))
+def test_a_manifest_stays_what_it_was_while_others_are_asked_for() -> None:
+    records = [
+        record(str(n), parent=str(n - 1) if n else None, changed=[f"x{n}", "y"]) for n in range(20)
+    ]
+    timeline = timeline_of(*records)
+    first = timeline.manifest("3")
 
-    timeline.manifest("a").clear()
+    for n in (4, 5, 2, 19, 3, 0, 10):
+        assert timeline.manifest(str(n)) == timeline_of(*records).manifest(str(n))
 
-    assert set(timeline.manifest("a")) == {"x"}
+    assert first.keys() == {"x0", "x1", "x2", "x3", "y"}
+    assert first["y"].blob == timeline.checkpoints["3"].changed["y"].blob
 
 
 def test_a_rewound_branch_keeps_its_tip_under_another_name() -> None:

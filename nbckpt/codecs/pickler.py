@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copyreg
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -444,7 +444,7 @@ def _reduce_own(_: object, __: object) -> Reduced:
     return type(None), ()
 
 
-def homes_of(namespace: Mapping[str, object], names: list[str]) -> dict[int, str]:
+def homes_of(namespace: Mapping[str, object], names: Sequence[str]) -> dict[int, str]:
     """Where the notebook's own functions and classes live: id → the first of their names."""
     homes: dict[int, str] = {}
     named = types_that(lambda k: issubclass(k, functions.NAMED), map(namespace.get, names))

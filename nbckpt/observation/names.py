@@ -50,7 +50,7 @@ class _Window:
     """
 
     audited: audit.Window
-    there: frozenset[str] = frozenset()
+    there: Sequence[str] = ()
     nested: list[Json] = field(default_factory=list)
 
 
@@ -92,7 +92,7 @@ class Names(Unmoved):
 
     def open(self) -> object:
         """A window that collects look-ups from now on."""
-        window = _Window(audit.opened(self._namespace), frozenset(self._namespace))
+        window = _Window(audit.opened(self._namespace), list(self._namespace))
         self._open.append(window)
         return window
 
@@ -120,10 +120,10 @@ class Names(Unmoved):
                 observed["listed"] = _listed(ran)
             everything = seen.everything or _reaches_all(ran)
             if everything and not text.everything:
-                observed["all"] = all_values(ran, window.there)
+                observed["all"] = all_values(ran, frozenset(window.there))
             elif seen.reads and not text.everything:
                 names = _closed(seen.reads, ran)
-                if values := _values(names, seen.reads, ran, window.there):
+                if values := _values(names, seen.reads, ran, frozenset(window.there)):
                     observed["values"] = values
             for nested in window.nested:
                 _join(observed, nested)

@@ -55,8 +55,8 @@ def _standing_alone(timeline: Timeline, record: Record, kept: Collection[str], a
     line = iter(timeline.line(record["id"]))
     checkpoint = timeline.checkpoints[next(line)]
     parent = next((ancestor for ancestor in line if ancestor in kept), None)
-    base = timeline.manifest(parent) if parent else {}
-    own = timeline.manifest(checkpoint.id)
+    base: Manifest = timeline.manifest(parent) if parent else {}
+    own: Manifest = timeline.manifest(checkpoint.id)
     if not checkpoint.trusted:  # its record says so of all that it holds
         own = {name: variable._replace(trusted=True) for name, variable in own.items()}
         base = {name: variable._replace(trusted=True) for name, variable in base.items()}
