@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import dumps, loads
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from nbckpt.analysis import Names
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
@@ -64,11 +64,19 @@ class Attached:
 
     @property
     def plain(self) -> list[Json] | None:
-        """The value of a module's attribute, if JSON has it; in a list, as it may be None."""
+        """The value of a module's attribute or of a registry's entry, if JSON can tell it.
+
+        In a list, as it may be None; `from_plain` reads it.
+        """
         change = self.change
-        if change is None or change.kind != "module":
+        if change is None or change.kind not in ("module", "registry"):
             return None
-        return [change.new] if is_atom(change.new) else None  # type: ignore[list-item]
+        if change.kind == "registry" and change.key != change.name:
+            return None  # the key is no text
+        try:
+            return [_told(change.new)]
+        except TypeError:
+            return None
 
     @property
     def held(self) -> Json:
@@ -201,6 +209,26 @@ def is_atom(value: object) -> bool:
     if type(value) is float:
         return math.isfinite(value)
     return value is None or type(value) in {bool, int, str}
+
+
+def _told(value: object) -> Json:
+    """JSON of an atom, or of a tuple of such.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else: a list may be one with what a variable holds.
+    """
+    if type(value) is tuple:
+        return {"tuple": [_told(item) for item in value]}
+    if not is_atom(value):
+        raise TypeError
+    return cast("Json", value)
+
+
+def from_plain(told: Json) -> object:
+    """The value that `Attached.plain` told."""
+    return tuple(map(from_plain, told["tuple"])) if isinstance(told, dict) else told
 
 
 def is_plain(value: object) -> bool:

@@ -28,12 +28,13 @@ from nbckpt.keys.inputs import MODULE
 from nbckpt.names import Own
 from nbckpt.observation.attached import (
     Attached,
+    from_plain,
     source_of,
     standing_of,
     what_of,
 )
 from nbckpt.observation.attribution import Attribution
-from nbckpt.observation.changes import ABSENT, UNKNOWN, Change
+from nbckpt.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.observation.containers import Containers, Refill
 from nbckpt.observation.last_look import LastLook
 from nbckpt.observation.libraries import Libraries
@@ -417,16 +418,18 @@ class Attachments(Own):
         return texts
 
     def _set_plain(self, where: str, done: Mapping[str, Any]) -> bool:
-        """Set a plain value on a module, which is imported for that; whether it was another."""
-        _, owner, name = where.split(" ", 2)
+        """Set a plain value in a library, which is imported for that; whether it was another."""
+        kind, owner, name = where.split(" ", 2)
+        value = from_plain(done["plain"][0])
         try:
-            module = importlib.import_module(owner)
-            value = done["plain"][0]
-            held = vars(module).get(name, ABSENT)
-            if type(held) is type(value) and held == value:
-                return False
+            _import_home(owner)
             self._look(None)
-            setattr(module, name, value)
+            held = self.libraries.entry(cast("Kind", kind), owner, name)
+            if type(held.new) is type(value) and held.new == value:
+                return False
+            if held.put is None:
+                raise ImportError(owner)
+            held.put(value)
         except Exception:  # of an import, whatever the library raises
             self.missing[where] = done
             return False
@@ -623,6 +626,17 @@ def _home_of_call(where: str) -> str:
     """The library of a call that registers something; empty of other places."""
     kind, _, rest = where.partition(" ")
     return rest.partition(" ")[0].rpartition(".")[0] if kind == "call" else ""
+
+
+def _import_home(owner: str) -> None:
+    """Import the module of a place: ``a.b:Class.table``, ``a.b``, or ``a.b.table``."""
+    home, colon, _ = owner.partition(":")
+    try:
+        importlib.import_module(home)
+    except ModuleNotFoundError:
+        if colon or "." not in home:
+            raise
+        importlib.import_module(home.rpartition(".")[0])
 
 
 def _is_put(change: Change, value: object) -> bool:

@@ -28,7 +28,7 @@ from nbckpt.observation.stores import (
     words_of_tree,
 )
 from nbckpt.values.homes import is_users_module
-from nbckpt.values.plain import ATOMS
+from nbckpt.values.plain import ATOMS, levels_of
 
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 """Registries in which a name counts that the cell's text has."""
@@ -63,11 +63,11 @@ class Attribution(Own):
         if new is not ABSENT and is_users(new, self.namespace):
             return True
         if change.kind == "registry":
-            return is_users(change.key, self.namespace) or (
-                tree is not None
-                and change.owner in _BY_TEXT
-                and change.name in texts_of(tree, codes)
-            )
+            if is_users(change.key, self.namespace):
+                return True
+            # What is no plain value may be what the library keeps of what it made or read.
+            is_told = change.owner in _BY_TEXT or new is ABSENT or levels_of([new]) is not None
+            return tree is not None and is_told and change.name in texts_of(tree, codes)
         if change.kind == "list" or tree is None:
             return False
         if is_of_another_library(new, change.owner, self.namespace):

@@ -49,6 +49,7 @@ def later_facets(
     from nbckpt.observation.held_elsewhere import HeldElsewhere
     from nbckpt.observation.imports import Imports
     from nbckpt.observation.names import Names
+    from nbckpt.observation.open_figures import OpenFigures
     from nbckpt.observation.places import working_folder
     from nbckpt.observation.shown_widgets import ShownWidgets
 
@@ -62,4 +63,5 @@ def later_facets(
         Finalizers(namespace, touch),
         GraphHooks(namespace, touch),
         HeldElsewhere(namespace, attachments, state),
+        OpenFigures(namespace),
     )  # fmt: skip

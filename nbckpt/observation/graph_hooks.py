@@ -56,7 +56,7 @@ class _Window(NamedTuple):
     """
 
     registered: int
-    there: frozenset[str]
+    there: Sequence[str]
     modules: dict[str, Digest]
 
 
@@ -115,7 +115,7 @@ class GraphHooks:
     def open(self) -> object:
         """A window; it knows what there was before."""
         modules = _values_of_modules() if self._registering or _has_own_classes() else {}
-        return _Window(_registered(), frozenset(self._namespace), modules)
+        return _Window(_registered(), list(self._namespace), modules)
 
     def discard(self, window: object) -> None:
         """Nothing: a window is not told of anything."""
@@ -132,7 +132,7 @@ class GraphHooks:
         if self._may_call(code):
             self._touch(None)
             record["hooks"] = self._digest()
-            record["all"] = all_values(ran, window.there)
+            record["all"] = all_values(ran, frozenset(window.there))
             record["modules"] = dict(window.modules)
             record["set"] = window.modules != _values_of_modules()
         return record or None

@@ -278,6 +278,58 @@ def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
     assert got.value == "5"
 
 
+EXTENDING = (
+    "class Extensions: known = {}; seen = {}\n"
+    "def extend(name, value):\n    Extensions.known[name] = (value, None)\n"
+    "def remove(name):\n    del Extensions.known[name]\n"
+    "def load(name):\n    Extensions.known[name] = object()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "known", "named"),
+    [
+        ("ext.extend('hot', 5)", "{'hot': (5, None)}", False),
+        ("for n in ('hot',): ext.extend(n, (5, ('x',)))", "{'hot': ((5, ('x',)), None)}", False),
+        ("def f(): ext.extend('hot', 5)\nf()", "{'hot': (5, None)}", False),
+        ("ext.extend('hot', [5])", "{}", True),
+        ("ext.load('hot')", "{}", False),
+        ("n = 'h' + str(1); ext.extend(n, 5)", "{}", False),
+    ],
+)
+def test_plain_data_registered_under_a_name_of_the_cells_comes_back(
+    cell: str, known: str, named: bool, tmp_path: Path
+) -> None:
+    """As spaCy's extension attributes are; what a library loads by a name is the library's own."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "ext.py").write_text(EXTENDING)
+    path = "import sys; sys.path.insert(0, 'site-packages')"
+    run_passes(tmp_path, [path, "import ext", cell, "z = 1"], probe="1")
+
+    got = run_passes(tmp_path, [path, "%resume"], probe="ext.Extensions.known")
+
+    assert got.value == known
+    assert named == ("'hot' in ext.Extensions.known: run the cell that sets it" in got.said)
+
+
+def test_a_plain_registration_is_restored_and_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "ext.py").write_text(EXTENDING)
+    cells = [
+        "import sys; sys.path.insert(0, 'site-packages')",
+        "import ext",
+        "%%checkpoint a\next.extend('hot', 5); a = 1",
+        "%%checkpoint b\next.remove('hot'); b = 1",
+    ]
+    run_passes(tmp_path, cells, probe="1")
+
+    again = [*cells[:3], "print(ext.Extensions.known)", cells[3], "print(ext.Extensions.known)"]
+    got = run_passes(tmp_path, again, probe="ext.Extensions.known")
+
+    assert "{'hot': (5, None)}" in got.said
+    assert got.value == "{}"
+
+
 MODULE = (
     "k = 1\nREG = {}\nkept = []\nclass C: pass\nc = C()\n"
     "def setk(v):\n    global k\n    k = v\n"
