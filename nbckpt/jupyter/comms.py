@@ -32,9 +32,9 @@ from __future__ import annotations
 import contextvars
 import os
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.jupyter.requests import running_cell
 from nbckpt.names import Own
 from nbckpt.version import __version__
 
@@ -67,7 +67,7 @@ class Comms:
             return
         from comm import get_comm_manager  # a kernel has it
 
-        self._cells.loads = _running_cell(self._cells.shell)
+        self._cells.loads = running_cell(self._cells.shell)
         get_comm_manager().register_target(TARGET, self._opened)
         self.announce()
 
@@ -91,7 +91,8 @@ class Comms:
         from comm import get_comm_manager
 
         manager = get_comm_manager()
-        if manager.targets.get(TARGET) == self._opened:
+        targets = getattr(manager, "targets", {})  # xeus does not tell, and takes none away
+        if targets.get(TARGET) == self._opened:
             manager.unregister_target(TARGET, self._opened)
         self.send({"event": "closed"})
         self._events.close()
@@ -109,15 +110,6 @@ class Comms:
         if self._pages is None:
             self._pages = self._context.run(Pages, self._cells, self)
         self._pages.admit(comm)
-
-
-def _running_cell(shell: Any) -> SimpleNamespace | None:
-    """The cell that a kernel runs, as IPython would tell of it; None of a silent request."""
-    message: Mapping[str, Any] = shell.get_parent() or {}
-    content, metadata = message.get("content") or {}, message.get("metadata") or {}
-    if content.get("silent", True):
-        return None
-    return SimpleNamespace(raw_cell=content.get("code", ""), cell_id=metadata.get("cellId"))
 
 
 class Written(Own):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import anywidget
-from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.names import Own
 
@@ -14,6 +13,8 @@ class QuietWidget(anywidget.AnyWidget, Own):
     def open(self) -> None:
         """Open the comm."""
         super().open()
+        if not hasattr(self.comm, "handle_msg"):
+            return  # the comms of xeus, which has no subshells
         # Its own way round a message tells IPython that something was executed. On the thread of
         # a subshell that would show, and close, the figures of a cell that is drawing them.
         self.comm.handle_msg = self._handle_msg
@@ -25,10 +26,3 @@ class QuietWidget(anywidget.AnyWidget, Own):
 
 def _the_one_it_names(_: object, subshell_id: str | None) -> str | None:
     return subshell_id
-
-
-def cell_id_of(shell: InteractiveShell) -> str:
-    """The front end's id of the running cell; empty if it tells none."""
-    get_parent = getattr(shell, "get_parent", None)  # of kernels alone
-    message = (get_parent and get_parent()) or {}
-    return str(message.get("metadata", {}).get("cellId") or "")

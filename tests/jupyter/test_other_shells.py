@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,3 +88,42 @@ def test_a_shell_that_shows_nobody_its_cells_says_so_once(
 def test_a_shell_without_what_it_takes_is_named() -> None:
     with pytest.raises(UsageError, match=r"types.SimpleNamespace: it has no ast_transformers"):
         load(SimpleNamespace(events=None, user_ns={}))  # type: ignore[arg-type]
+
+
+def test_a_kernel_that_does_not_tell_what_was_asked_of_it_is_no_matter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in xeus-python: a shell with a kernel whose comms are a class of C, without targets."""
+    import comm
+    from IPython.core.interactiveshell import InteractiveShell
+
+    class Comm:
+        __slots__ = ("__weakref__",)
+
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("send", "close", "on_msg", "on_close"):
+                return lambda *_, **__: None
+            raise AttributeError(name)
+
+    class Manager:
+        __slots__ = ()
+
+        def register_target(self, *_: object) -> None:
+            pass
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NBCKPT_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(comm, "get_comm_manager", Manager)
+    monkeypatch.setattr(comm, "create_comm", Comm)
+    shell: Any = InteractiveShell.instance()
+    shell.kernel = object()
+    try:
+        shell.run_line_magic("load_ext", "nbckpt")
+        run(shell, "%%checkpoint a\nx = 5")
+        assert names() == ["a"]
+    finally:
+        shell.run_line_magic("unload_ext", "nbckpt")
+        InteractiveShell.clear_instance()
