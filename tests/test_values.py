@@ -35,7 +35,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 
 
 class Some:
@@ -396,7 +396,7 @@ def test_elements_of_a_set_that_share_much_are_walked_once(kind: Any) -> None:
 
 LINKED = f"""
 import random, sys
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 class Node:
     def __init__(self, name):
         self.name, self.near = name, set()
@@ -832,7 +832,7 @@ def digests_in_a_process(seed: str, program: str) -> list[str]:
 
 IN_A_PROCESS = f"""
 import sys
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 source = {CLASSES!r}
 namespace = sys.modules["__main__"].__dict__
 exec(compile(source, "<ipython-input-{{}}>".format(id(source)), "exec"), namespace)
@@ -854,7 +854,7 @@ def test_digests_are_the_same_in_every_process() -> None:
 BY_VALUE = """
 import base64, pickle, sys
 import cloudpickle
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 namespace = sys.modules["__main__"].__dict__
 exec(compile({source!r}, "<ipython-input-5>", "exec"), namespace)
 digester = ValueDigester(namespace)
@@ -864,7 +864,7 @@ print(base64.b64encode(cloudpickle.dumps([[Base, Child, Point, read], [child, po
 
 FROM_VALUE = """
 import base64, pickle, sys
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 digester = ValueDigester(sys.modules["__main__"].__dict__)
 for x in pickle.loads(base64.b64decode({data!r})):
     print(digester.digest(x))

@@ -13,7 +13,7 @@ from nbckpt.cli.showing import DAMAGED, DONE, as_typed, print_json, say
 from nbckpt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbckpt.strange import Strange
+    from nbckpt.session.maintenance.untrusted_report import Strange
 
 _TRUST = """\
 A store holds values, which may be code, and code. What you did not write yourself is shown, and
@@ -60,7 +60,7 @@ def add(verbs: Any) -> None:
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from nbckpt import trusting
+    from nbckpt.session.maintenance import trust as trusting
 
     if arguments.path is not None:
         if arguments.store is not None:
@@ -92,7 +92,7 @@ def _agreed(told: Strange) -> bool:
     UsageError
         If there is no terminal to ask at.
     """
-    from nbckpt.trusting import MEANING
+    from nbckpt.session.maintenance.trust import MEANING
 
     if not sys.stdin.isatty():
         message = (
@@ -106,7 +106,7 @@ def _agreed(told: Strange) -> bool:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from nbckpt.exporting import export
+    from nbckpt.session.maintenance.export import export
 
     session = looking_session(arguments)
     try:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
-from nbckpt.mapped import require_there
-from nbckpt.values.dict_iterators import skip
-from nbckpt.values.reducing import refuses_without_need
+from nbckpt.fingerprint.values.dict_iterators import skip
+from nbckpt.fingerprint.values.reducing import refuses_without_need
+from nbckpt.runtime.mapped_files import require_there
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.spans import owner_of
-from nbckpt.values.frames import array_in, given_members
+from nbckpt.fingerprint.values.frames import array_in, given_members
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

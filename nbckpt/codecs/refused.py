@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.alive import reason_against
-from nbckpt.values.raw import elements_of, pairs_of
+from nbckpt.fingerprint.values.raw import elements_of, pairs_of
 
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""

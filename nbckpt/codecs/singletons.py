@@ -14,8 +14,8 @@ from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.homes import is_users_module
-from nbckpt.values.plain import ATOMS
+from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.fingerprint.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

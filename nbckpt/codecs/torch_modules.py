@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from nbckpt.values.reducing import beside, reduction_of
+from nbckpt.fingerprint.values.reducing import beside, reduction_of
 
 _EXPORTED = ("torch.export.exported_program", "ExportedProgram")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from nbckpt.errors import TRUST_IT, RestoreError
-from nbckpt.figures import bytes_text
 from nbckpt.storage.blobs import Part
 from nbckpt.storage.cutting import GROUP_MAX_NAMES
 from nbckpt.storage.frames import Name, Place
 from nbckpt.storage.free_memory import free_bytes
+from nbckpt.text.units import bytes_text
 
 SHARE = 2
 STREAM_WEIGHT = 64

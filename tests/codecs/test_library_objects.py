@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt import bounds
+from nbckpt.runtime import time_limit
 from tests.notebooks import refusals, resumed, run
 
 LIBRARY = """
@@ -137,12 +137,12 @@ def test_a_search_for_what_can_be_written_instead_ends_in_time(auto: Any) -> Non
             def __getstate__(self): return {"made": Never()}
         """,
     )
-    bounds.set_limit(0.5)
+    time_limit.set_limit(0.5)
     began = time.monotonic()
     try:
         run(auto, "v = [Makes() for _ in range(3)]; other = [1]")
     finally:
-        bounds.set_limit(30.0)
+        time_limit.set_limit(30.0)
 
     assert time.monotonic() - began < 30
     assert "v" in refusals()

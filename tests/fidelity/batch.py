@@ -22,9 +22,9 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from nbckpt.session import Session
+from nbckpt.fingerprint.values import ValueDigester
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
-from nbckpt.values import ValueDigester
 from tests.fidelity.cases import Case, cases_of
 from tests.fidelity.compare import same
 from tests.notebooks import define

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from nbckpt.errors import FormatError, RestoreError
-from nbckpt.locked import why_locked
-from nbckpt.moves import Moved
-from nbckpt.session import Session
+from nbckpt.session.maintenance.trust_reasons import why_locked
+from nbckpt.session.navigation import Moved
+from nbckpt.session.session import Session
 from nbckpt.storage import claimed
 from nbckpt.storage.blobs import GROUPED, HEAD, MAGIC, PART, Part, tree_of
 from nbckpt.storage.cutting import GROUP_MAX_NAMES

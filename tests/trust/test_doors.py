@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
-from nbckpt.building import own_values
+from nbckpt.capture.decode import own_values
+from nbckpt.capture.restore import load as load_values
 from nbckpt.errors import FormatError, UncertainError, UntrustedError
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import UNTRUSTED, Variable
-from nbckpt.questions import Questions
-from nbckpt.restore import load as load_values
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.testing import Provider
+from nbckpt.timeline.approvals import Questions
 from tests.running import noted
 
 SETUP = """
@@ -34,7 +34,7 @@ def moves(shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """Has another user open the store, in a new namespace."""
 
     def hand_over() -> None:
-        current.session().store.wait()
+        current_session.session().store.wait()
         unload(shell)
         monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "another user"))
         shell.reset(new_session=False)
@@ -93,7 +93,7 @@ def test_what_came_back_before_it_was_trusted_counts_as_ones_own_afterwards(
     run(shell, "%%checkpoint after\nmine = 3")
     run(shell, "%%checkpoint later\nplain.append(2)")
 
-    session = current.session()
+    session = current_session.session()
     session.wait()
     made = {c.name: c for c in session.timeline.checkpoints.values()}
     assert set(made["after"].changed) == {"mine"}
@@ -240,7 +240,7 @@ del client"""
 
         assert provider.answered == 2
         out = capsys.readouterr()
-        told = [*current.session().writing.news, out.out, out.err]
+        told = [*current_session.session().writing.news, out.out, out.err]
         assert "are not replayed, as they may be somebody else's" in "\n".join(told)
 
 

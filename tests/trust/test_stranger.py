@@ -20,12 +20,13 @@ import pandas as pd
 import pytest
 
 import nbckpt
-from nbckpt import current, trusting
 from nbckpt.cli import main
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
-from nbckpt.session import Session
+from nbckpt.session.maintenance import trust
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -209,7 +210,7 @@ def test_trust_is_shown_asked_for_and_given(
 def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     opened: Any, strange: Strange, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ids = {c.name: c.id for c in current.session().timeline.checkpoints.values()}
+    ids = {c.name: c.id for c in current_session.session().timeline.checkpoints.values()}
     opened.run_line_magic("fork", f"{ids['code']} mine text=text.upper()")
     opened.run_cell("%%checkpoint own\nown = [text, frame]", store_history=True).raise_error()
     opened.run_line_magic("nbckpt", "tag main theirs")
@@ -217,7 +218,7 @@ def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     said(capsys, "prune", "--keep-last", "1", "--drop", "side")
     opened.reset(new_session=False)
     load(opened)
-    left = current.session().timeline.checkpoints.values()
+    left = current_session.session().timeline.checkpoints.values()
 
     opened.run_line_magic("resume", "mine")
     mine = dict(opened.user_ns)
@@ -227,7 +228,7 @@ def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     assert [c.name for c in left if c.trusted] == ["own"]
     assert mine["own"][0] == "OF SOMEBODY"
     assert not {"built", "twice", "connection"} & opened.user_ns.keys()
-    told = trusting.strange(current.session().store, current.session().timeline)
+    told = trust.strange(current_session.session().store, current_session.session().timeline)
     assert "connection" in told.recipes
     assert strange.ran == []
 
@@ -258,7 +259,7 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
 ) -> None:
     store = Store.open(strange.store)
     session = Session(store, {})
-    told = trusting.strange(store, session.timeline)
+    told = trust.strange(store, session.timeline)
     with monkeypatch.context() as theirs:
         theirs.setenv("NBCKPT_HOME", str(made / "home"))
         other = Store.open(strange.store)
@@ -266,18 +267,18 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
         other.close()
 
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(store, told.seen)
+        trust.take_over(store, told.seen)
 
-    again = trusting.amount(store, session.timeline)
+    again = trust.amount(store, session.timeline)
     assert again.records > told.records
-    trusting.take_over(store, again.seen)
+    trust.take_over(store, again.seen)
     assert store.untrusted().records == 0
     store.close()
 
 
 def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) -> None:
     store = Store.open(strange.store)
-    told = trusting.strange(store, Session(store, {}).timeline)
+    told = trust.strange(store, Session(store, {}).timeline)
     for journal in (strange.store / "journal").iterdir():
         lines = journal.read_bytes().splitlines()
         texts = (
@@ -286,14 +287,14 @@ def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) 
         written = (Signer().line(text.decode(), n) for n, text in enumerate(texts))
         journal.write_bytes(b"".join(written))  # as many as before
 
-    trusting.take_over(store, told.seen)
+    trust.take_over(store, told.seen)
 
     assert store.untrusted().records == told.records
     store.close()
     again = Store.open(strange.store)
     assert again.untrusted().records == told.records
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(again, told.seen)
+        trust.take_over(again, told.seen)
     again.close()
 
 
@@ -318,7 +319,7 @@ def test_a_notebook_on_it_gets_what_is_plain_and_nothing_else(
     assert not {"built", "both", "twice", "Shape", "Built", "connection"} & space.keys()
     for name in ("built", "twice", "Shape", "connection"):
         assert name in resumed
-    ids = {c.name: c.id for c in current.session().timeline.checkpoints.values()}
+    ids = {c.name: c.id for c in current_session.session().timeline.checkpoints.values()}
     for magic, line in (
         ("rewind", ids["code"]), ("rewind", "-"), ("switch", "side"), ("switch", "main"),
         ("fork", f"{ids['shown']} mine"), ("fork", f"{ids['code']} given text=text.upper()"),
@@ -424,7 +425,7 @@ def test_after_trust_all_of_it_comes_back(
     steps = opened.run_cell(stranger.STEPS, store_history=True)
     assert steps.success
     assert (space["agreed"], provider.answered) == (True, paid)
-    assert current.session().store.untrusted().records == 0
+    assert current_session.session().store.untrusted().records == 0
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from nbckpt.model import Variable, checkpoint_record
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.disk import digest_of_file
 from nbckpt.storage.store import Store
 from tests.storage.users import timeline_of, user

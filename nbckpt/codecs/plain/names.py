@@ -111,7 +111,7 @@ _WORDS = {
     "nbckpt.codecs.class_making": "a class of the notebook",
     "cloudpickle.cloudpickle": _OF_NOTEBOOK,
     "dill._dill": "what only dill can keep",
-    "nbckpt.recipes": "a statement that makes it again",
+    "nbckpt.capture.recipes": "a statement that makes it again",
     "nbckpt.codecs.memmaps": "a file that is mapped into memory",
     "nbckpt.codecs.files": "a file",
     "nbckpt.codecs.exceptions": "an exception",

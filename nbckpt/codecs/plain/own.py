@@ -34,7 +34,7 @@ def _memoryview(_: Limits, given: tuple[Any, ...]) -> object:
 
 
 def _layout(_: Limits, given: tuple[Any, ...]) -> object:
-    from nbckpt.values.views import Layout
+    from nbckpt.fingerprint.values.views import Layout
 
     return Layout(*given)
 
@@ -52,7 +52,7 @@ _TABLE = table(
             f"{_HOME}.arrays:_set_read_only_state",
             Known("read_only", make=arrays.read_only, settles=True),
         ),
-        ("nbckpt.values.views:Layout", Known("memoryview", object(), new=_layout)),
+        ("nbckpt.fingerprint.values.views:Layout", Known("memoryview", object(), new=_layout)),
         (f"{_HOME}.views:make_view", Known("memoryview", make=_memoryview)),
         (f"{_HOME}.tensors:tensor_from", Known("tensor_from", make=tensors.tensor_from)),
         (f"{_HOME}.tensors:set_members", Known("set_members", make=tensors.set_members)),

@@ -110,7 +110,7 @@ def main(seed: int, seconds: float) -> None:
     for stream in seeds:  # what they need is imported before anybody watches
         _read(stream)
     _read(bytes(blob(test_hostile.zone("No/Where"))[0])[8:])  # has Python look for it everywhere
-    import nbckpt.values.views  # noqa: F401  # for memory with more dimensions
+    import nbckpt.fingerprint.values.views  # noqa: F401  # for memory with more dimensions
     from nbckpt.codecs.plain import builtin, names
 
     tables = [builtin.TABLE, *(room() for room in names._ROOMS.values())]

@@ -96,7 +96,7 @@ CALLS = {
     "torch's classes": call("torch.storage", "_load_from_bytes", data(b"x")),
     "polars' own": call("polars", "read_csv", text("/etc/passwd")),
     "a map of a file": call("nbckpt.codecs.memmaps", "map_of", text("/etc/passwd")),
-    "a recipe": call("nbckpt.recipes", "follow", text("x"), CODE, EMPTY_DICT, EMPTY_TUPLE),
+    "a recipe": call("nbckpt.capture.recipes", "follow", text("x"), CODE, EMPTY_DICT, EMPTY_TUPLE),
     "a function": call("nbckpt.codecs.functions", "make_function", CODE),
     "a name of the notebook": call("nbckpt.codecs.loading", "from_namespace", text("f")),
     "cloudpickle": call("cloudpickle.cloudpickle", "subimport", text("os")),
