@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import contextlib
 import csv
 import datetime
 import decimal
@@ -258,6 +259,54 @@ def test_attributes_of_a_frame_count() -> None:
     changed.attrs["unit"] = "m"
 
     assert digest(changed) != digest(frame)
+
+
+ASKED = {
+    "a frame": lambda: pd.DataFrame({"a": pd.date_range("2020", periods=3, tz="UTC")}),
+    "a frame by dates": lambda: pd.DataFrame({"a": [1]}, index=pd.date_range("2020", periods=1)),
+    "a series of texts": lambda: pd.Series(["a", "b"]),
+    "dates": lambda: pd.date_range("2020", periods=3),
+    "dates in an array": lambda: pd.date_range("2020", periods=3).array,
+    "steps of time": lambda: pd.timedelta_range("1h", periods=3),
+    "periods": lambda: pd.period_range("2020", periods=3, freq="Q"),
+    "periods in an array": lambda: pd.period_range("2020", periods=3, freq="Q").array,
+    "intervals of times": lambda: pd.interval_range(pd.Timestamp("2020"), periods=3, freq="D"),
+    "categories": lambda: pd.CategoricalIndex(list("aba")),
+    "texts": lambda: pd.array(["a", None], "string[python]"),
+    "groups": lambda: pd.DataFrame({"a": [1, 1, 2], "b": [1, 2, 3]}).groupby("a"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_pandas_notes_of_a_look_at_a_value_does_not_count(name: str) -> None:
+    value: Any = ASKED[name]()
+    before = digest(value)
+
+    repr(value)
+    for part in (value, getattr(value, "index", None), getattr(value, "array", None)):
+        for member in ("_can_hold_na", "hasnans", "is_unique", "ndim", "plot", "str", "unit"):
+            with contextlib.suppress(AttributeError, NotImplementedError):
+                getattr(part, member)
+
+    assert digest(value) == before
+
+
+class SetsItself:
+    def __init__(self) -> None:
+        self.a, self.b = 1, [2]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.b, self.a = state["b"], state["a"]
+
+
+def test_the_order_in_which_a_library_s_class_sets_its_state_does_not_count() -> None:
+    value = through_pickle(SetsItself())
+
+    assert list(vars(value)) != list(vars(SetsItself()))
+    assert digest(value) == digest(SetsItself())
 
 
 def test_the_same_immutable_object_twice_is_no_sharing() -> None:

@@ -423,6 +423,9 @@ def _resolve(node: ast.expr, namespace: Mapping[str, object]) -> object:
 def _qualified(function: object) -> str:
     module = getattr(function, "__module__", "") or ""
     name = getattr(function, "__qualname__", "")
+    plain = getattr(function, "__name__", name)
+    if name != plain and vars(sys.modules.get(module, object)).get(plain) is function:
+        name = plain  # pybind11 puts a class of its own before the name of each function
     return name if module in ("builtins", "io", "_io") else f"{module.lstrip('_')}.{name}"
 
 
@@ -472,7 +475,8 @@ def _lost_of_sqlite(connection: sqlite3.Connection) -> str | None:
 
 def _has_duckdb_file(connection: Any) -> bool:
     try:  # on a cursor, which is a connection of its own: a result that is being read stays
-        found = connection.cursor().sql("select path from duckdb_databases() where not internal")
+        cursor = connection.cursor()  # held: what it found is gone with it, before DuckDB 1.5
+        found = cursor.sql("select path from duckdb_databases() where not internal")
         return all(path for (path,) in found.fetchall())
     except Exception:  # a closed or broken connection raises what it likes
         return False

@@ -29,8 +29,11 @@ from tests.fidelity.cases import Case, cases_of
 from tests.fidelity.compare import same
 from tests.notebooks import define
 
-_OWN_WARNING = "Class PassiveAggressive|Sparse CS[RC] tensor support|Sparse BS[RC] tensor"
-"""What classes of scikit-learn and torch say whenever one is made."""
+_OWN_WARNING = (
+    "Class PassiveAggressive|Sparse CS[RC] tensor support|Sparse BS[RC] tensor"
+    "|The chararray class is deprecated"
+)
+"""What classes of scikit-learn, torch and NumPy 2.5 say whenever one is made, or asked for."""
 
 BESIDE = ["kept", {"whatever": "x is"}]
 

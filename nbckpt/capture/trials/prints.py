@@ -26,7 +26,7 @@ def print_of(value: Any) -> bytes:
     while waiting and len(seen) < MOST_OBJECTS:
         item = waiting.popleft()
         kind = type(item)
-        if isinstance(item, type):
+        if issubclass(kind, type):
             hasher.update(f"class {item.__module__}.{item.__qualname__};".encode(errors="replace"))
             continue
         hasher.update(f"{kind.__module__}.{kind.__qualname__};".encode(errors="replace"))

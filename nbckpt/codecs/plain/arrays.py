@@ -107,7 +107,7 @@ def view_of(limits: Limits, given: tuple[Any, ...]) -> object:
 
 
 def _span(memory: np.ndarray) -> int:
-    from nbckpt.codecs.spans import span_of
+    from nbckpt.fingerprint.values.spans import span_of
 
     if memory.flags.c_contiguous or memory.flags.f_contiguous:
         return memory.nbytes

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.values.frames import array_in
+from nbckpt.fingerprint.values.spans import bounds_of, is_writeable, owner_of
 
 FEW = 64
 """Elements of a container that is looked into."""
@@ -180,10 +181,10 @@ def _of_array(value: Any) -> Iterator[Region]:
 
     if value.size == 0:
         return
-    owner = _root(value)
+    owner = owner_of(value)
     base = _base(owner)
-    kind = "raw" if value.flags.writeable else "read"
-    start, end = np.lib.array_utils.byte_bounds(owner)
+    kind = "raw" if is_writeable(value) else "read"
+    start, end = bounds_of(owner)
     yield Region("", int(start), int(end), kind)
     if type(owner) is np.memmap and owner.filename is not None and owner.mode != "c":
         yield Region(f"file {owner.filename}", 0, 1 << 62, kind)
@@ -205,17 +206,8 @@ def _are_of_strangers(one: Any, other: Any) -> bool:
     np = sys.modules.get("numpy")
     if np is None or not all(issubclass(type(value), np.ndarray) for value in (one, other)):
         return False
-    roots = [_root(value) for value in (one, other)]
+    roots = [owner_of(value) for value in (one, other)]
     return roots[0] is not roots[1] and any(map(_is_of_stranger, roots))
-
-
-def _root(value: Any) -> Any:
-    """The array whose memory an array is a view of; the array itself, if it is none."""
-    import numpy as np
-
-    while isinstance(base := _base(value), np.ndarray):
-        value = base
-    return value
 
 
 def _is_of_stranger(root: Any) -> bool:

@@ -10,6 +10,7 @@ import array
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getattr_static
 from typing import Any, TypeAlias
 
 from nbckpt.fingerprint.values.arrows import digest_of_arrow
@@ -19,6 +20,7 @@ from nbckpt.fingerprint.values.columns import (
     digests_of_columns,
     lies_in_rows,
 )
+from nbckpt.fingerprint.values.spans import bounds_of, owner_of
 
 WIDE = 64
 
@@ -75,10 +77,10 @@ def memory_of(value: Any) -> Memory | None:
     np, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if np and isinstance(value, np.ndarray) and value.dtype.kind != "T":
         address = value.__array_interface__["data"][0]
-        return Memory(_start_of(_owner_of(value)), address, str(value.strides))
+        return Memory(_start_of(owner_of(value)), address, str(value.strides))
     if np and isinstance(value, np.void) and isinstance(value.base, np.ndarray):
         address = value.__array_interface__["data"][0]
-        return Memory(_start_of(_owner_of(value.base)), address, "an element")
+        return Memory(_start_of(owner_of(value.base)), address, "an element")
     if torch and isinstance(value, torch.Tensor) and value.layout is torch.strided:
         storage = value.untyped_storage()
         return Memory(storage.data_ptr(), value.data_ptr(), str(value.stride()))
@@ -94,20 +96,7 @@ def _start_of(owner: Any) -> int:
     base = owner.base.obj if isinstance(owner.base, memoryview) else owner.base
     if isinstance(base, bytearray | array.array):
         owner = np.frombuffer(base, "u1")
-    return int(np.lib.array_utils.byte_bounds(owner)[0])
-
-
-def _owner_of(array: Any) -> Any:
-    """The array that an array is a view of, at the end of the chain."""
-    import numpy as np
-
-    while True:
-        base = array.base
-        if type(base).__name__ == "DummyArray":  # `as_strided` puts one between view and base
-            base = base.base
-        if not isinstance(base, np.ndarray):
-            return array
-        array = base
+    return int(bounds_of(owner)[0])
 
 
 def _numpy(np: Any, kind: type) -> Parts | None:
@@ -222,7 +211,14 @@ def given_members(table: Any) -> dict[str, object]:
     Formula libraries leave how they made a table there: `patsy.build_design_matrices` needs it.
     """
     known = {*_OF_PANDAS, *table._metadata}  # noqa: SLF001  # no public twin
-    return {name: value for name, value in vars(table).items() if name not in known}
+    members = {name: value for name, value in vars(table).items() if name not in known}
+    return {n: value for n, value in members.items() if not _is_accessor(table, n, value)}
+
+
+def _is_accessor(table: Any, name: str, value: object) -> bool:
+    """True of what pandas 2 notes where `frame.plot` or `series.str` was asked for."""
+    is_offered = hasattr(getattr_static(type(table), name, None), "_accessor")
+    return is_offered and str(type(value).__module__).startswith("pandas.")
 
 
 def _frame_columns(frame: Any) -> Iterator[object]:
@@ -252,7 +248,7 @@ def _digests_by_block(columns: list[Any]) -> dict[int, object]:
     blocks: dict[Any, dict[int, Any]] = {}
     for i, column in enumerate(columns):
         if isinstance(column.dtype, np.dtype) and lies_in_rows(values := column.to_numpy()):
-            key = id(_owner_of(values)), values.dtype, values.strides
+            key = id(owner_of(values)), values.dtype, values.strides
             blocks.setdefault(key, {})[i] = values
     digests: dict[int, object] = {}
     for block in blocks.values():

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.values import drawings, plain
+from nbckpt.fingerprint.values import passing, plain
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
 from nbckpt.fingerprint.values.opaque import Told, is_bare, is_client
 from nbckpt.fingerprint.values.reducing import NEW_OBJECT, reduction_of
@@ -145,7 +145,7 @@ def _reduced(value: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return value.__reduce_ex__(4)
-    return drawings.without_passing(kind, reduction_of(value, 5))
+    return passing.without_passing(kind, reduction_of(value, 5))
 
 
 def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+_WRITEABLE = 0x400
+"""``NPY_ARRAY_WRITEABLE``."""
+
 
 def owner_of(array: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `array`: itself, or the last of its chain of bases."""
@@ -28,11 +31,21 @@ def address_of(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def is_writeable(array: np.ndarray) -> bool:
+    """True if an array may be written to.
+
+    Asked by that name, the flag of what `numpy.broadcast_arrays` gives warns.
+    """
+    return bool(array.flags.num & _WRITEABLE)
+
+
 def bounds_of(array: np.ndarray) -> tuple[int, int]:
     """The lowest address of any element, and the one behind the last."""
     import numpy as np
 
-    return np.lib.array_utils.byte_bounds(array)
+    home: Any = getattr(np.lib, "array_utils", np)  # NumPy 1 has it at the top
+    first, end = home.byte_bounds(array)
+    return first, end
 
 
 def start_of(array: np.ndarray) -> int:
