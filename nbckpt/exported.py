@@ -36,7 +36,6 @@ class Exported:
     tables: tuple[str, ...]
     left_records: int
     size_bytes: int
-    portable: bool
     encrypted: bool
 
     def text(self, path: str = "") -> str:
@@ -53,9 +52,9 @@ class Exported:
         ]
         if self.left_records:
             lines.append(f"  left out: {count_text(self.left_records, 'call')} of its step")
-        how = "without trusting it" if self.portable else f"after `nbckpt trust {where}`"
+        others = f"others restore it after `nbckpt trust {where}`"
         needs = ", with the key that it is encrypted with" if self.encrypted else ""
-        lines.append(f"next: `nbckpt log --store {where}`; others restore it {how}{needs}")
+        lines.append(f"next: `nbckpt log --store {where}`; {others}{needs}")
         return lines_of(lines)
 
     def _reasons(self) -> dict[str, list[str]]:
@@ -71,7 +70,6 @@ class Exported:
             "path": str(self.path),
             "id": self.checkpoint.id,
             "name": self.checkpoint.name,
-            "portable": self.portable,
             "variables": list(self.variables),
             "left_out": [refusal._asdict() for refusal in self.left],
             "recordings": self.recordings,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.digests import Digest
-from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError, UsageError
+from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
 from nbckpt.exported import Exported
 from nbckpt.interrupts import result_of
 from nbckpt.model import Checkpoint, Record, Variable, checkpoint_record
@@ -15,6 +15,7 @@ from nbckpt.portion import Portion
 from nbckpt.randomness import NAMES as RANDOM
 from nbckpt.records import head_record
 from nbckpt.standing import Standing
+from nbckpt.untrusted import require_trusted
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -28,16 +29,12 @@ def export(
     ref: str,
     out: Path,
     *,
-    portable: bool = False,
     encryption: str | None = None,
 ) -> Exported:
     """A new store at `out` with the checkpoint `ref`, its outputs and the calls of its step.
 
     Parameters
     ----------
-    portable
-        Only variables that can be restored without trust, so that the receiver need not trust
-        the store; the others are named.
     encryption
         Where the key is that the new store is encrypted with, as in the setting `encryption`, or
         ``off``; by default as the setting says.
@@ -49,7 +46,7 @@ def export(
     UsageError
         If it failed, or is of a loop that did not finish.
     UntrustedError
-        If somebody else made it: under this user's name it would be trusted.
+        If the user neither made nor trusts it: under this user's name it would be trusted.
     StoreError
         If `out` is taken, or the disk refuses: nothing is at `out` then.
     NotFoundError, FormatError
@@ -60,16 +57,11 @@ def export(
     out = Path(out).absolute()
     refuse_taken(out)
     checkpoint = session.get(ref)
-    if not checkpoint.trusted:
-        message = (
-            f"{checkpoint.name!r} was not made by you, and would look as if it were: look at it,"
-            f" then `nbckpt trust {session.store.path}`, then export it"
-        )
-        raise UntrustedError(message)
+    require_trusted(checkpoint)
     if checkpoint.state != "done":
         message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
         raise UsageError(message)
-    chosen = Portion(session, checkpoint, portable=portable)
+    chosen = Portion(session, checkpoint)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
         writer = _Writing(session.store, store)
@@ -95,7 +87,6 @@ def export(
         tables=tables,
         left_records=chosen.left_records,
         size_bytes=writer.size_bytes,
-        portable=portable,
         encrypted=is_encrypted,
     )
 

@@ -19,6 +19,7 @@ from nbckpt.interrupts import allowed, held, whole
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.moves import Moved
 from nbckpt.typed import require_text
+from nbckpt.untrusted import require_trusted
 
 if TYPE_CHECKING:
     from nbckpt.session import Session
@@ -36,6 +37,7 @@ def fork(
 ) -> Moved:
     """A new branch at `ref`, with other values if some are given; the session is on it."""
     target = session.get(ref)
+    require_trusted(target)
     name = new_branch(session, branch)
     trees = given.understood(values, expressions)
     moves.keep_unsaved(session, "before-fork")
@@ -82,8 +84,10 @@ def switch(session: Session, branch: str) -> Moved:
     """Go to the head of a branch; what was there is checkpointed first."""
     require_text(branch, "the name of a branch")
     session.refresh()
-    if session.timeline.head(branch) is None:
+    head = session.timeline.head(branch)
+    if head is None:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
+    require_trusted(head)
     moves.keep_unsaved(session, "before-switch")
     head = session.timeline.head(branch)
     if head is None:  # its name went with what was kept just now: it is contained in that
@@ -104,6 +108,7 @@ def update(
 ) -> Checkpoint:
     """A child of `ref` with values that go through the reducers of their variables."""
     target = session.get(ref)
+    require_trusted(target)
     name = target.name if as_step is None else _step(session, as_step)
     trees = given.understood(values, expressions)
     if not values and not trees:

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from nbckpt import keys
 from nbckpt.analysis import nodes_of
-from nbckpt.errors import TRUST_IT
+from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.model import Key
 from nbckpt.session import Interrupted, Session
 from nbckpt.values.homes import is_user_file
@@ -119,7 +119,7 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     if not named:
         return [f"no checkpoint {name!r} was made before"]
     if not any(c.trusted for c in named):
-        return [f"what is kept was made by somebody else, or by an earlier nbckpt: {TRUST_IT}"]
+        return [f"what is kept {NOT_YOURS}: {TRUST_IT}"]
     newest = next(c for c in named if c.trusted)
     if newest.state != "done":
         return [f"the last run of {name!r} did not end well"]

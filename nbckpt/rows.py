@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from nbckpt import as_json
 from nbckpt.errors import NbckptError
 from nbckpt.lanes import parents_first
-from nbckpt.locked import why_locked
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.report import size_of, user_names
 from nbckpt.shown import recorded_outputs
@@ -181,7 +180,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,
         "cell_id": checkpoint.cell.cell_id,
-        "variables": _variables_of(session, checkpoint),
+        "variables": as_json.of_variables(timeline, checkpoint),
         "removed": user_names(checkpoint.removed),
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
@@ -191,16 +190,6 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }
-
-
-def _variables_of(session: Session, checkpoint: Checkpoint) -> list[dict[str, Any]]:
-    """Its variables; `locked` says why one comes back only if it is trusted."""
-    told = as_json.of_variables(session.timeline, checkpoint)
-    manifest = session.timeline.manifest(checkpoint.id)
-    for one in told:
-        variable = manifest[str(one["name"])]
-        one["locked"] = None if variable.trusted else why_locked(session.store, variable)
-    return told
 
 
 def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[str, object]]:

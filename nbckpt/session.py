@@ -21,6 +21,7 @@ from nbckpt.policy import OFF, Policy
 from nbckpt.reducers import Reducer
 from nbckpt.standing import verb
 from nbckpt.storage.store import Store
+from nbckpt.untrusted import require_trusted
 
 if TYPE_CHECKING:
     from nbckpt.steps import Step, Watch
@@ -244,12 +245,15 @@ class Session(Keeping, Own):
 
         Raises
         ------
+        UntrustedError
+            If the user neither made nor trusts it: nothing was changed.
         StoreError
             If what is there now cannot be written: nothing was changed.
         """
         if target.id == self.position:
             self.look_around()
             return
+        require_trusted(target)
         self._before_moving()
         moves.keep_unsaved(self, "before-rerun")
         moves.move(self, target)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def trust(path: str | Path | None = None) -> Strange:
     """Trust what other users wrote in a store as your own, and return what that is.
 
-    Its values may be code, and are built from now on when they are restored; its cells and
-    recipes are run when you ask for it. What is written there later is not trusted by this. Look
-    first: ``nbckpt trust --show PATH``.
+    Nothing of it is built before. Its values may be code, and are built from now on when they are
+    restored; its cells and recipes are run when you ask for it. What is written there later is not
+    trusted by this. Look first: ``nbckpt trust --show PATH``.
 
     Parameters
     ----------
@@ -46,21 +46,13 @@ def trust(path: str | Path | None = None) -> Strange:
         store.close()
 
 
-def export(
-    ref: str | Look,
-    out: str | Path,
-    *,
-    portable: bool = False,
-    encryption: str | None = None,
-) -> Exported:
+def export(ref: str | Look, out: str | Path, *, encryption: str | None = None) -> Exported:
     """A new store at `out` that holds the checkpoint `ref` and what belongs to it, to hand on.
 
     Parameters
     ----------
     out
         A new or empty folder.
-    portable
-        Leave out, and name, what others could restore only if they trusted the store.
     encryption
         ``"off"``, or where the key for the new store is: ``"file:PATH"``, ``"env:NAME"``; by
         default as the setting `encryption` says.
@@ -70,7 +62,7 @@ def export(
     CheckpointNotFoundError
         If there is no such checkpoint.
     UntrustedError
-        If somebody else made it.
+        If you neither made nor trust it.
     StoreError
         If `out` is taken, or the disk refuses: nothing is there then.
     """
@@ -78,5 +70,4 @@ def export(
 
     session = current.session()
     session.wait()
-    path = Path(out)
-    return exported(session, ref_of(ref), path, portable=portable, encryption=encryption)
+    return exported(session, ref_of(ref), Path(out), encryption=encryption)

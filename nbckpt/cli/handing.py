@@ -16,24 +16,25 @@ if TYPE_CHECKING:
     from nbckpt.strange import Strange
 
 _TRUST = """\
-A store holds values, which may be code, and code. What you did not write yourself is shown, and
-queried; nothing of it is built or run until you say that you trust it. So look first.
+A store holds values, which may be code, and code. Of what another user made nothing is built or
+run before you trust it: you see names, types, shapes, previews and recorded outputs, and can query
+its Parquet files. So look first.
 
   nbckpt trust --show .nbckpt
   nbckpt trust .nbckpt"""
 
 _EXPORT = """\
 OUT becomes a store of its own, with one checkpoint: its variables, outputs, model calls, and
-tables as Parquet. --portable leaves out what cannot be restored without trust, and names it.
+tables as Parquet. Its receiver looks at it, trusts it, and restores it.
 
-  nbckpt export train handed --portable
+  nbckpt export train handed
   nbckpt log --store handed"""
 
 
 def add(verbs: Any) -> None:
     """Declare the verbs of this room."""
     trust = parsing.verb(
-        verbs, "trust", _trust, "take what somebody else wrote in a store for your own", _TRUST
+        verbs, "trust", _trust, "take what another user made in a store for your own", _TRUST
     )
     trust.add_argument(
         "path", metavar="PATH", type=Path, nargs="?", help=f"the store: {parsing.STORE}"
@@ -45,9 +46,6 @@ def add(verbs: Any) -> None:
     )
     parsing.takes_ref(export)
     export.add_argument("out", metavar="OUT", type=Path, help="a new or empty folder")
-    export.add_argument(
-        "--portable", action="store_true", help="only what others can restore without trusting it"
-    )
     export.add_argument(
         "--encryption",
         metavar="KEY",
@@ -110,13 +108,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
     session = looking_session(arguments)
     try:
-        done = export(
-            session,
-            arguments.ref,
-            arguments.out,
-            portable=arguments.portable,
-            encryption=arguments.encryption,
-        )
+        done = export(session, arguments.ref, arguments.out, encryption=arguments.encryption)
     finally:
         session.store.close()
     if arguments.json:

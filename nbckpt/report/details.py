@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbckpt import clock
+from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.figures import age_text, bytes_text, duration_text, usd_text
 from nbckpt.legible import lines_of, on_a_line
 from nbckpt.model import Checkpoint, Record, Variable
@@ -40,9 +41,7 @@ KEPT_CALLS = (
     Column("error"),
 )
 INDENT = 4
-UNTRUSTED = (
-    "made by somebody else, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
-)
+UNTRUSTED = f"it {NOT_YOURS}, so nothing of it is built: {TRUST_IT}"
 MOST = 50
 """Model calls that are listed."""
 

@@ -9,22 +9,11 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.config import settings_from, with_stored
-from nbckpt.locked import LOOKED_INTO_BYTES, why_locked
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import checkpoint_record
 from nbckpt.notebook import looks
 from nbckpt.rows import outputs_of
 from nbckpt.session import Session
 from nbckpt.storage.store import Store
-
-
-def test_a_value_that_is_larger_than_its_record_says_is_not_looked_into(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "s")
-    blob = store.put_blob([bytes(LOOKED_INTO_BYTES + 1)])
-
-    told = why_locked(store, Variable("x", blob, blob, "str", 10, group=("x",), trusted=False))
-
-    assert told == "is large, and was not looked into"
-    store.close()
 
 
 def test_the_name_of_a_setting_steers_no_terminal() -> None:

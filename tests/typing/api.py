@@ -111,7 +111,7 @@ def send(to: str) -> None:
 
 def hand(out: Path) -> list[str]:
     told = nbckpt.trust()
-    done = nbckpt.export("train", out, portable=True)
+    done = nbckpt.export("train", out)
     print(told.checkpoints, told.text(), nbckpt.trust(out).as_record())
     return [*done.variables, *(refusal.reason for refusal in done.left)]
 

@@ -27,8 +27,7 @@ def export(session: Session, line: str) -> None:
     """Make a store of one checkpoint."""
     from nbckpt.exporting import export as exported
 
-    usage = "%nbckpt export REF OUT [--portable]"
-    words, given = lines.parted(line, usage, 2, 2, ("--portable",))
+    words, _ = lines.parted(line, "%nbckpt export REF OUT", 2, 2, ())
     session.wait()
-    done = exported(session, words[0], Path(words[1]), portable=bool(given))
+    done = exported(session, words[0], Path(words[1]))
     notices.tell(done.text(words[1]))
