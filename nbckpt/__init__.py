@@ -33,15 +33,21 @@ if TYPE_CHECKING:
         update,
         wait,
     )
-    from nbckpt.asking import Approval, answer, approvals, approve, approve_async
-    from nbckpt.blocks import checkpoint
-    from nbckpt.durable import resolve, step
     from nbckpt.errors import BudgetError, RefusedError, ReplayError, UnansweredError
     from nbckpt.llm.budget import budget
     from nbckpt.llm.scope import recording
-    from nbckpt.recovery import recover
-    from nbckpt.session import Session
-    from nbckpt.through import map, track  # noqa: A004
+    from nbckpt.session.session import Session
+    from nbckpt.steps.approvals import (
+        Approval,
+        answer,
+        approvals,
+        approve,
+        approve_async,
+    )
+    from nbckpt.steps.block import checkpoint
+    from nbckpt.steps.calls import resolve, step
+    from nbckpt.steps.items import map, track  # noqa: A004
+    from nbckpt.steps.retry_block import recover
 
 __all__ = [
     "Approval",
@@ -85,24 +91,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Session": "nbckpt.session",
-    "checkpoint": "nbckpt.blocks",
+    "Session": "nbckpt.session.session",
+    "checkpoint": "nbckpt.steps.block",
     "BudgetError": "nbckpt.errors",
-    "Approval": "nbckpt.asking",
+    "Approval": "nbckpt.steps.approvals",
     "RefusedError": "nbckpt.errors",
     "ReplayError": "nbckpt.errors",
     "UnansweredError": "nbckpt.errors",
-    "answer": "nbckpt.asking",
-    "approvals": "nbckpt.asking",
-    "approve": "nbckpt.asking",
-    "approve_async": "nbckpt.asking",
+    "answer": "nbckpt.steps.approvals",
+    "approvals": "nbckpt.steps.approvals",
+    "approve": "nbckpt.steps.approvals",
+    "approve_async": "nbckpt.steps.approvals",
     "budget": "nbckpt.llm.budget",
     "recording": "nbckpt.llm.scope",
-    "recover": "nbckpt.recovery",
-    "resolve": "nbckpt.durable",
-    "map": "nbckpt.through",
-    "step": "nbckpt.durable",
-    "track": "nbckpt.through",
+    "recover": "nbckpt.steps.retry_block",
+    "resolve": "nbckpt.steps.calls",
+    "map": "nbckpt.steps.items",
+    "step": "nbckpt.steps.calls",
+    "track": "nbckpt.steps.items",
 }
 
 
@@ -117,7 +123,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """Bind a session to the notebook; what ``%load_ext nbckpt`` calls."""
-    from nbckpt.garbage import uncollected
+    from nbckpt.runtime.gc_pause import uncollected
 
     with uncollected():
         from nbckpt.jupyter.shell import load

@@ -32,7 +32,7 @@ A message is one sentence with the name that the user knows and the next move.
 
 from __future__ import annotations
 
-from nbckpt.legible import on_a_line
+from nbckpt.text.escape import on_a_line
 
 
 class NbckptError(Exception):
@@ -47,7 +47,7 @@ class NbckptError(Exception):
 
 
 def _shown_in_a_notebook(error: BaseException) -> str:
-    from nbckpt.spoken import in_notebook
+    from nbckpt.text.commands import in_notebook
 
     return on_a_line(in_notebook(f"{type(error).__name__}: {error}"))
 

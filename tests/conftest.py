@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 # The summary is the last word: of what is still open when the interpreter ends nothing is said.
@@ -119,7 +119,7 @@ def understood() -> Iterator[None]:
 
     What a test gives to a store itself is made up, and not held against anything.
     """
-    from nbckpt.standing import Standing
+    from nbckpt.session.branch_position import Standing
     from nbckpt.storage import lines
     from nbckpt.storage.shapes import wrong_member
 

@@ -31,16 +31,16 @@ _SHARED = (
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
     "ipykernel.zmqshell",
-    "nbckpt.effects",
+    "nbckpt.steps.effects",
     "nbckpt.jupyter.outputs",
     "nbckpt.jupyter.shell",
     "nbckpt.jupyter.telling",
-    "nbckpt.observation.attachments",
-    "nbckpt.observation.files",
-    "nbckpt.observation.held_elsewhere",
-    "nbckpt.observation.names",
-    "nbckpt.observation.shown_widgets",
-    "nbckpt.steps",
+    "nbckpt.capture.observation.attachments",
+    "nbckpt.capture.observation.files",
+    "nbckpt.capture.observation.held_elsewhere",
+    "nbckpt.capture.observation.names",
+    "nbckpt.capture.observation.shown_widgets",
+    "nbckpt.steps.step",
 )
 """What every kernel imports, and every notebook of the tests."""
 

@@ -6,9 +6,9 @@ import linecache
 import textwrap
 from typing import Any
 
-from nbckpt import current
 from nbckpt.digests import digest_of
 from nbckpt.jupyter.shell import load, unload
+from nbckpt.steps import current_session
 
 
 def define(source: str, namespace: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def run(shell: Any, source: str) -> None:
 
 def resumed(shell: Any) -> dict[str, Any]:
     """What is there after a restart and a resume."""
-    current.session().wait()
+    current_session.session().wait()
     restart(shell)
     run(shell, "%resume")
     namespace: dict[str, Any] = shell.user_ns
@@ -44,4 +44,4 @@ def resumed(shell: Any) -> dict[str, Any]:
 
 def refusals() -> dict[str, str]:
     """The variables that cannot be kept, and why."""
-    return {r.variable: r.reason for r in current.session().capturer.refusals()}
+    return {r.variable: r.reason for r in current_session.session().capturer.refusals()}

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from nbckpt import randomness
-from nbckpt.building import Values
-from nbckpt.calls import RECORDING, recording_record
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.capture.decode import Values
+from nbckpt.fingerprint import random_state
+from nbckpt.session.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import RECORDING, recording_record
+from nbckpt.timeline.retention import Retention
 from tests.llm.test_records import ONE
 
 KEPT = 4
@@ -98,7 +98,7 @@ def wrong_in(path: Path, most: int = 20) -> list[str]:
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         try:
-            found = {n: values.build(n) for n in manifest if n not in randomness.NAMES}
+            found = {n: values.build(n) for n in manifest if n not in random_state.NAMES}
         except Exception as error:
             # Somebody may have pruned it after this reader had looked.
             if checkpoint.id in folded(Store.open(path).refresh()).checkpoints:

@@ -11,9 +11,9 @@ from pathlib import Path
 from nbckpt.codecs.pickler import Scope, encode
 from nbckpt.digests import digest_of
 from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
-from nbckpt.records import head_record, session_record
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.records import head_record, session_record
+from nbckpt.timeline.timeline import Timeline
 
 VARIABLES = 12
 

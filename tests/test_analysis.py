@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.analysis import (
+from nbckpt.fingerprint.code import (
     Names,
     digest_of_code,
     digest_of_tree,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current, policy
+from nbckpt.config import auto_policy
 from nbckpt.errors import (
     BranchExistsError,
     BranchNotFoundError,
@@ -18,6 +18,7 @@ from nbckpt.errors import (
     NbckptError,
     UsageError,
 )
+from nbckpt.steps import current_session
 
 Space = dict[str, Any]
 
@@ -32,7 +33,7 @@ def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Space]:
     namespace["y"] = 2
     session.checkpoint("use")
     yield namespace
-    current.end()
+    current_session.end()
     session.store.close()
 
 
@@ -55,7 +56,7 @@ def test_a_switch_goes_to_a_head_and_a_rewind_back(space: Space) -> None:
 
 
 def test_an_event_may_be_a_number(space: Space) -> None:
-    current.session().policy = policy.parse("event")
+    current_session.session().policy = auto_policy.parse("event")
 
     nbckpt.event(3)
 
@@ -154,7 +155,7 @@ def test_everything_public_is_documented_and_typed() -> None:
         (lambda: nbckpt.event(""), UsageError, "'' is no name of a checkpoint"),
         (lambda: nbckpt.checkpoint("a@2"), UsageError, "'a@2' is no name of a checkpoint"),
         (lambda: nbckpt.checkpoint("-"), UsageError, "'-' is no name of a checkpoint"),
-        (lambda: current.session().checkpoint("a b"), UsageError, "'a b' is no name of"),
+        (lambda: current_session.session().checkpoint("a b"), UsageError, "'a b' is no name of"),
         (lambda: nbckpt.tag("load", 3), UsageError, "a tag is given as text"),  # type: ignore[arg-type]
         (lambda: nbckpt.note("load", 3), UsageError, "a note is given as text"),  # type: ignore[arg-type]
         (lambda: nbckpt.fork("load", 3), UsageError, "of a branch is given as text"),  # type: ignore[arg-type]
@@ -190,7 +191,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
 
 
 def test_without_a_session_every_call_says_how_to_open_one() -> None:
-    current.end()
+    current_session.end()
 
     with pytest.raises(UsageError, match="no store is open"):
         nbckpt.fork("load")

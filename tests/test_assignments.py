@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.assignments import assigned, parsed
+from nbckpt.config.assignments import assigned, parsed
 from nbckpt.errors import UsageError
 
 USAGE = "%fork REF [BRANCH] [name=expression …]"

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt import health
-from nbckpt.config import Settings
-from nbckpt.current import session as current
+from nbckpt.capture.identity import Identity
+from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
-from nbckpt.fixed import Identity
-from nbckpt.looks import Look
-from nbckpt.pages import memory, tracker
-from nbckpt.pages.tracker import Tracker, tracker_of_process
-from nbckpt.sampling import BUDGET_S
-from nbckpt.session import Session
+from nbckpt.reports import health
+from nbckpt.runtime.dirty_pages import memory, tracker
+from nbckpt.runtime.dirty_pages.tracker import Tracker, tracker_of_process
+from nbckpt.session.audit_sampling import BUDGET_S
+from nbckpt.session.checkpoint_view import Look
+from nbckpt.session.session import Session
+from nbckpt.steps.current_session import session as current
 from tests.kernels import Kernel
 
 Cell = Callable[[str], Any]
@@ -99,19 +99,19 @@ def kept(session: Session, name: str) -> Any:
 
 def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what cannot change."""
-    monkeypatch.setattr("nbckpt.capture.is_fixed", lambda _: True)
-    monkeypatch.setattr("nbckpt.capture.Capturer.let_go", lambda *_: None)
+    monkeypatch.setattr("nbckpt.capture.capture.is_fixed", lambda _: True)
+    monkeypatch.setattr("nbckpt.capture.capture.Capturer.let_go", lambda *_: None)
 
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what object a name is bound to, as an address used again does."""
-    monkeypatch.setattr("nbckpt.capture.identity_of", Identity)
-    monkeypatch.setattr("nbckpt.fixed.Identity.is_of", lambda *_: True)
+    monkeypatch.setattr("nbckpt.capture.capture.identity_of", Identity)
+    monkeypatch.setattr("nbckpt.capture.identity.Identity.is_of", lambda *_: True)
 
 
 def code_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what code can change."""
-    monkeypatch.setattr("nbckpt.keys.touched", lambda *_: frozenset())
+    monkeypatch.setattr("nbckpt.fingerprint.keys.touched", lambda *_: frozenset())
 
 
 WRONG = {
@@ -194,7 +194,7 @@ def test_memory_that_counts_as_unwritten_is_read(
 ) -> None:
     cell("import numpy as np\nbig = np.zeros(1_000_000)")
     cell("big[1] = 1")
-    monkeypatch.setattr("nbckpt.pages.watches.Watches._tell", lambda *_: None)
+    monkeypatch.setattr("nbckpt.runtime.dirty_pages.watches.Watches._tell", lambda *_: None)
 
     cell("big[5] = 7")
 
@@ -213,7 +213,7 @@ def test_a_sample_reads_a_piece_of_a_large_array(
 ) -> None:
     cell("import numpy as np\nbig = np.zeros(1_000_000)")
     cell("big[1] = 1")
-    monkeypatch.setattr("nbckpt.pages.watches.Watches._tell", lambda *_: None)
+    monkeypatch.setattr("nbckpt.runtime.dirty_pages.watches.Watches._tell", lambda *_: None)
     cell("big += 7")
     n = 0
     while not session.audit.found and (n := n + 1) < 200:
@@ -241,7 +241,7 @@ def test_a_random_generator_that_seemed_to_stand_still_is_found(
     thorough: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell("import random; random.seed(1)")
-    monkeypatch.setattr("nbckpt.randomness.is_same", lambda *_: True)
+    monkeypatch.setattr("nbckpt.fingerprint.random_state.is_same", lambda *_: True)
 
     cell("x = random.random()")
 
@@ -279,7 +279,7 @@ def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
         return found
 
     monkeypatch.setattr(session.audit._sampler, "drawn", noted)
-    monkeypatch.setattr("nbckpt.sampling.BUDGET_S", 1.0)
+    monkeypatch.setattr("nbckpt.session.audit_sampling.BUDGET_S", 1.0)
     cell(ALL_KINDS)
     state = random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]
     for _ in range(400):
@@ -405,7 +405,7 @@ def test_a_defect_of_the_audit_breaks_no_checkpoint(
     thorough: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NBCKPT_VERIFY_LOG", raising=False)
-    monkeypatch.setattr("nbckpt.recapture.Recapture.groups", lambda *_: 1 / 0)
+    monkeypatch.setattr("nbckpt.capture.recapture.Recapture.groups", lambda *_: 1 / 0)
 
     cell("n = 1")
 
@@ -467,11 +467,11 @@ def test_a_kernel_writes_what_it_found_to_the_log(
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
         kernel.run("%nbckpt auto on")
-        kernel.run("import nbckpt.capture\nd = [1]")
+        kernel.run("import nbckpt.capture.capture\nd = [1]")
         right = log.exists()
         kernel.run(
-            "nbckpt.capture.is_fixed = lambda _: True\n"
-            "nbckpt.capture.Capturer.let_go = lambda *_: None"
+            "nbckpt.capture.capture.is_fixed = lambda _: True\n"
+            "nbckpt.capture.capture.Capturer.let_go = lambda *_: None"
         )
         ran = kernel.run("d.append(2)")
     found = [json.loads(line) for line in log.read_text().splitlines()]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.errors import UsageError
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from tests.notebooks import restart
 from tests.running import environment, noted
@@ -336,11 +336,13 @@ def test_a_loop_that_raised_begins_anew_when_something_else_that_it_reads_was_ch
     assert again.success
     assert shell.user_ns["total"] == "abc"
     assert shell.user_ns["tried"] == ["a", "b", "c"]
-    assert current.session().steps["loop"].why == ("the last run of 'loop' did not end well",)
+    assert current_session.session().steps["loop"].why == (
+        "the last run of 'loop' did not end well",
+    )
 
 
 def test_the_same_cell_run_again_after_an_error_goes_on_at_the_failed_item(shell: Any) -> None:
-    session = current.session()
+    session = current_session.session()
     session.settings = replace(session.settings, track_share=1e9)
     run(shell, "import nbckpt, os\ntotal = ''\ntried = []\nfixed = False")
     cell = FAILING.replace("not fixed", "not os.path.exists('ready')").replace(
@@ -368,7 +370,7 @@ def test_a_function_of_the_notebook_may_not_hold_a_block(shell: Any) -> None:
     assert isinstance(result.error_in_exec, UsageError)
     assert "inside a function" in str(result.error_in_exec)
     assert shell.user_ns["g"] == []
-    assert current.session().history() == []
+    assert current_session.session().history() == []
 
 
 def test_a_block_runs_again_for_what_it_could_not_keep(shell: Any) -> None:

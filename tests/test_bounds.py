@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt import bounds, current
-from nbckpt.bounds import OutOfTimeError, bounded
+from nbckpt.runtime import time_limit
+from nbckpt.runtime.time_limit import OutOfTimeError, bounded
+from nbckpt.steps import current_session
 from tests.notebooks import restart, run
 
 ENDLESS = {
@@ -30,9 +31,9 @@ ENDLESS = {
 def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Half a second for each value."""
     monkeypatch.setenv("NBCKPT_CAPTURE_TIMEOUT_S", "0.5")
-    bounds.set_limit(0.5)
+    time_limit.set_limit(0.5)
     yield
-    bounds.set_limit(30.0)
+    time_limit.set_limit(30.0)
 
 
 def loop() -> None:
@@ -89,7 +90,7 @@ def test_a_value_that_never_ends_is_refused_by_name(
     began = time.perf_counter()
     run(shell, "n = len(other); v")
     assert time.perf_counter() - began < 10  # it is not asked again
-    current.session().wait()
+    current_session.session().wait()
     restart(shell)
     run(shell, "%resume")
     assert (shell.user_ns["other"], "v" in shell.user_ns) == ([1], False)
@@ -142,14 +143,14 @@ def test_nothing_is_left_that_every_thread_looks_for() -> None:
 
 def test_blocks_that_end_as_their_time_does_are_ended_once() -> None:
     """What is sent at the very end comes in the block, or is caught; the next block is its own."""
-    bounds.set_limit(0.01)
+    time_limit.set_limit(0.01)
     late: list[str] = []
 
     def work() -> None:
         for n in range(12):
             try:
                 with bounded():
-                    time.sleep(bounds.CHECKED_S + n * 0.001)
+                    time.sleep(time_limit.CHECKED_S + n * 0.001)
                     time.sleep(0)
             except OutOfTimeError:
                 pass
@@ -166,4 +167,4 @@ def test_blocks_that_end_as_their_time_does_are_ended_once() -> None:
         thread.join(60)
 
     assert late == []
-    assert not any(bounds._watch._bounds.values())
+    assert not any(time_limit._watch._bounds.values())

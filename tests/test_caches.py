@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.values import ValueDigester, caches
+from nbckpt.fingerprint.values import ValueDigester, caches
 from tests.observation.kernels import run
 
 HEAD = "from functools import cache, lru_cache\n"

@@ -13,7 +13,7 @@ import pytest
 
 from nbckpt import __version__
 from nbckpt.cli import main
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from tests.running import environment, texts_of, write_notebook
 
 VERBS = (

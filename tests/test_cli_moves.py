@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.running import environment, write_notebook
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nbckpt.model import UNTRUSTED, Record
 from nbckpt.storage.counting import counting
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 IDS = ("a", "b", "c")
 

@@ -9,10 +9,17 @@ from typing import Any
 
 import pytest
 
-from nbckpt import config
-from nbckpt.config import NAMES, Settings, settings_from, settings_of, with_stored, write_setting
+from nbckpt.config import settings as config
+from nbckpt.config.settings import (
+    NAMES,
+    Settings,
+    settings_from,
+    settings_of,
+    with_stored,
+    write_setting,
+)
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.session import open_session
+from nbckpt.session.session import open_session
 from nbckpt.storage.store import Store
 
 
@@ -191,10 +198,10 @@ def test_a_script_is_warned_of_bad_settings_and_goes_on(tmp_path: Path) -> None:
 def test_a_notebook_is_told_of_bad_settings_and_goes_on(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from nbckpt import current
     from nbckpt.jupyter.shell import load, unload
+    from nbckpt.steps import current_session
 
-    current.session().store.write_config('{"idle_s": "soon", "auto": "every 2"}')
+    current_session.session().store.write_config('{"idle_s": "soon", "auto": "every 2"}')
     unload(shell)
     capsys.readouterr()
 
@@ -203,4 +210,4 @@ def test_a_notebook_is_told_of_bad_settings_and_goes_on(
         load(shell)
 
     assert "config.json: idle_s is 'soon'" in capsys.readouterr().err
-    assert str(current.session().policy) == "every 2"
+    assert str(current_session.session().policy) == "every 2"

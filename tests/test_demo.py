@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.demo import notebook_path, require_packages
+from nbckpt.cli.demo import notebook_path, require_packages
 from nbckpt.errors import UsageError
 from nbckpt.storage.store import Store
 from tests.running import environment, texts_of

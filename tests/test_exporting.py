@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.cli import main
 from nbckpt.errors import CheckpointNotFoundError, StoreError, UsageError
-from nbckpt.exporting import Exported, export
-from nbckpt.session import Session
+from nbckpt.session.maintenance.export import Exported, export
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage import system
 from nbckpt.storage.store import Store
 from tests.running import environment
@@ -194,7 +194,7 @@ def test_what_did_not_end_well_is_not_exported(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell("%%checkpoint fails\nx = 1\nraise ValueError", store_history=True)
-    (failed,) = current.session().timeline.checkpoints
+    (failed,) = current_session.session().timeline.checkpoints
 
     with pytest.raises(UsageError, match="did not end well"):
         nbckpt.export(failed, tmp_path / "out")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.forgetting import forgotten, scope_name
 from nbckpt.model import Record
-from nbckpt.retention import Retention
+from nbckpt.timeline.recording_retention import forgotten, scope_name
+from nbckpt.timeline.retention import Retention
 
 ALL = Retention(calls_days=0.0)
 

@@ -19,11 +19,11 @@ from nbckpt.errors import (
     NbckptError,
     UsageError,
 )
-from nbckpt.forks import branch_off
 from nbckpt.llm import scope
 from nbckpt.model import Cell
-from nbckpt.session import Session
-from nbckpt.steps import Request, Step
+from nbckpt.session.branching import branch_off
+from nbckpt.session.session import Session
+from nbckpt.steps.step import Request, Step
 from nbckpt.storage.store import Store
 
 

@@ -9,7 +9,12 @@ from functools import partial
 
 import pytest
 
-from nbckpt.garbage import MANY, switched_off, thresholds, uncollected
+from nbckpt.runtime.gc_pause import (
+    MANY,
+    switched_off,
+    thresholds,
+    uncollected,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -30,15 +30,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from nbckpt import randomness
 from nbckpt.errors import BranchExistsError, CheckpointNotFoundError, UsageError
-from nbckpt.looks import Look
+from nbckpt.fingerprint import random_state
 from nbckpt.model import Cell
-from nbckpt.retention import Retention
-from nbckpt.session import Session
-from nbckpt.steps import Request, Step
+from nbckpt.session.checkpoint_view import Look
+from nbckpt.session.session import Session
+from nbckpt.steps.step import Request, Step
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
 Namespace = dict[str, object]
@@ -463,7 +463,7 @@ class History(RuleBasedStateMachine):
         code = (
             "import sys, json, numpy as np\n"
             "from pathlib import Path\n"
-            "from nbckpt.session import Session\n"
+            "from nbckpt.session.session import Session\n"
             "from nbckpt.storage.store import Store\n"
             "from tests.test_history_model import told\n"
             "space = {'np': np}\n"
@@ -524,7 +524,8 @@ class History(RuleBasedStateMachine):
     def each_checkpoint_holds_what_was_there(self) -> None:
         for checkpoint, state in self.states.items():
             assert (
-                self.session.timeline.manifest(checkpoint).keys() - state.keys() <= randomness.NAMES
+                self.session.timeline.manifest(checkpoint).keys() - state.keys()
+                <= random_state.NAMES
             )
 
 

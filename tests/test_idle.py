@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from nbckpt.config import Settings, settings_from
+from nbckpt.config.settings import Settings, settings_from
 from nbckpt.errors import UsageError
-from nbckpt.idle import IdleClock
+from nbckpt.runtime.idle_clock import IdleClock
 
 
 class Struck:

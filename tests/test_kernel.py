@@ -13,7 +13,7 @@ import zmq
 from jupyter_client.connect import LocalPortCache
 
 from nbckpt.errors import NotebookError
-from nbckpt.kernel import Kernel
+from nbckpt.jupyter.runner.kernel import Kernel
 
 
 @pytest.mark.parametrize("times", [1, 3])

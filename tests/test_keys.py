@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.analysis import names_of_tree
 from nbckpt.errors import UsageError
-from nbckpt.keys import difference, key_of, touched
+from nbckpt.fingerprint.code import names_of_tree
+from nbckpt.fingerprint.keys import difference, key_of, touched
 from nbckpt.model import Key
 
 
@@ -425,7 +425,7 @@ def test_a_function_of_a_user_s_module_brings_the_module_along(project: Path) ->
 
 IN_A_PROCESS = """
 import ast, sys
-from nbckpt.keys import key_of
+from nbckpt.fingerprint.keys import key_of
 namespace = sys.modules["__main__"].__dict__
 exec(compile('''
 words = {chr(97 + i) * 3 for i in range(20)}
@@ -598,7 +598,7 @@ def test_a_dead_proxy_among_the_variables_is_no_obstacle() -> None:
 
 def test_what_is_nbckpt_s_own_reaches_nothing_of_the_user_s() -> None:
     space = ran(
-        "from nbckpt.names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []"
+        "from nbckpt.fingerprint.names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []"
     )
     space["step"] = space["Own"]()
     space["step"].namespace = space

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel, KernelDiedError
 
 RAN = "open('effects.txt', 'a').write('{name}\\n')\n"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
+from nbckpt.fingerprint.values.walking import Walk
 from nbckpt.model import Checkpoint
-from nbckpt.values.walking import Walk
+from nbckpt.steps import current_session
 from tests.notebooks import restart
 
 NOTEBOOK = [
@@ -30,11 +30,11 @@ def run_all(shell: Any, cells: list[str]) -> list[bool]:
     shell.run_cell("%nbckpt auto skip")
     restored = []
     for number, source in enumerate(cells):
-        before = set(current.session().steps.values())
+        before = set(current_session.session().steps.values())
         assert shell.run_cell(source, store_history=True, cell_id=f"c{number}").success
-        step = next(s for s in current.session().steps.values() if s not in before)
+        step = next(s for s in current_session.session().steps.values() if s not in before)
         restored.append(not step.todo)
-    current.session().wait()
+    current_session.session().wait()
     return restored
 
 
@@ -54,7 +54,7 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 def checkpoints(name: str) -> list[Checkpoint]:
     """Newest first."""
-    return current.session().timeline.named(name)
+    return current_session.session().timeline.named(name)
 
 
 @pytest.mark.skipif("NBCKPT_VERIFY" in os.environ, reason="walks through everything to compare")
@@ -190,13 +190,13 @@ def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[obje
     run_all(shell, cells)
     restart(shell)
     run_all(shell, cells[:1])
-    assert current.session().has_only_restored
+    assert current_session.session().has_only_restored
     walks.clear()
 
     shell.run_cell("a.append(2)", store_history=True, cell_id="new")
     run_all(shell, cells[2:])
 
-    assert not current.session().has_only_restored
+    assert not current_session.session().has_only_restored
     assert walks
     assert shell.user_ns["c"] == [1, 2] * 4
 

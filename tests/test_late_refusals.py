@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
+from nbckpt.session.pending_writes import Writing
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
-from nbckpt.writing import Writing
+from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel, Ran
 from tests.mounts import mounted
 

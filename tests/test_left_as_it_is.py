@@ -9,9 +9,9 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from nbckpt.observation.named_files import _texts_of
-from nbckpt.values import ValueDigester
-from nbckpt.values.reducing import reduction_of
+from nbckpt.capture.observation.named_files import _texts_of
+from nbckpt.fingerprint.values import ValueDigester
+from nbckpt.fingerprint.values.reducing import reduction_of
 from tests.codecs.test_round_trips import define, round_trip
 
 ENUMS = {

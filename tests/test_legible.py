@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.cli import main
-from nbckpt.legible import legible
-from nbckpt.session import Session
-from nbckpt.tabular import facts_text, indented
+from nbckpt.session.session import Session
+from nbckpt.text.escape import legible
+from nbckpt.text.tables import facts_text, indented
 
 STEERING = "a\x1b]0;owned\x07\x1b[2Jb\x9b31m\u202egpj.exe\x08\x7f"
 

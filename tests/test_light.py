@@ -26,7 +26,9 @@ def loaded_by(statement: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("module", ["nbckpt", "nbckpt.session", "nbckpt.api", "nbckpt.blocks"])
+@pytest.mark.parametrize(
+    "module", ["nbckpt", "nbckpt.session.session", "nbckpt.api", "nbckpt.steps.block"]
+)
 def test_importing_loads_no_heavy_package(module: str) -> None:
     loaded = loaded_by(f"import {module}")
 
@@ -64,7 +66,14 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
 
     added = {name.partition(".")[0] for name in after - before} - {"IPython"}
     assert added.isdisjoint({*HEAVY, "asyncio", "dill", "html", "nbformat", "rich", "ssl", "tqdm"})
-    cells = {"analysis.scanning", "grouping", "keys", "steps", "storage.tables", "values.walking"}
+    cells = {
+        "capture.groups",
+        "fingerprint.code.scanning",
+        "fingerprint.keys",
+        "fingerprint.values.walking",
+        "steps.step",
+        "storage.tables",
+    }
     assert after.isdisjoint({f"nbckpt.{name}" for name in cells})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.lineage import Lineage
+from nbckpt.timeline.ancestry import Lineage
 
 
 def ancestors(parents: dict[str, str | None], node: str | None) -> list[str]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt import live_names
-from nbckpt.live_names import LiveNames, addresses_of, changed_words
-from nbckpt.names import Own, is_odd_name, is_user_name
+from nbckpt.capture import live_names
+from nbckpt.capture.live_names import LiveNames, addresses_of, changed_words
+from nbckpt.fingerprint.names import Own, is_odd_name, is_user_name
 
 
 class Nbckpts(Own):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 class Old:

@@ -72,7 +72,7 @@ def test_equal_calls_of_steps_are_each_items_own_when_a_loop_goes_on(tmp_path: P
 
 EACH_ITEM = """
 import dataclasses
-from nbckpt import current
+from nbckpt.steps import current_session as current
 session = current.session()
 session.settings = dataclasses.replace(session.settings, track_share=1e9)
 del session

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.loops.finished import Finished, digest_of_item
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.steps import current_session
+from nbckpt.steps.loops.finished import Finished, digest_of_item
 from nbckpt.storage.store import Store
 from tests.running import noted
 from tests.test_blocks import play
@@ -362,7 +362,7 @@ def test_a_checked_store_knows_what_its_unfinished_loops_need(shell: Any) -> Non
 
     unload(shell)
     load(shell)
-    session = current.session()
+    session = current_session.session()
     [partial] = [c for c in session.timeline.named("a") if c.state == "partial"]
     report = session.store.check()
 

@@ -179,7 +179,7 @@ def test_cells_that_nothing_goes_on_beside_are_not_looked_at_for_it(tmp_path: Pa
         kernel.run("shell = get_ipython()")
 
         beside = kernel.run(
-            "from nbckpt.meanwhile import at_work\nat_work(globals()), "
+            "from nbckpt.capture.background_work import at_work\nat_work(globals()), "
             "[m for m in shell.magics_manager.registry.values() if hasattr(m, '_cells')][0]"
             "._cells._beside"
         )

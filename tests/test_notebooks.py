@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from nbckpt.demo import notebook_path
+from nbckpt.cli.demo import notebook_path
 from tests.running import environment, write_notebook
 
 NOTEBOOKS = sorted(notebook_path().parent.glob("*.ipynb"))

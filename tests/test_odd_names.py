@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from tests.notebooks import resumed, run
 
 ODD = {
@@ -37,7 +37,7 @@ def test_an_odd_name_is_refused_and_costs_nothing_else(what: str, shell: Any) ->
     try:
         run(shell, f"{source}\nkept = [1]")
         run(shell, "after = 2")
-        refused = {r.variable: r.reason for r in current.session().capturer.refusals()}
+        refused = {r.variable: r.reason for r in current_session.session().capturer.refusals()}
     finally:
         for key in [k for k in shell.user_ns if type(k) is not str or not k.isidentifier()]:
             del shell.user_ns[key]

@@ -7,9 +7,16 @@ from typing import Any
 import nbformat
 import pytest
 
-from nbckpt import ipynb, parameters
 from nbckpt.errors import UsageError
-from nbckpt.outcomes import Ending, Outcome, label_of, summary_text, table, told
+from nbckpt.jupyter.runner import ipynb, parameters
+from nbckpt.timeline.cell_outcomes import (
+    Ending,
+    Outcome,
+    label_of,
+    summary_text,
+    table,
+    told,
+)
 
 
 def cell(ending: Ending, took_s: float) -> Outcome:

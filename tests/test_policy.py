@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt import lives
-from nbckpt.errors import UsageError
-from nbckpt.policy import (
+from nbckpt.config.auto_policy import (
     COST,
     OFF,
     WORKING_DAY_S,
@@ -29,6 +27,8 @@ from nbckpt.policy import (
     status_text,
     time_between_failures,
 )
+from nbckpt.errors import UsageError
+from nbckpt.session.auto import lifetimes
 
 amounts = st.floats(0, 1e7)
 costs = st.floats(1e-6, 1e4)
@@ -180,7 +180,9 @@ def test_lives_are_read_from_first_to_last_record() -> None:
         {"kind": "checkpoint", "session": "alive", "created_at": 110.0},
     ]
 
-    found = lives.lives_of(sessions, others, now=1000.0, is_alive=lambda r: r["session"] == "alive")
+    found = lifetimes.lives_of(
+        sessions, others, now=1000.0, is_alive=lambda r: r["session"] == "alive"
+    )
 
     assert found == [
         Life(30.0, failed=True), Life(90.0, failed=False), Life(900.0, failed=False),
@@ -191,11 +193,11 @@ def test_lives_are_read_from_first_to_last_record() -> None:
 def test_a_process_is_alive_until_it_has_ended() -> None:
     host = socket.gethostname()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        assert lives.is_alive({"pid": process.pid, "host": host})
-        assert not lives.is_alive({"pid": process.pid, "host": "elsewhere"})
-    assert not lives.is_alive({"pid": process.pid, "host": host})
-    assert lives.is_alive({"pid": os.getpid(), "host": host})
-    assert not lives.is_alive({"host": host})
+        assert lifetimes.is_alive({"pid": process.pid, "host": host})
+        assert not lifetimes.is_alive({"pid": process.pid, "host": "elsewhere"})
+    assert not lifetimes.is_alive({"pid": process.pid, "host": host})
+    assert lifetimes.is_alive({"pid": os.getpid(), "host": host})
+    assert not lifetimes.is_alive({"host": host})
 
 
 def test_more_to_save_costs_more_before_it_was_measured() -> None:

@@ -7,7 +7,12 @@ import random
 import pytest
 
 from nbckpt.model import UNTRUSTED, Record
-from nbckpt.priced import PRICE, Paid, paid_for, prices_in
+from nbckpt.timeline.prices import (
+    PRICE,
+    Paid,
+    paid_for,
+    prices_in,
+)
 
 THEIRS = {UNTRUSTED: True}
 

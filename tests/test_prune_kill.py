@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store

@@ -7,7 +7,13 @@ import itertools
 import pytest
 
 from nbckpt.model import Record
-from nbckpt.questions import APPROVAL, Question, Questions, again_record, asked_record
+from nbckpt.timeline.approvals import (
+    APPROVAL,
+    Question,
+    Questions,
+    again_record,
+    asked_record,
+)
 
 ASKED = Question(
     "q1", "delete?", "digest", 0, "clean", None, "s1", "main", "work", "c1", 10.0, "a", "blob"

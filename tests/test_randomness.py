@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy.core.random
 
-from nbckpt import randomness
+from nbckpt.fingerprint import random_state
 
 SEEDS = itertools.count(5)
 PYTHON, NUMPY = "random.state", "numpy.random.state"
@@ -19,10 +19,10 @@ SYMPY = "sympy.core.random.state"
 
 @pytest.fixture(autouse=True)
 def _generators_as_before() -> object:
-    states = randomness.states()
+    states = random_state.states()
     yield
     np.random.set_bit_generator(np.random.MT19937(1))
-    randomness.put_states(states)
+    random_state.put_states(states)
 
 
 @pytest.mark.parametrize(
@@ -45,21 +45,21 @@ def _generators_as_before() -> object:
 )
 def test_whatever_draws_changes_the_memory(draw: Callable[[], object], name: str) -> None:
     for _ in range(4):  # `gauss` and `randn` make two numbers, and give one of them later
-        before, state = randomness.memory(), randomness.states()
-        assert randomness.memory() == before
+        before, state = random_state.memory(), random_state.states()
+        assert random_state.memory() == before
         draw()
-        after = randomness.memory()
+        after = random_state.memory()
         assert {n for n in after if after[n] != before[n]} == {name}
-        assert not randomness.is_same(randomness.states()[name], state[name])
+        assert not random_state.is_same(random_state.states()[name], state[name])
 
 
 def test_memory_of_another_kind_of_generator_is_not_read() -> None:
     np.random.set_bit_generator(np.random.PCG64(3))
 
-    assert PYTHON in randomness.memory()
-    assert NUMPY not in randomness.memory()
-    assert NUMPY in randomness.states()
+    assert PYTHON in random_state.memory()
+    assert NUMPY not in random_state.memory()
+    assert NUMPY in random_state.states()
 
 
 def test_states_leave_out_what_is_known_to_stand_still() -> None:
-    assert PYTHON not in randomness.states(without={PYTHON})
+    assert PYTHON not in random_state.states(without={PYTHON})

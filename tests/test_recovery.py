@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import FormatError
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from tests.running import environment
 
@@ -188,7 +188,7 @@ def test_a_block_runs_again_on_the_values_that_it_began_with(shell: Any) -> None
     assert space["made"] == Random(1).random()
     assert Path("tried.txt").read_text() == "xxx"
     space["tried"].close()
-    found = events_of(current.session())
+    found = events_of(current_session.session())
     assert [e for e in found if e.startswith(("attempt", "recovered"))] == [
         "attempt_failed", "attempt_failed", "recovered",
     ]  # fmt: skip
@@ -275,7 +275,7 @@ def test_inside_a_checkpoint_cell_the_cell_is_kept_once_and_restored(shell: Any)
 
 def keep_each_item() -> None:
     """Have loops keep their progress however long that takes beside their items."""
-    session = current.session()
+    session = current_session.session()
     session.settings = replace(session.settings, track_share=1e9)
 
 
@@ -415,5 +415,5 @@ def test_a_block_is_tried_again_with_what_was_joined_before_it(shell: Any) -> No
     run(shell, "with nbckpt.recover(1) as a:", "    rows.append(2); 1 / (a.number - 1)")
 
     assert shell.user_ns["rows"] == [1, 2]
-    first = current.session().history()[-1]
+    first = current_session.session().history()[-1]
     assert first.cell.source == "import nbckpt; rows = [1]"

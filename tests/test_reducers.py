@@ -9,7 +9,7 @@ import pytest
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.reducers import annotated, annotation_in, reducer_of
+from nbckpt.session.reducers import annotated, annotation_in, reducer_of
 
 
 def made_by(*sources: str) -> list[Checkpoint]:

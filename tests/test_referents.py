@@ -7,10 +7,10 @@ import ast
 import numpy as np
 import pytest
 
-from nbckpt.config import Settings
-from nbckpt.looks import Look
-from nbckpt.referents import names_reached
-from nbckpt.session import Session
+from nbckpt.config.settings import Settings
+from nbckpt.fingerprint.referents import names_reached
+from nbckpt.session.checkpoint_view import Look
+from nbckpt.session.session import Session
 
 SETUP = """
 import numpy as np

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import UsageError
+from nbckpt.steps import current_session
 from tests.mounts import mounted
 
 SETUP = [
@@ -60,7 +60,7 @@ def error_of(result: Any) -> BaseException | None:
 
 
 def names() -> list[str]:
-    return [c.name for c in current.session().timeline.checkpoints.values()]
+    return [c.name for c in current_session.session().timeline.checkpoints.values()]
 
 
 @pytest.mark.parametrize("how", GONE_THROUGH)

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.moves import EVERYTHING as _ALL
-from nbckpt.recorded import made_between, plan, recorded, without_marker
-from nbckpt.reruns import rerun
-from nbckpt.session import Session
+from nbckpt.session.navigation import EVERYTHING as _ALL
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.rerun.recorded_cells import (
+    made_between,
+    plan,
+    recorded,
+    without_marker,
+)
+from nbckpt.steps.rerun.rerun import rerun
 
 SCRIPT = """
 import nbckpt
@@ -32,7 +37,7 @@ with nbckpt.checkpoint('other') as step:
 @pytest.fixture
 def script(session: Session, tmp_path: Path) -> Session:
     """A session in which a script ran."""
-    current.begin(session)
+    current_session.begin(session)
     file = tmp_path / "script.py"
     file.write_text(SCRIPT)
     exec(compile(SCRIPT, str(file), "exec"), session.namespace)
@@ -78,7 +83,7 @@ def test_an_unknown_reference_is_refused_before_anything_moves(script: Session) 
 def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
     code = (
         "import nbckpt\nwith nbckpt.checkpoint('nested') as step:\n    if step.todo:\n"
-        "        from nbckpt import current, reruns\n"
+        "        from nbckpt.steps import current_session as current, reruns\n"
         "        reruns.rerun(current.session(), 'start')"
     )
     script.commit(replace(

@@ -111,13 +111,15 @@ def test_an_unchanged_run_makes_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_much_that_plain_cells_made_is_not_looked_at_for_a_restore(tmp_path: Path) -> None:
-    looked_at = "nbckpt.current.session().capturer.is_untouched({'rows'})"
+    looked_at = "nbckpt.steps.current_session.session().capturer.is_untouched({'rows'})"
     for size, expected in ((1_000, "True"), (500_000, "False")):
         folder = tmp_path / str(size)
         folder.mkdir()
         for _ in range(2):
             with Kernel(folder) as kernel:
-                kernel.run("%load_ext nbckpt\n%nbckpt auto off\nimport nbckpt.current")
+                kernel.run(
+                    "%load_ext nbckpt\n%nbckpt auto off\nimport nbckpt.steps.current_session"
+                )
                 kernel.run(f"rows = [{{}}] * {size}")
                 last = kernel.run("%%checkpoint one\nx = 1")
                 found = kernel.look(looked_at)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
-from nbckpt.retention import DAY_S, Retention, kept
 from nbckpt.storage.counting import counting
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.rewriting import compacted, corrections, folded, require_same, rewritten
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.retention import DAY_S, Retention, kept
+from nbckpt.timeline.timeline import Timeline
 
 NOW = 1_000.0 * DAY_S
 MB = 1_000_000

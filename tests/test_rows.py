@@ -9,18 +9,23 @@ from statistics import median
 
 import pytest
 
-from nbckpt import rows
 from nbckpt.errors import FormatError
 from nbckpt.model import Cell, checkpoint_record
-from nbckpt.rows import Listing, details_of, outputs_of, status_of
-from nbckpt.session import Session
+from nbckpt.reports import timeline_rows
+from nbckpt.reports.timeline_rows import (
+    Listing,
+    details_of,
+    outputs_of,
+    status_of,
+)
+from nbckpt.session.session import Session
 
 
-def names(session: Session, limit: int = rows.MOST) -> list[str]:
+def names(session: Session, limit: int = timeline_rows.MOST) -> list[str]:
     return [row["name"] for row in Listing(session).list(limit).rows]
 
 
-def row(session: Session, name: str) -> rows.Row:
+def row(session: Session, name: str) -> timeline_rows.Row:
     return next(r for r in Listing(session).list().rows if r["name"] == name)
 
 
@@ -185,7 +190,7 @@ def test_details_tell_all_variables_and_which_changed_here(session: Session) -> 
     json.dumps(details, allow_nan=False)
 
 
-def outputs(session: Session, *recorded: object) -> list[rows.Output]:
+def outputs(session: Session, *recorded: object) -> list[timeline_rows.Output]:
     session.namespace["x"] = 1
     blob = session.store.put_blob([json.dumps(recorded).encode()])
     checkpoint = replace(session.checkpoint("a"), outputs=blob, cell=Cell("1"))

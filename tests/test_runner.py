@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import NotebookError, StoreError, UsageError
-from nbckpt.outcomes import Outcome
-from nbckpt.runner import Run, run
+from nbckpt.jupyter.runner.run import Run, run
+from nbckpt.timeline.cell_outcomes import Outcome
 from tests.running import DIE_ONCE, NOTE, environment, noted, texts_of, write_notebook
 
 LOOP = """

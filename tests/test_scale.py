@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.report import greeting, log_text
-from nbckpt.session import Session
+from nbckpt.reports import greeting, log_text
+from nbckpt.session.session import Session
 from nbckpt.storage.lines import Unread
 from nbckpt.storage.store import Store
 from tests.scale_store import VARIABLES, fill

@@ -6,7 +6,7 @@ import pytest
 
 import nbckpt
 from nbckpt.errors import CheckpointNotFoundError, VariableNotFoundError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 

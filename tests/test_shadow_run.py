@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.config import Settings
+from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
 from nbckpt.model import Cell
-from nbckpt.sandbox import LEAST_VERSION, landlock_version
-from nbckpt.session import Session
-from nbckpt.shadow_run import digests_of_all, shadow_of
-from nbckpt.steps import Request, Step
+from nbckpt.runtime.sandbox import LEAST_VERSION, landlock_version
+from nbckpt.session.session import Session
+from nbckpt.steps.shadow_run import digests_of_all, shadow_of
+from nbckpt.steps.step import Request, Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
 
@@ -49,8 +49,8 @@ def step(session: Session) -> Run:
 
 def reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that finds what code reads."""
-    monkeypatch.setattr("nbckpt.keys.inputs.Inputs.of_cell", lambda _: None)
-    monkeypatch.setattr("nbckpt.observation.Observer.difference", lambda *_: None)
+    monkeypatch.setattr("nbckpt.fingerprint.keys.inputs.Inputs.of_cell", lambda _: None)
+    monkeypatch.setattr("nbckpt.capture.observation.Observer.difference", lambda *_: None)
 
 
 def open_files() -> int:
@@ -135,7 +135,7 @@ def test_a_file_that_is_read_is_read_there_too(
     session: Session, step: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tmp_path / "data.csv"
-    monkeypatch.setattr("nbckpt.keys.inputs.Inputs.of_cell", lambda _: None)
+    monkeypatch.setattr("nbckpt.fingerprint.keys.inputs.Inputs.of_cell", lambda _: None)
     session.namespace["data"] = str(data)
     data.write_text("a\n3\n")
     source = "import pandas as pd; total = int(pd.read_csv(data).a.sum())"
@@ -152,7 +152,7 @@ def test_a_file_that_is_read_is_read_there_too(
 def test_without_landlock_nothing_is_opened(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
-    monkeypatch.setattr("nbckpt.sandbox._is_landlocked", lambda: False)
+    monkeypatch.setattr("nbckpt.runtime.sandbox._is_landlocked", lambda: False)
     monkeypatch.chdir(tmp_path)
     Path("there").write_text("there")
 
@@ -167,7 +167,7 @@ def test_without_landlock_nothing_is_opened(
 def test_the_kernel_refuses_what_python_is_not_asked_about(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
-    monkeypatch.setattr("nbckpt.sandbox._Watch._is_stopped", lambda *_: False)
+    monkeypatch.setattr("nbckpt.runtime.sandbox._Watch._is_stopped", lambda *_: False)
     monkeypatch.chdir(tmp_path)
     Path("there").write_text("there")
     session.settings = Settings(verify="on")
@@ -320,7 +320,7 @@ def test_memory_that_is_mapped_twice_is_not_copied(session: Session, tmp_path: P
 def test_large_memory_that_others_see_is_not_copied(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.sandbox._MOST_COPIED", 1 << 20)
+    monkeypatch.setattr("nbckpt.runtime.sandbox._MOST_COPIED", 1 << 20)
     session.namespace["mapped"] = np.memmap(tmp_path / "map", np.uint8, "w+", shape=2 << 20)
 
     assert why_untold(session, "mapped[0] = 1") == "this process shares memory with others"
@@ -342,7 +342,7 @@ def test_large_memory_that_others_see_is_not_copied(
 def test_what_cannot_be_run_is_restored_without(
     session: Session, monkeypatch: pytest.MonkeyPatch, source: str, changed: Any, why: str
 ) -> None:
-    monkeypatch.setattr("nbckpt.shadow_run.PATIENCE_S", 0.5)
+    monkeypatch.setattr("nbckpt.steps.shadow_run.PATIENCE_S", 0.5)
     import nbckpt
 
     session.namespace["nb"] = nbckpt
@@ -352,7 +352,7 @@ def test_what_cannot_be_run_is_restored_without(
 def test_locks_that_other_threads_hold_end_with_the_patience(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.shadow_run.PATIENCE_S", 0.5)
+    monkeypatch.setattr("nbckpt.steps.shadow_run.PATIENCE_S", 0.5)
     lock = threading.Lock()
     session.namespace["lock"] = lock
     with lock:

@@ -14,8 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from nbckpt.jupyter.outputs import Recorder
-from nbckpt.progress import Bar
-from nbckpt.runner import Run, run
+from nbckpt.jupyter.runner.run import Run, run
+from nbckpt.text.progress_bar import Bar
 from tests.running import environment, write_notebook
 
 
@@ -345,7 +345,7 @@ def test_cells_below_an_edited_widget_of_the_notebook_see_the_edit(
 def test_no_bar_is_shown_where_outputs_are_saved(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.progress.PATIENCE_S", 0.0)
+    monkeypatch.setattr("nbckpt.text.progress_bar.PATIENCE_S", 0.0)
 
     with Bar("restoring", 10) as bar:
         bar.advance(1)

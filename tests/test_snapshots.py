@@ -8,7 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.snapshots import Difference, Snapshot, SnapshotDict, differing
+from nbckpt.runtime.snapshot_dict import (
+    Difference,
+    Snapshot,
+    SnapshotDict,
+    differing,
+)
 
 KEYS = st.sampled_from("abcde")
 VALUES = st.integers(0, 2)

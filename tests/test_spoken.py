@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.cli import _parser, main
 from nbckpt.errors import BudgetError, FormatError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
-from nbckpt.spoken import BOTH, MOVES, in_notebook, in_terminal
+from nbckpt.steps import current_session
+from nbckpt.text.commands import (
+    BOTH,
+    MOVES,
+    in_notebook,
+    in_terminal,
+)
 
 TERMINAL = re.compile(r"`nbckpt (?!run|rekey|key|demo)")
 
@@ -55,7 +60,7 @@ def test_what_a_notebook_says_can_be_typed_there(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell("x = list(range(1000))\n%checkpoint first", store_history=True)
-    session = current.session()
+    session = current_session.session()
     session.wait()
     unload(shell)
     (pack,) = (session.store.path / "packs").iterdir()
@@ -83,8 +88,8 @@ def test_what_a_terminal_says_can_be_typed_there(
     tmp_path: Path, shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell("x = 1\n%checkpoint first", store_history=True)
-    store = current.session().store.path
-    current.session().wait()
+    store = current_session.session().store.path
+    current_session.session().wait()
     capsys.readouterr()
 
     for line in (["resume", "first"], ["prune", "--drop", "main"], ["cost", "--recompute"],

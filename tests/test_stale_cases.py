@@ -378,9 +378,9 @@ def marked(cell: str) -> str:
 
 
 def was_restored(shell: Any) -> bool:
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    return not current.session().steps["c"].todo
+    return not current_session.session().steps["c"].todo
 
 
 ALL = {**BY_CONDITION, **BY_ANOTHER_NAME, **DEFINITIONS}

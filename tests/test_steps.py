@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.errors import CheckpointNotFoundError, StoreError, VariableNotFoundError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from tests.notebooks import define, restart
 
@@ -25,8 +25,8 @@ def run(shell: Any, source: str, cell_id: str | None = None) -> Any:
 @pytest.fixture
 def open_session(session: Session) -> Any:
     """A session that `nbckpt.get(…)` and the like mean."""
-    yield current.begin(session)
-    current.end()
+    yield current_session.begin(session)
+    current_session.end()
 
 
 def step(session: Session, name: str, source: str) -> None:
@@ -80,7 +80,7 @@ def test_the_line_magic_refuses_a_variable_that_does_not_exist(
 
     assert not result.success
     assert "no variable 'xylofone'" in capsys.readouterr().out
-    assert current.session().history() == []
+    assert current_session.session().history() == []
 
 
 # -- looking at a checkpoint
@@ -217,7 +217,7 @@ def test_a_restored_cell_brings_back_what_its_variables_shared(shell: Any) -> No
 
     run(shell, cell, cell_id="two")
 
-    assert not current.session().steps["more"].todo
+    assert not current_session.session().steps["more"].todo
     assert shell.user_ns["base"] == [1, 2]
     assert shell.user_ns["alias"] is shell.user_ns["base"]
 
@@ -231,7 +231,7 @@ def test_a_cell_that_deleted_a_variable_deletes_it_when_it_is_restored(shell: An
 
     run(shell, cell)
 
-    assert not current.session().steps["tidy"].todo
+    assert not current_session.session().steps["tidy"].todo
     assert shell.user_ns["total"] == 3
     assert "raw" not in shell.user_ns
 
@@ -252,7 +252,7 @@ def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(
 
     run(shell, cell)
 
-    assert current.session().steps["draw"].todo
+    assert current_session.session().steps["draw"].todo
     assert shell.user_ns["drawn"] != first
 
 
@@ -271,7 +271,7 @@ def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(
     run(shell, cell)
     run(shell, "after = source.random()")
 
-    assert not current.session().steps["draw"].todo
+    assert not current_session.session().steps["draw"].todo
     assert (shell.user_ns["drawn"], shell.user_ns["after"]) == (first, after)
 
 
@@ -285,10 +285,10 @@ def test_a_cell_that_asks_where_a_generator_stands_reads_it(shell: Any, ask: str
 
     run(shell, cell)
 
-    assert current.session().steps["asked"].todo
+    assert current_session.session().steps["asked"].todo
     run(shell, "source.seed(1)")
     run(shell, cell)
-    assert not current.session().steps["asked"].todo
+    assert not current_session.session().steps["asked"].todo
 
 
 def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
@@ -296,8 +296,8 @@ def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
 
     run(shell, "%%checkpoint a --rerun\nopen_log = [1]")
 
-    assert current.session().steps["a"].todo
-    assert [c.name for c in current.session().history()] == ["a", "a"]
+    assert current_session.session().steps["a"].todo
+    assert [c.name for c in current_session.session().history()] == ["a", "a"]
 
 
 # -- what it costs

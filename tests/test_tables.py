@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from nbckpt.errors import BlobNotFoundError, RestoreError, UsageError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.mounts import mounted
 from tests.running import environment
@@ -194,7 +194,7 @@ def test_a_store_that_cannot_be_written_is_queried_all_the_same(
 def test_tables_of_the_head_are_made_ahead_but_not_large_ones(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.tables.AHEAD_BYTES", 100_000)
+    monkeypatch.setattr("nbckpt.session.parquet_tables.AHEAD_BYTES", 100_000)
     space = session.namespace
     space["old"] = pd.DataFrame({"x": [0]})
     session.checkpoint("a")

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
-from nbckpt.owners import STRIDE
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.last_change import STRIDE
+from nbckpt.timeline.timeline import Timeline
 
 
 def record(

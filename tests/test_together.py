@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel
 from tests.running import environment
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.pages.tracker import tracker_of_process
+from nbckpt.runtime.dirty_pages.tracker import tracker_of_process
 from tests.bench.traps import TRAPS
 from tests.bench.worker import ANSWER
 from tests.running import environment

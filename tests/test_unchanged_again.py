@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.runner import run
+from nbckpt.jupyter.runner.run import run
 from tests.observation.kernels import run as run_cells
 from tests.running import environment, texts_of, write_notebook
 

@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from nbckpt.session import Session
-from nbckpt.sweeping import NAME, Sweep
-from nbckpt.verification import Verifier
+from nbckpt.session.session import Session
+from nbckpt.session.verification import Verifier
+from nbckpt.session.verification_sweep import NAME, Sweep
 
 pytestmark = pytest.mark.changes_unseen
 
@@ -117,7 +117,7 @@ def test_what_took_long_is_left_out_and_named_until_it_is_asked_for(
     slow: dict[str, object] = {"items": [Slow()]}
     session.namespace.update(slow=slow, quick=[1])
     session.checkpoint("made")
-    monkeypatch.setattr("nbckpt.verification.TOO_LONG_S", 0.02)
+    monkeypatch.setattr("nbckpt.session.verification.TOO_LONG_S", 0.02)
     verifier = Verifier(session)
     first = swept(verifier)
     slow["more"] = 1

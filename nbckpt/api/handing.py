@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt import current
-from nbckpt.looks import Look, ref_of
+from nbckpt.session.checkpoint_view import Look, ref_of
+from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
-    from nbckpt.exported import Exported
-    from nbckpt.strange import Strange
+    from nbckpt.session.maintenance.export_report import Exported
+    from nbckpt.session.maintenance.untrusted_report import Strange
 
 
 def trust(path: str | Path | None = None) -> Strange:
@@ -30,12 +30,12 @@ def trust(path: str | Path | None = None) -> Strange:
     StoreError
         If there is no store, or your own folder cannot be written.
     """
-    from nbckpt import trusting
-    from nbckpt.session import Session
+    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.session import Session
     from nbckpt.storage.store import Store
 
     if path is None:
-        session = current.session()
+        session = current_session.session()
         told = trusting.trust(session.store, session.timeline, session=session)
         session.refresh()
         return told
@@ -66,8 +66,8 @@ def export(ref: str | Look, out: str | Path, *, encryption: str | None = None) -
     StoreError
         If `out` is taken, or the disk refuses: nothing is there then.
     """
-    from nbckpt.exporting import export as exported
+    from nbckpt.session.maintenance.export import export as exported
 
-    session = current.session()
+    session = current_session.session()
     session.wait()
     return exported(session, ref_of(ref), Path(out), encryption=encryption)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import current
-from nbckpt.looks import Look, ref_of
+from nbckpt.session.checkpoint_view import Look, ref_of
+from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
     from nbckpt.storage.pruning import Pruned
@@ -22,7 +22,7 @@ def tag(ref: str | Look, *tags: str, delete: bool = False) -> Look:
     UsageError
         If a tag is none, or one to delete is not there.
     """
-    session = current.session()
+    session = current_session.session()
     return Look(session, session.tag(ref_of(ref), *tags, delete=delete))
 
 
@@ -34,7 +34,7 @@ def note(ref: str | Look, text: str) -> Look:
     CheckpointNotFoundError
         If there is none.
     """
-    session = current.session()
+    session = current_session.session()
     return Look(session, session.note(ref_of(ref), text))
 
 
@@ -51,7 +51,7 @@ def event(name: object) -> Look | None:
     UsageError
         If no reference can mean it: it has a space in it, say.
     """
-    session = current.session()
+    session = current_session.session()
     made = session.event(str(name))
     return None if made is None else Look(session, made)
 
@@ -95,9 +95,9 @@ def prune(
     StoreError
         If another prune runs, or the disk refuses.
     """
-    from nbckpt import pruning
+    from nbckpt.session.maintenance import prune as pruning
 
-    session = current.session()
+    session = current_session.session()
     retention = pruning.asked(
         session.settings,
         keep_last=keep_last,
@@ -124,4 +124,4 @@ def wait(timeout_s: float | None = None) -> None:
     StoreError
         If some of it could not be written.
     """
-    current.session().wait(timeout_s)
+    current_session.session().wait(timeout_s)

@@ -6,14 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt import current
-from nbckpt.looks import Look, ref_of
-from nbckpt.session import Session, open_session
+from nbckpt.session.checkpoint_view import Look, ref_of
+from nbckpt.session.session import Session, open_session
+from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
     import duckdb
 
-    from nbckpt.comparison import Difference
+    from nbckpt.reports.diff import Difference
 
 
 def open(  # noqa: A001  # nbckpt.open, as gzip.open
@@ -44,7 +44,7 @@ def open(  # noqa: A001  # nbckpt.open, as gzip.open
     """
     if namespace is None:
         namespace = sys._getframe(1).f_globals  # noqa: SLF001  # there is no other way to ask
-    return current.begin(open_session(path, namespace, notebook, branch=branch))
+    return current_session.begin(open_session(path, namespace, notebook, branch=branch))
 
 
 def history(
@@ -66,7 +66,7 @@ def history(
     CheckpointNotFoundError
         If `branch` names none.
     """
-    session = current.session()
+    session = current_session.session()
     if all:
         session.refresh()
         timeline = session.timeline
@@ -85,7 +85,7 @@ def get(ref: str | Look) -> Look:
     CheckpointNotFoundError
         If there is none.
     """
-    session = current.session()
+    session = current_session.session()
     return Look(session, session.get(ref_of(ref)))
 
 
@@ -102,9 +102,9 @@ def diff(a: str | Look, b: str | Look | None = None) -> Difference:
     CheckpointNotFoundError
         If `a` or `b` names none.
     """
-    from nbckpt.comparison import compare
+    from nbckpt.reports.diff import compare
 
-    return compare(current.session(), ref_of(a), None if b is None else ref_of(b))
+    return compare(current_session.session(), ref_of(a), None if b is None else ref_of(b))
 
 
 def sql(query: str) -> duckdb.DuckDBPyRelation:
@@ -115,4 +115,4 @@ def sql(query: str) -> duckdb.DuckDBPyRelation:
     UsageError
         If DuckDB refuses the query; the message is DuckDB's.
     """
-    return current.session().sql(query)
+    return current_session.session().sql(query)

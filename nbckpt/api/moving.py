@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nbckpt import current
+from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError
-from nbckpt.looks import Look, ref_of
-from nbckpt.moves import Moved
-from nbckpt.reducers import Reducer
-from nbckpt.typed import require_text
+from nbckpt.session.checkpoint_view import Look, ref_of
+from nbckpt.session.navigation import Moved
+from nbckpt.session.reducers import Reducer
+from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
-    from nbckpt.reruns import Rerun
+    from nbckpt.steps.rerun.rerun import Rerun
 
 
 def rewind(ref: str | Look) -> Moved:
@@ -24,7 +24,7 @@ def rewind(ref: str | Look) -> Moved:
     CheckpointNotFoundError
         If `ref` names no checkpoint.
     """
-    return current.session().rewind(ref_of(ref))
+    return current_session.session().rewind(ref_of(ref))
 
 
 def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Moved:
@@ -50,7 +50,7 @@ def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Mov
     --------
     ``nbckpt.fork("embed", "try-2", k=5)``
     """
-    return current.session().fork(ref_of(ref), branch, values=values)
+    return current_session.session().fork(ref_of(ref), branch, values=values)
 
 
 def switch(branch: str) -> Moved:
@@ -61,7 +61,7 @@ def switch(branch: str) -> Moved:
     BranchNotFoundError
         If there is no such branch.
     """
-    return current.session().switch(branch)
+    return current_session.session().switch(branch)
 
 
 def rerun(
@@ -90,10 +90,10 @@ def rerun(
     UsageError
         If nothing was recorded after it.
     """
-    from nbckpt import reruns
+    from nbckpt.steps.rerun import rerun as reruns
 
     at = None if ref is None else ref_of(ref)
-    return reruns.rerun(current.session(), at, fresh=fresh, everything=all)
+    return reruns.rerun(current_session.session(), at, fresh=fresh, everything=all)
 
 
 def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
@@ -113,7 +113,7 @@ def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
     FormatError
         If the head is damaged: nothing was changed.
     """
-    return current.session().resume(branch, fallback=fallback)
+    return current_session.session().resume(branch, fallback=fallback)
 
 
 def update(ref: str | Look, values: Mapping[str, object], as_step: str | None = None) -> Look:
@@ -139,7 +139,7 @@ def update(ref: str | Look, values: Mapping[str, object], as_step: str | None = 
     --------
     ``nbckpt.update("search", {"sources": ["a.pdf"]}, as_step="search")``
     """
-    session = current.session()
+    session = current_session.session()
     return Look(session, session.update(ref_of(ref), values, as_step))
 
 
@@ -165,7 +165,7 @@ def reducer(name: str, function: Reducer | None) -> None:
     --------
     ``nbckpt.reducer("messages", operator.add)``
     """
-    session = current.session()
+    session = current_session.session()
     require_text(name, "the name of a variable")
     if function is None:
         session.reducers.pop(name, None)

@@ -32,8 +32,8 @@ def add(verbs: Any) -> None:
 
 
 def _approvals(arguments: argparse.Namespace) -> int:
-    from nbckpt.asking.desk import desk_of
-    from nbckpt.report import questions as telling
+    from nbckpt.reports import questions as telling
+    from nbckpt.steps.approvals.desk import desk_of
 
     desk = desk_of(session := looking_session(arguments))
     try:
@@ -48,8 +48,8 @@ def _approvals(arguments: argparse.Namespace) -> int:
 
 
 def _answer(arguments: argparse.Namespace) -> int:
-    from nbckpt.asking.desk import desk_of
-    from nbckpt.report import questions as telling
+    from nbckpt.reports import questions as telling
+    from nbckpt.steps.approvals.desk import desk_of
 
     with writing_session(arguments) as session:
         text = " ".join(arguments.text)

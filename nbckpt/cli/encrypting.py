@@ -60,8 +60,8 @@ def _make(arguments: argparse.Namespace) -> int:
 def _rekey(arguments: argparse.Namespace) -> int:
     import dataclasses
 
-    from nbckpt import events
     from nbckpt.storage.rekeying import rekey
+    from nbckpt.timeline import events
 
     done = rekey(
         parsing.named_store(arguments),

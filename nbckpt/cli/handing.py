@@ -13,7 +13,7 @@ from nbckpt.cli.showing import DAMAGED, DONE, as_typed, print_json, say
 from nbckpt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbckpt.strange import Strange
+    from nbckpt.session.maintenance.untrusted_report import Strange
 
 _TRUST = """\
 A store holds values, which may be code, and code. Of what another user made nothing is built or
@@ -58,7 +58,7 @@ def add(verbs: Any) -> None:
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from nbckpt import trusting
+    from nbckpt.session.maintenance import trust as trusting
 
     if arguments.path is not None:
         if arguments.store is not None:
@@ -90,7 +90,7 @@ def _agreed(told: Strange) -> bool:
     UsageError
         If there is no terminal to ask at.
     """
-    from nbckpt.trusting import MEANING
+    from nbckpt.session.maintenance.trust import MEANING
 
     if not sys.stdin.isatty():
         message = (
@@ -104,7 +104,7 @@ def _agreed(told: Strange) -> bool:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from nbckpt.exporting import export
+    from nbckpt.session.maintenance.export import export
 
     session = looking_session(arguments)
     try:

@@ -57,39 +57,41 @@ def add(verbs: Any) -> None:
 
 
 def _add_prune_options(parser: argparse.ArgumentParser) -> None:
-    from nbckpt import pruning
+    from nbckpt.session.maintenance import prune as pruning
 
     pruning.add_options(parser)
 
 
 def _tag(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, report
+    from nbckpt import reports
+    from nbckpt.reports import json_output
 
     with writing_session(arguments) as session:
         tags, delete = arguments.tags, arguments.delete
         checkpoint = session.tag(arguments.ref, *tags, delete=delete)
     if arguments.json:
-        print_json(as_json.of_checkpoint(session.timeline, checkpoint))
+        print_json(json_output.of_checkpoint(session.timeline, checkpoint))
     else:
-        say(report.tagged_text(checkpoint, tags, delete=delete))
+        say(reports.tagged_text(checkpoint, tags, delete=delete))
     return DONE
 
 
 def _note(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, report
+    from nbckpt import reports
+    from nbckpt.reports import json_output
 
     with writing_session(arguments) as session:
         checkpoint = session.note(arguments.ref, " ".join(arguments.text))
     if arguments.json:
-        print_json(as_json.of_checkpoint(session.timeline, checkpoint))
+        print_json(json_output.of_checkpoint(session.timeline, checkpoint))
     else:
-        say(report.noted_text(checkpoint))
+        say(reports.noted_text(checkpoint))
     return DONE
 
 
 def _prune(arguments: argparse.Namespace) -> int:
-    from nbckpt import pruning
-    from nbckpt.config import settings_of
+    from nbckpt.config.settings import settings_of
+    from nbckpt.session.maintenance import prune as pruning
 
     store = existing_store(arguments)
     try:
@@ -107,13 +109,13 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 
 def _cost(arguments: argparse.Namespace) -> int:
-    from nbckpt.calls import RECORDING
-    from nbckpt.report.costs import costs_text
-    from nbckpt.spending import book_of, call_as_json
+    from nbckpt.reports.costs import costs_text
+    from nbckpt.session.costs import book_of, call_as_json
+    from nbckpt.timeline.recordings import RECORDING
 
     with writing_session(arguments) as session:
         if arguments.recompute:
-            from nbckpt.config import settings_of
+            from nbckpt.config.settings import settings_of
             from nbckpt.llm.pricing import reprice
 
             session.settings = settings_of(session.store)
@@ -129,8 +131,8 @@ def _cost(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> int:
-    from nbckpt import configuring
-    from nbckpt.config import settings_of
+    from nbckpt.config.settings import settings_of
+    from nbckpt.session.maintenance import settings as configuring
 
     store = existing_store(arguments)
     try:

@@ -10,7 +10,7 @@ from nbckpt.cli import parsing
 from nbckpt.cli.parsing import existing_store, looking_session
 from nbckpt.cli.showing import DAMAGED, DONE, print_json, say, warn, width
 from nbckpt.errors import BranchNotFoundError, SealedError
-from nbckpt.pruning import count
+from nbckpt.session.maintenance.prune import count
 
 if TYPE_CHECKING:
     from nbckpt.storage.check import Report
@@ -74,11 +74,12 @@ def add(verbs: Any) -> None:
 
 
 def _log(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, report
-    from nbckpt.questions import APPROVAL, Questions
-    from nbckpt.references import unknown_branch
-    from nbckpt.report.questions import waits_text
-    from nbckpt.spending import book_of
+    from nbckpt import reports
+    from nbckpt.reports import json_output
+    from nbckpt.reports.questions import waits_text
+    from nbckpt.session.costs import book_of
+    from nbckpt.timeline.approvals import APPROVAL, Questions
+    from nbckpt.timeline.references import unknown_branch
 
     session = looking_session(arguments)
     book = book_of(session.store, session.timeline)
@@ -86,13 +87,13 @@ def _log(arguments: argparse.Namespace) -> int:
     if branch is not None and arguments.branch and session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     if arguments.json:
-        shown = report.listed(session.timeline, branch, arguments.limit)
-        print_json([as_json.of_checkpoint(session.timeline, c, book) for c in shown])
+        shown = reports.listed(session.timeline, branch, arguments.limit)
+        print_json([json_output.of_checkpoint(session.timeline, c, book) for c in shown])
         return DONE
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
-    say(report.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
-    if strangers := report.strangers_text(session.store):
+    say(reports.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
+    if strangers := reports.strangers_text(session.store):
         warn(strangers)
     for question in Questions(session.store.records(APPROVAL)).waiting:
         say(waits_text(question, session.store.path))
@@ -100,8 +101,9 @@ def _log(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from nbckpt import health, report
-    from nbckpt.config import settings_of
+    from nbckpt import reports
+    from nbckpt.config.settings import settings_of
+    from nbckpt.reports import health
 
     session = looking_session(arguments)
     found = health.health_of(session, settings_of(session.store))
@@ -109,15 +111,16 @@ def _status(arguments: argparse.Namespace) -> int:
         print_json(found)
     else:
         head = session.timeline.branches.get(session.branch)
-        say(report.status_text(session.store, session.timeline, session.branch, head))
+        say(reports.status_text(session.store, session.timeline, session.branch, head))
         say(health.text_of(found))
     return DONE if found["ok"] else DAMAGED
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, report
-    from nbckpt.shown import recorded_outputs
-    from nbckpt.spending import book_of, call_as_json, replays_in
+    from nbckpt import reports
+    from nbckpt.reports import json_output
+    from nbckpt.session.costs import book_of, call_as_json, replays_in
+    from nbckpt.session.recorded_outputs import recorded_outputs
 
     session = looking_session(arguments)
     book = book_of(session.store, session.timeline)
@@ -125,13 +128,13 @@ def _show(arguments: argparse.Namespace) -> int:
     replays = replays_in(session.store, book, checkpoint.id)
     outputs = recorded_outputs(session.store, checkpoint)
     if arguments.json:
-        found = as_json.of_checkpoint(session.timeline, checkpoint, book)
+        found = json_output.of_checkpoint(session.timeline, checkpoint, book)
         calls = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint.id)]
         calls += [call_as_json(c, book.paid_for(c), replayed=True) for c in replays]
-        variables = as_json.of_variables(session.timeline, checkpoint)
+        variables = json_output.of_variables(session.timeline, checkpoint)
         print_json({**found, "variables": variables, "model_calls": calls, "outputs": outputs})
         return DONE
-    text = report.show_text(
+    text = reports.show_text(
         session.timeline, checkpoint, outputs=outputs, replays=replays, book=book, width=width()
     )
     say(text)
@@ -139,7 +142,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    from nbckpt.comparison import compare
+    from nbckpt.reports.diff import compare
 
     session = looking_session(arguments)
     difference = compare(session, arguments.a, arguments.b or session.branch)
@@ -151,7 +154,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _sql(arguments: argparse.Namespace) -> int:
-    from nbckpt.tabular import Column, table_text
+    from nbckpt.text.tables import Column, table_text
 
     answer = looking_session(arguments).sql(arguments.query)
     names, rows = answer.columns, answer.fetchall()
@@ -186,17 +189,17 @@ def _cell(value: object) -> str:
 def _check(arguments: argparse.Namespace) -> int:
     import dataclasses
 
-    from nbckpt import report
+    from nbckpt import reports
 
     repaired = _repaired(arguments) if arguments.repair else None
     found = _report(arguments)
     if arguments.json:
-        told = {"repaired": report.repaired_members(repaired)} if repaired else {}
+        told = {"repaired": reports.repaired_members(repaired)} if repaired else {}
         print_json({"ok": found.ok, **dataclasses.asdict(found), **told})
     else:
         if repaired is not None:
-            say(report.repaired_text(repaired))
-        say(report.check_text(found))
+            say(reports.repaired_text(repaired))
+        say(reports.check_text(found))
     return DONE if found.ok else DAMAGED
 
 

@@ -70,37 +70,41 @@ def add(verbs: Any) -> None:
 
 
 def _rewind(arguments: argparse.Namespace) -> int:
-    from nbckpt import afar
+    from nbckpt.session import detached
 
     with writing_session(arguments) as session:
-        return _tell(afar.rewind(session, arguments.ref), arguments)
+        return _tell(detached.rewind(session, arguments.ref), arguments)
 
 
 def _switch(arguments: argparse.Namespace) -> int:
-    from nbckpt import afar
+    from nbckpt.session import detached
 
     with writing_session(arguments) as session:
-        return _tell(afar.switch(session, arguments.branch), arguments)
+        return _tell(detached.switch(session, arguments.branch), arguments)
 
 
 def _fork(arguments: argparse.Namespace) -> int:
-    from nbckpt import afar, assignments
+    from nbckpt.config import assignments
+    from nbckpt.session import detached
 
     words, pieces = assignments.sorted_words(arguments.words)
     if len(words) > 1:
         assignments.refuse_word(words[1], "nbckpt fork REF [BRANCH] [NAME=EXPRESSION …]")
     with writing_session(arguments) as session:
         branch = words[0] if words else None
-        moved = afar.fork(session, arguments.ref, branch, assignments.assigned(pieces))
+        moved = detached.fork(session, arguments.ref, branch, assignments.assigned(pieces))
         return _tell(moved, arguments)
 
 
 def _update(arguments: argparse.Namespace) -> int:
-    from nbckpt import afar, assignments
+    from nbckpt.config import assignments
+    from nbckpt.session import detached
 
     expressions = assignments.assigned(arguments.words)
     with writing_session(arguments) as session:
-        return _tell(afar.update(session, arguments.ref, expressions, arguments.step), arguments)
+        return _tell(
+            detached.update(session, arguments.ref, expressions, arguments.step), arguments
+        )
 
 
 def _tell(moved: Any, arguments: argparse.Namespace) -> int:
@@ -112,7 +116,7 @@ def _tell(moved: Any, arguments: argparse.Namespace) -> int:
 
 
 def _rerun(arguments: argparse.Namespace) -> int:
-    from nbckpt import headless
+    from nbckpt.jupyter.runner import rerun as headless
 
     with writing_session(arguments) as session:
         done = headless.rerun(
@@ -127,7 +131,7 @@ def _rerun(arguments: argparse.Namespace) -> int:
 
 def _resume(arguments: argparse.Namespace) -> int:
     from nbckpt.jupyter.console import console
-    from nbckpt.references import unknown_branch
+    from nbckpt.timeline.references import unknown_branch
 
     session = looking_session(arguments)
     branch = arguments.branch or session.branch

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
     from nbckpt.storage.store import Store
 
 STORE = "by default NBCKPT_STORE, or .nbckpt here"
@@ -80,7 +80,7 @@ def existing_store(arguments: argparse.Namespace) -> Store:
 
 def named_store(arguments: argparse.Namespace) -> Path:
     """Where the store is that a verb is about."""
-    from nbckpt.config import settings_from
+    from nbckpt.config.settings import settings_from
 
     return Path(arguments.store or settings_from().store)
 
@@ -93,7 +93,7 @@ def looking_session(arguments: argparse.Namespace) -> Session:
     UsageError
         If the store holds nothing of that notebook.
     """
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
     store = existing_store(arguments)
     named = getattr(arguments, "notebook", None)

@@ -19,10 +19,10 @@ from nbckpt.cli.showing import (
     say,
     width,
 )
-from nbckpt.legible import on_a_line
+from nbckpt.text.escape import on_a_line
 
 if TYPE_CHECKING:
-    from nbckpt.runner import Run
+    from nbckpt.jupyter.runner.run import Run
 
 _STATUS = {"interrupted": INTERRUPTED, "unanswered": UNANSWERED}
 
@@ -71,9 +71,9 @@ def add(verbs: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from nbckpt import as_json, parameters
-    from nbckpt.runner import run
-    from nbckpt.watchers import watching
+    from nbckpt.jupyter.runner import parameters
+    from nbckpt.jupyter.runner.progress import watching
+    from nbckpt.jupyter.runner.run import run
 
     values = {name: parameters.typed(text) for name, text in arguments.parameter}
     with watching(sys.stderr) as watcher:
@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
             watcher=watcher,
         )
     if arguments.json:
-        print_json(as_json.of_run(done))
+        print_json(done.as_json())
     else:
         _print_run(done)
     if done.problem:
@@ -96,7 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _print_run(done: Run) -> None:
-    from nbckpt.outcomes import summary_text, table
+    from nbckpt.timeline.cell_outcomes import summary_text, table
 
     say(table(done.cells, width=width()))
     say("")
@@ -106,7 +106,7 @@ def _print_run(done: Run) -> None:
 def _demo(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from nbckpt.demo import demo
+    from nbckpt.cli.demo import demo
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     demo(arguments.keep, console.print)

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from nbckpt.legible import legible, on_a_line
-from nbckpt.spoken import in_terminal
+from nbckpt.text.commands import in_terminal
+from nbckpt.text.escape import legible, on_a_line
 
 if TYPE_CHECKING:
-    from nbckpt.config import Settings
+    from nbckpt.config.settings import Settings
 
 DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED = 0, 1, 2, 3, 4
 INTERRUPTED, PIPE_CLOSED = 130, 141

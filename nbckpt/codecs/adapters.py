@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.singletons import modules_of_libraries, named_in
-from nbckpt.values.reducing import past_getattr, reduction_of, set_members
+from nbckpt.fingerprint.values.reducing import past_getattr, reduction_of, set_members
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler, Reducer

@@ -15,10 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import memmaps, tensors
 from nbckpt.codecs.alive import RefusedError
-from nbckpt.codecs.spans import address_of, bounds_of, owner_of, span_of, start_of
-from nbckpt.mapped import require_there
-from nbckpt.values.dict_iterators import skip
-from nbckpt.values.reducing import refuses_without_need
+from nbckpt.fingerprint.values.dict_iterators import skip
+from nbckpt.fingerprint.values.reducing import refuses_without_need
+from nbckpt.fingerprint.values.spans import (
+    address_of,
+    bounds_of,
+    is_writeable,
+    owner_of,
+    span_of,
+    start_of,
+)
+from nbckpt.runtime.mapped_files import require_there
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,7 +134,7 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
     pickler.views.setdefault(id(owner), set()).add(id(array))
-    if array.flags.writeable:
+    if is_writeable(array):
         pickler.written.add(id(owner))
     if id(owner) not in pickler.linked or not _can_be_viewed(owner):
         return _as_buffer(pickler, array)
@@ -192,7 +199,7 @@ def _can_be_viewed(root: np.ndarray) -> bool:
 
 
 def _as_view(array: np.ndarray, memory: object, first: int) -> Any:
-    layout = (array.shape, array.dtype, array.strides, array.flags.writeable)
+    layout = (array.shape, array.dtype, array.strides, is_writeable(array))
     return view_of, (memory, address_of(array) - first, *layout)
 
 
@@ -200,17 +207,17 @@ def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if array.dtype.hasobject:
         return _as_list(array)
     if array.size == 0:
-        return empty_from, (array.dtype, array.shape, array.flags.writeable)
+        return empty_from, (array.dtype, array.shape, is_writeable(array))
     if array.flags.c_contiguous or array.flags.f_contiguous:
         order = "C" if array.flags.c_contiguous else "F"
         data = pickle.PickleBuffer(span_of(array))  # type: ignore[arg-type]  # it is a buffer
-        return array_from, (data, array.dtype, array.shape, order, array.flags.writeable)
+        return array_from, (data, array.dtype, array.shape, order, is_writeable(array))
     return _as_span(pickler, array)
 
 
 def _as_list(array: np.ndarray) -> Any:
     """As numpy does; `pickle` has no way to say that an array of objects is read-only."""
-    if array.flags.writeable:
+    if is_writeable(array):
         return NotImplemented
     reduced: Any = array.__reduce_ex__(2)
     make, arguments, state = reduced
@@ -227,7 +234,7 @@ def _as_span(pickler: NamespacePickler, array: np.ndarray) -> Any:
     import numpy as np
 
     first, end = bounds_of(array)
-    is_writeable = array.flags.writeable
+    can_write = is_writeable(array)
     if end - first > max(SMALL_BYTES, MAX_GAPS * array.nbytes):
         array = np.array(array, order="K")
         pickler.keep(array)
@@ -235,7 +242,7 @@ def _as_span(pickler: NamespacePickler, array: np.ndarray) -> Any:
     span = span_of(array)
     pickler.keep(span)
     data = pickle.PickleBuffer(span)  # type: ignore[arg-type]  # it is a buffer
-    layout = (array.shape, array.dtype, array.strides, is_writeable)
+    layout = (array.shape, array.dtype, array.strides, can_write)
     return view_of, (data, address_of(array) - first, *layout)
 
 
@@ -289,7 +296,7 @@ def _in_order(array: np.ndarray) -> np.ndarray:
 
 
 def _guarded(array: np.ndarray, writeable: bool) -> np.ndarray:
-    if array.flags.writeable and not writeable:
+    if is_writeable(array) and not writeable:
         array.flags.writeable = False
     return array
 

@@ -13,8 +13,8 @@ import copyreg
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.raw import member_of_class, members_of
-from nbckpt.values.reducing import (
+from nbckpt.fingerprint.values.raw import member_of_class, members_of
+from nbckpt.fingerprint.values.reducing import (
     NEW_OBJECT,
     asks_for_its_state,
     beside,

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbckpt.codecs import bare_instances
 from nbckpt.codecs.bare_instances import new_bare
-from nbckpt.values.reducing import reduction_of
+from nbckpt.fingerprint.values.reducing import reduction_of
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from nbckpt.codecs import functions
 from nbckpt.codecs.loading import note_class, note_made
-from nbckpt.traits import has_descriptors
+from nbckpt.fingerprint.traits import has_descriptors
 
 _OF_METACLASSES = ("__new__", "__init__", "__prepare__", "__setattr__")
 _IN_C = (BuiltinFunctionType, WrapperDescriptorType, MethodDescriptorType)

@@ -51,7 +51,7 @@ def reduced(pickler: NamespacePickler, cls: type) -> Any:
     """
     if not makes_such(type(cls)) or is_importable(cls):
         return None
-    from nbckpt.analysis.scopes import future_flags  # no resume needs it
+    from nbckpt.fingerprint.code.scopes import future_flags  # no resume needs it
 
     name = cls.__name__
     if (known := _made.get(cls)) is not None and not pickler.scope.changed_since(name, ()):
@@ -90,7 +90,7 @@ def make(name: str, statement: str, values: dict[str, object], flags: int) -> ob
 
 def _read_at_once(statement: ast.AST) -> set[str]:
     """The names that a definition reads while it is made, and not when its methods are called."""
-    from nbckpt.analysis.scopes import annotations_of  # no resume needs it
+    from nbckpt.fingerprint.code.scopes import annotations_of  # no resume needs it
 
     found: set[str] = set()
     waiting: list[ast.AST] = [statement]

@@ -13,7 +13,7 @@ from cloudpickle import cloudpickle
 
 from nbckpt.codecs import class_making, class_statements
 from nbckpt.codecs.singletons import modules_of_libraries, named_in
-from nbckpt.traits import OF_DESCRIPTORS, has_descriptors
+from nbckpt.fingerprint.traits import OF_DESCRIPTORS, has_descriptors
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from nbckpt.values.reducing import (
+from nbckpt.fingerprint.values.reducing import (
     asks_for_its_state,
     by_members,
     past_getattr,

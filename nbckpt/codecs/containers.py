@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nbckpt.values.plain import levels_of, mutable_of
+from nbckpt.fingerprint.values.plain import levels_of, mutable_of
 
 
 def ids_of(values: Iterable[object], tuples: frozenset[int] = frozenset()) -> frozenset[int] | None:

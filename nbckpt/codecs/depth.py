@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from nbckpt.interrupts import PIECE_S, allowed, held
+from nbckpt.runtime.interrupts import PIECE_S, allowed, held
 
 STACK_BYTES = 512 << 20
 """Of a thread that encodes what is nested deeply; memory only as far as it is used."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.functions import know_source, source_of
-from nbckpt.values.raised import members_of, steps_of
+from nbckpt.fingerprint.values.raised import members_of, steps_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

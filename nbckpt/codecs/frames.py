@@ -11,8 +11,8 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.spans import owner_of
-from nbckpt.values.frames import array_in, given_members
+from nbckpt.fingerprint.values.frames import array_in, given_members
+from nbckpt.fingerprint.values.spans import owner_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -102,7 +102,7 @@ def _values_of(pickler: NamespacePickler, block: Any, values: Any) -> Any:
         if is_copied and not hasattr(values, "_pa_array"):  # Arrow's memory is never written to
             values = values[:]
             pickler.keep(values)
-        parts = [getattr(values, attribute, None) for attribute in _ATTRIBUTES]
+        parts = [array_in(values, attribute) for attribute in _ATTRIBUTES]
     for part in parts:
         _own(pickler, part, is_written=True, is_copied=is_copied)
     return values

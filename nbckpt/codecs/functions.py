@@ -25,9 +25,9 @@ from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.digests import digest_of
 from nbckpt.errors import FormatError
-from nbckpt.names import DECORATED
-from nbckpt.values import caches
-from nbckpt.values.homes import home_of, is_user_file
+from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.values import caches
+from nbckpt.fingerprint.values.homes import home_of, is_user_file
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

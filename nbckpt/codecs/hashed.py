@@ -29,8 +29,13 @@ from types import (
 )
 from typing import Any, TypeAlias
 
-from nbckpt.values.plain import ATOMS
-from nbckpt.values.raw import bases_of, elements_of, member_of_class, members_of
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.raw import (
+    bases_of,
+    elements_of,
+    member_of_class,
+    members_of,
+)
 
 MOST_OBJECTS = 5_000_000
 _CODE_OF_KEYS = ("__hash__", "__eq__")

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.bunches import set_members
-from nbckpt.values.homes import is_made_module
-from nbckpt.values.raw import member_of_class
-from nbckpt.values.reducing import reduction_of, set_state
+from nbckpt.fingerprint.values.homes import is_made_module
+from nbckpt.fingerprint.values.raw import member_of_class
+from nbckpt.fingerprint.values.reducing import reduction_of, set_state
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler, Reducer

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from nbckpt.values.locks import times_held
+from nbckpt.fingerprint.values.locks import times_held
 
 _LOCK = type(threading.Lock())
 _RLOCK = type(threading.RLock())

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from blake3 import blake3
 
 from nbckpt.codecs.loading import note
-from nbckpt.codecs.spans import owner_of, span_of
 from nbckpt.errors import RestoreError
+from nbckpt.fingerprint.values.spans import owner_of, span_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.functions import is_importable, refer
 from nbckpt.codecs.loading import from_namespace
-from nbckpt.values.plain import ATOMS
-from nbckpt.values.reducing import NEW_OBJECT, beside
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.reducing import NEW_OBJECT, beside
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

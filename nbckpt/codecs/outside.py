@@ -18,7 +18,7 @@ from typing import Any
 
 from nbckpt.codecs.alive import full_name
 from nbckpt.codecs.refused import children_of
-from nbckpt.values.opaque import is_shut_down
+from nbckpt.fingerprint.values.opaque import is_shut_down
 
 MAX_VISITED = 5_000
 """Objects of one value that are looked at."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
-from nbckpt.bounds import OutOfTimeError
 from nbckpt.codecs import (
     adapters,
     alive,
@@ -45,13 +44,12 @@ from nbckpt.codecs import (
 )
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
-from nbckpt.garbage import switched_off
-from nbckpt.names import Own
-from nbckpt.values.dict_iterators import DICT_ITERATORS
-from nbckpt.values.homes import is_made_module
-from nbckpt.values.plain import ATOMS
-from nbckpt.values.raw import members_of, types_that
-from nbckpt.values.reducing import (
+from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
+from nbckpt.fingerprint.values.homes import is_made_module
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.raw import members_of, types_that
+from nbckpt.fingerprint.values.reducing import (
     asks_for_its_state,
     beside,
     container_behind,
@@ -60,7 +58,9 @@ from nbckpt.values.reducing import (
     reduction_of,
     refuses_without_need,
 )
-from nbckpt.values.sure import comes_back_for_sure
+from nbckpt.fingerprint.values.sure import comes_back_for_sure
+from nbckpt.runtime.gc_pause import switched_off
+from nbckpt.runtime.time_limit import OutOfTimeError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

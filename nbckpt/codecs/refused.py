@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.alive import reason_against
-from nbckpt.values.raw import elements_of, pairs_of
+from nbckpt.fingerprint.values.raw import elements_of, pairs_of
 
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""
@@ -167,11 +167,29 @@ def dilled(obj: object) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            data = dill.dumps(obj, protocol=5, recurse=True)
+            data = _dumped(obj)
             dill.loads(data)
         except (Exception, SystemExit, GeneratorExit):  # whatever it raises: dill cannot keep it
             return None
     return from_dill, (data,)
+
+
+def _dumped(obj: object) -> bytes:
+    import dill
+
+    written = io.BytesIO()
+    pickler = dill.Pickler(written, 5, recurse=True)
+    pickler.persistent_id = _no_capsule
+    pickler.dump(obj)
+    return written.getvalue()
+
+
+def _no_capsule(obj: object) -> None:
+    """Raise for what dill writes as an address, whose twin frees the memory behind it once more."""
+    kind = type(obj)
+    if (kind.__module__, kind.__name__) == ("builtins", "PyCapsule"):
+        message = "cannot pickle 'PyCapsule' object"
+        raise TypeError(message)
 
 
 def _never_by_dill() -> tuple[type, ...]:

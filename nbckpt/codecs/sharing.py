@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import NAMED, is_importable
-from nbckpt.values.homes import is_made_module
+from nbckpt.fingerprint.values.homes import is_made_module
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {

@@ -14,8 +14,8 @@ from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.values.homes import is_users_module
-from nbckpt.values.plain import ATOMS
+from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.fingerprint.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -74,7 +74,8 @@ def _sentinels_of(kind: type) -> dict[int, str]:
     members = dict(vars(module))
     found = {id(v): n for n, v in members.items() if type(v) is kind}
     for name, holder in members.items():
-        if isinstance(holder, type) and holder.__module__ == kind.__module__:
+        # Not `isinstance`, which asks a library's lazy proxy for what it stands for.
+        if issubclass(type(holder), type) and holder.__module__ == kind.__module__:
             own = list(vars(holder).items())
             found |= {id(v): f"{name}.{n}" for n, v in own if type(v) is kind}
     return found

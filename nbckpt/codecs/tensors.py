@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.spans import address_of
 from nbckpt.codecs.storages import StorageArray, StorageRef, place_of, storage_from
+from nbckpt.fingerprint.values.spans import address_of
 
 if TYPE_CHECKING:
     import numpy as np

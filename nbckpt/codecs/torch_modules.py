@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from nbckpt.values.reducing import beside, reduction_of
+from nbckpt.fingerprint.values.reducing import beside, reduction_of
 
 _EXPORTED = ("torch.export.exported_program", "ExportedProgram")
 
@@ -49,7 +49,9 @@ def load_exported(data: bytes) -> Any:
     """An exported program."""
     import torch
 
-    return torch.export.load(io.BytesIO(data))
+    with warnings.catch_warnings():  # torch 2.4 says that a part is loaded by pickle
+        warnings.simplefilter("ignore", FutureWarning)
+        return torch.export.load(io.BytesIO(data))
 
 
 def _reduce_lightning(pickler: Any, module: Any) -> Any:

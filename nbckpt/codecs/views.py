@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
-    from nbckpt.values.views import Layout
+    from nbckpt.fingerprint.values.views import Layout
 
 _EMPTY: tuple[dict[str, int], ...] = ({}, OrderedDict())
 
@@ -36,7 +36,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def _reduce_memoryview(_: object, view: memoryview) -> Any:
-    from nbckpt.values.views import is_released, layout_of
+    from nbckpt.fingerprint.values.views import is_released, layout_of
 
     if is_released(view):
         return released_view, ()

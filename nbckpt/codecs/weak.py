@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.loading import LOADING
-from nbckpt.values.opaque import Silenced, told_of_reference
-from nbckpt.values.reducing import set_state
+from nbckpt.fingerprint.values.opaque import Silenced, told_of_reference
+from nbckpt.fingerprint.values.reducing import set_state
 
 Reducer = Callable[[object, Any], Any]
 

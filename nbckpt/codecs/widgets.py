@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 from nbckpt.codecs.loading import LOADING, Binding
-from nbckpt.values import widgets
-from nbckpt.values.plain import ATOMS
+from nbckpt.fingerprint.values import widgets
+from nbckpt.fingerprint.values.plain import ATOMS
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nbckpt import report
-from nbckpt.session import Session
-from nbckpt.spending import book_of
+from nbckpt import reports
+from nbckpt.session.costs import book_of
+from nbckpt.session.session import Session
 
 WIDTH = 110
 """Characters that an output area has room for."""
@@ -16,7 +16,7 @@ def timeline_text(session: Session) -> dict[str, str]:
     """The newest checkpoints of all branches, by media type."""
     from html import escape
 
-    text = report.log_text(
+    text = reports.log_text(
         session.timeline,
         None,
         session.position,

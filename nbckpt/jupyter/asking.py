@@ -22,13 +22,13 @@ from typing import Any
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.asking import terminal
-from nbckpt.asking.desk import Desk
-from nbckpt.asking.showing import Line, Shown
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
-from nbckpt.questions import Question
-from nbckpt.report.questions import command, outcome_text, waits_text
+from nbckpt.reports.questions import command, outcome_text, waits_text
+from nbckpt.steps.approvals import terminal
+from nbckpt.steps.approvals.desk import Desk
+from nbckpt.steps.approvals.showing import Line, Shown
+from nbckpt.timeline.approvals import Question
 
 CODE = Path(__file__).with_name("static") / "approval.js"
 GRACE_S = 3.0

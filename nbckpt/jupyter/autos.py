@@ -6,12 +6,12 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import policy
+from nbckpt.config import auto_policy as policy
+from nbckpt.config.auto_policy import Policy
 from nbckpt.digests import Json
 from nbckpt.jupyter.marking import default_name
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.policy import Policy
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.cells import Cells

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import traitlets
 
-from nbckpt.asking.desk import Desk
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter.quiet import QuietWidget
-from nbckpt.questions import Question
+from nbckpt.steps.approvals.desk import Desk
+from nbckpt.timeline.approvals import Question
 
 
 class ApprovalWidget(QuietWidget):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from nbckpt.meanwhile import AtWork
-from nbckpt.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
+from nbckpt.capture.background_work import AtWork
+from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
 
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
 
@@ -62,9 +62,9 @@ def _plain(callback: object) -> Any:
 def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozenset[str] | None:
     if not code:
         return frozenset()
-    from nbckpt import keys
-    from nbckpt.analysis import names_of_code
-    from nbckpt.analysis.bytecode import union
+    from nbckpt.fingerprint import keys
+    from nbckpt.fingerprint.code import names_of_code
+    from nbckpt.fingerprint.code.bytecode import union
 
     try:
         return keys.touched(union(map(names_of_code, code)), namespace)

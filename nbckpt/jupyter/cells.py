@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.capture.background_work import at_work, threads_at_work
 from nbckpt.errors import NbckptError, NotebookError, StoreError, UsageError, line_of
-from nbckpt.interrupts import allowed, held
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.callbacks import touched_at_work, touched_by_callbacks, touched_by_pages
@@ -35,15 +35,15 @@ from nbckpt.jupyter.interrupting import (
     is_of_cell,
     is_outermost,
 )
-from nbckpt.meanwhile import at_work, threads_at_work
 from nbckpt.model import Cell
-from nbckpt.session import Session
+from nbckpt.runtime.interrupts import allowed, held
+from nbckpt.session.session import Session
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
-    from nbckpt.reruns import Runner
-    from nbckpt.steps import Request, Step
+    from nbckpt.steps.rerun.rerun import Runner
+    from nbckpt.steps.step import Request, Step
 
 _ANYTHING = (Exception, SystemExit, GeneratorExit)
 """Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
@@ -330,7 +330,7 @@ class Cells:
     def _request(self, line: str | None) -> tuple[Request | None, bool]:
         """Request of the cell, if it is kept by itself, and True if its own line makes it."""
         from nbckpt.jupyter import options
-        from nbckpt.steps import Request
+        from nbckpt.steps.step import Request
 
         assert self._tree is not None
         if self._asked is not None:
@@ -364,7 +364,7 @@ class Cells:
     def _begin(self, request: Request, *, explicit: bool) -> Step | None:
         assert self._tree is not None
         try:
-            from nbckpt.steps import Step
+            from nbckpt.steps.step import Step
 
             step = Step.begin(self.session, request, self._cell(self._info), self._tree)
         except StoreError as problem:
@@ -392,7 +392,7 @@ class Cells:
         session = self.session
         if session.is_remaking or not (session.unkept.makers or session.unkept.since):
             return
-        from nbckpt import remake
+        from nbckpt.steps import remake
 
         assert self._tree is not None
         try:
@@ -410,7 +410,7 @@ class Cells:
 
     def _pass_by(self, request: Request, why: str) -> None:
         """Have the loops and maps of a cell run that could not begin as a step."""
-        from nbckpt.steps import Step
+        from nbckpt.steps.step import Step
 
         assert self._tree is not None
         cell = self._cell(self._info)
@@ -445,13 +445,13 @@ class Cells:
 
     def _keep_result(self, step: Step, shown: list[Any], value: object) -> None:
         """Have the value that the cell ended with kept with what it showed."""
-        from nbckpt import results
+        from nbckpt.steps import cell_results
 
         if not (entries := [output for output in shown if "result" in output]):
             entries = [{}]  # of what shows itself
             shown += entries
         names = {*step.key.inputs, *step.names.binds, *step.names.loads}
-        entries[-1]["value"] = results.kept(self.session, value, names)
+        entries[-1]["value"] = cell_results.kept(self.session, value, names)
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
@@ -459,10 +459,10 @@ class Cells:
         checkpoint = autos.join(self.session, ended, tree, sync=self.auto.sync)
         if checkpoint is None:
             return
-        from nbckpt import analysis
+        from nbckpt.fingerprint import code
         from nbckpt.jupyter.telling import tell_kept
 
-        binds = analysis.names_of_tree(tree).binds
+        binds = code.names_of_tree(tree).binds
         tell_kept(self.shell, self.session, checkpoint, head=head, binds=binds)
 
     def _name_of(self, step: Step | None) -> str:

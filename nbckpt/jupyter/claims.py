@@ -8,9 +8,9 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 
 if TYPE_CHECKING:
-    from nbckpt.notebook.identities import Identities
-    from nbckpt.session import Session
-    from nbckpt.steps import Request
+    from nbckpt.jupyter.notebook.identities import Identities
+    from nbckpt.session.session import Session
+    from nbckpt.steps.step import Request
 
 
 class Claims:

@@ -34,8 +34,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.fingerprint.names import Own
 from nbckpt.jupyter.requests import running_cell
-from nbckpt.names import Own
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:

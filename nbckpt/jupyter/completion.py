@@ -15,9 +15,9 @@ from IPython.core.completer import (
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
-from nbckpt.legible import on_a_line
-from nbckpt.questions import APPROVAL, VERDICTS, Questions
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.text.escape import on_a_line
+from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
 
 MOST = 300
 """Checkpoints whose names are offered, the newest ones."""
@@ -219,12 +219,12 @@ class Completion:
         """The variables of a checkpoint, as the beginnings of assignments."""
         s = self._session
         checkpoint = s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
-        from nbckpt.report import user_names
+        from nbckpt.reports import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]
 
 
 def _settings() -> Sequence[str]:
-    from nbckpt import config
+    from nbckpt.config import settings
 
-    return config.NAMES
+    return settings.NAMES

@@ -7,7 +7,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.interrupts import allowed
+from nbckpt.runtime.interrupts import allowed
 
 
 def confirmed(shell: InteractiveShell, question: str) -> bool | None:

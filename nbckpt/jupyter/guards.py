@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from nbckpt.analysis import nodes_of
+from nbckpt.fingerprint.code import nodes_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -79,7 +79,7 @@ class Guard(ast.NodeTransformer):
                 return True
             value = self._namespace.get(function.id)
             module = getattr(value, "__module__", None)
-            return module in ("nbckpt.blocks", "nbckpt.recovery") and (
+            return module in ("nbckpt.steps.block", "nbckpt.steps.retry_block") and (
                 getattr(value, "__name__", None) == name
             )
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):

@@ -8,7 +8,7 @@ from IPython.core.getipython import get_ipython
 
 from nbckpt.jupyter.rerunning import rerun_async
 from nbckpt.jupyter.shell import attached
-from nbckpt.reruns import as_record
+from nbckpt.steps.rerun.rerun import as_record
 
 _outcome: list[str] = []
 

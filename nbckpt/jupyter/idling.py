@@ -14,12 +14,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
-from nbckpt.idle import IdleClock
+from nbckpt.fingerprint.values.widgets import is_widget
 from nbckpt.jupyter.interrupting import callback
 from nbckpt.jupyter.retaining import Retaining
-from nbckpt.sweeping import NAME, Sweep
-from nbckpt.values.widgets import is_widget
-from nbckpt.verification import Verifier
+from nbckpt.runtime.idle_clock import IdleClock
+from nbckpt.session.verification import Verifier
+from nbckpt.session.verification_sweep import NAME, Sweep
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbckpt.model import Checkpoint
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 SLICE_S = 0.02
 """Seconds that a slice takes, unless one variable takes longer."""
@@ -138,17 +138,7 @@ class Idling:
     def _load_ahead(self) -> None:
         """Load what the first step needs, whether it runs or is restored."""
         if self._is_attached and self._session.policy.keeps_each:
-            import nbckpt.effects
-            import nbckpt.jupyter.guards
-            import nbckpt.jupyter.options
-            import nbckpt.known_keys
-            import nbckpt.observation.attachments
-            import nbckpt.observation.files
-            import nbckpt.observation.finalizers
-            import nbckpt.observation.graph_hooks
-            import nbckpt.observation.held_elsewhere
-            import nbckpt.observation.imports
-            import nbckpt.observation.names  # noqa: F401
+            pass
 
     def _get_ready(self, begun: int) -> None:
         """Load what the first cell needs, and look at the libraries, so that it need not wait."""
@@ -156,7 +146,7 @@ class Idling:
             if self._running or self._begun != begun or not self._is_attached:
                 return
             self._is_ready = True
-            import nbckpt.grouping
+            import nbckpt.capture.groups
             import nbckpt.jupyter.outputs
             import nbckpt.jupyter.telling  # noqa: F401
 

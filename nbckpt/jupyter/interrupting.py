@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
-from nbckpt.interrupts import held
+from nbckpt.runtime.interrupts import held
 
 if TYPE_CHECKING:
     from nbckpt.llm.scope import Entered

@@ -87,9 +87,9 @@ def default_name(cell_id: str | None, tree: ast.Module) -> str:
     """The name of a cell that was given none: from its id, else from its code."""
     if cell_id:
         return f"cell-{_short(cell_id)}"
-    from nbckpt import analysis
+    from nbckpt.fingerprint import code
 
-    return f"cell-{analysis.digest_of_tree(tree)[:8]}"
+    return f"cell-{code.digest_of_tree(tree)[:8]}"
 
 
 def _short(cell_id: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.interrupts import allowed, held
+from nbckpt.runtime.interrupts import allowed, held
 
 _UNDERSCORES = ("_", "__", "___")
 _NOTHING = object()

@@ -6,9 +6,9 @@ import sys
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.legible import legible, on_a_line
-from nbckpt.report import duration_text
-from nbckpt.spoken import in_notebook
+from nbckpt.reports import duration_text
+from nbckpt.text.commands import in_notebook
+from nbckpt.text.escape import legible, on_a_line
 
 _STYLE = "color: var(--jp-ui-font-color2, gray); font-size: 90%"
 

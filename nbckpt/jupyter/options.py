@@ -7,10 +7,10 @@ import re
 import shlex
 from typing import NoReturn
 
+from nbckpt.capture.selection import Selection
 from nbckpt.errors import UsageError
-from nbckpt.references import require_name
-from nbckpt.selection import Selection
-from nbckpt.steps import Request
+from nbckpt.steps.step import Request
+from nbckpt.timeline.references import require_name
 
 
 class _Parser(argparse.ArgumentParser):

@@ -8,9 +8,9 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.capture.observation.shown_widgets import VIEW
 from nbckpt.digests import Json
 from nbckpt.jupyter import descriptors, output_widgets, widget_states
-from nbckpt.observation.shown_widgets import VIEW
 
 MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""

@@ -14,7 +14,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import PROTOCOL, Comms
 from nbckpt.jupyter.panel import WRITES, refusal
 from nbckpt.jupyter.views import Views
-from nbckpt.rows import Listed, Row
+from nbckpt.reports.timeline_rows import Listed, Row
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:

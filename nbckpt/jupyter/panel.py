@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import clock, report
+from nbckpt import reports
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
-from nbckpt.rows import details_of, status_of
-from nbckpt.session import Session
-from nbckpt.spoken import in_notebook
-from nbckpt.totals import Totals
+from nbckpt.reports.timeline_rows import details_of, status_of
+from nbckpt.reports.totals import Totals
+from nbckpt.runtime import clock
+from nbckpt.session.session import Session
+from nbckpt.text.commands import in_notebook
 
 if TYPE_CHECKING:
-    from nbckpt.moves import Moved
+    from nbckpt.session.navigation import Moved
 
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
@@ -123,26 +124,26 @@ class Panel:
         return details_of(self._session, self._checkpoint(args))
 
     def _diff(self, args: Args) -> Answer:
-        from nbckpt.comparison import compare
+        from nbckpt.reports.diff import compare
 
         record: Answer = compare(self._session, _text(args, "a"), _text(args, "b")).as_record()
         return record
 
     def _page(self, args: Args) -> Answer:
-        from nbckpt.notebook.looks import page_at
+        from nbckpt.jupyter.notebook.looks import page_at
 
         return page_at(self._session, self._checkpoint(args))
 
     def _resume_plan(self, args: Args) -> Answer:
-        from nbckpt.notebook.documents import code_cells
-        from nbckpt.notebook.resuming import resume_plan
+        from nbckpt.jupyter.notebook.documents import code_cells
+        from nbckpt.jupyter.notebook.resuming import resume_plan
 
         cells, branch = code_cells(args.get("cells")), args.get("branch") or None
         return resume_plan(self._session, branch, cells, now=clock.now())
 
     def _rerun_plan(self, args: Args) -> Answer:
-        from nbckpt.notebook.documents import code_cells
-        from nbckpt.notebook.prospects import rerun_plan
+        from nbckpt.jupyter.notebook.documents import code_cells
+        from nbckpt.jupyter.notebook.prospects import rerun_plan
 
         cells = code_cells(args.get("cells"))
         return rerun_plan(self._session, self._checkpoint(args), cells)
@@ -155,11 +156,11 @@ class Panel:
 
     def _strangers(self, args: Args) -> Answer:  # noqa: ARG002 - there is nothing to choose
         """Checkpoints that would be trusted, described for the user who is asked."""
-        from nbckpt import trusting
+        from nbckpt.session.maintenance import trust
 
         self._session.refresh()  # what is trusted then is what is told now
-        told = trusting.strange(self._session.store, self._session.timeline)
-        return {**told.as_record(), "text": told.text(), "meaning": trusting.MEANING}
+        told = trust.strange(self._session.store, self._session.timeline)
+        return {**told.as_record(), "text": told.text(), "meaning": trust.MEANING}
 
     # -- writes
 
@@ -182,7 +183,7 @@ class Panel:
 
     def _resume(self, args: Args) -> Answer:
         """As `%resume` does, or, of a notebook that died on its second run, where that stood."""
-        from nbckpt.notebook.resuming import target_of
+        from nbckpt.jupyter.notebook.resuming import target_of
 
         session, branch = self._session, args.get("branch") or None
         if args.get("once") and session.position is not None:
@@ -204,26 +205,26 @@ class Panel:
 
     def _moved(self, moved: Moved, did: str) -> Answer:
         return {
-            **self._told("\n".join(report.moved_lines(moved, did, self._session.notebook))),
+            **self._told("\n".join(reports.moved_lines(moved, did, self._session.notebook))),
             "checkpoint": moved.checkpoint.id,
             "failed": [refusal._asdict() for refusal in moved.failed],
         }
 
     def _trust(self, args: Args) -> Answer:
         """Take over what `strangers` told of: `seen` is what it said tells that."""
-        from nbckpt import trusting
+        from nbckpt.session.maintenance import trust
 
         seen = _text(args, "seen")
         session = self._session
-        told = trusting.amount(session.store, session.timeline)
-        trusting.take_over(session.store, seen, session=session)
+        told = trust.amount(session.store, session.timeline)
+        trust.take_over(session.store, seen, session=session)
         session.refresh()
         session.tell("trusted")
-        return self._told(trusting.trusted_text(told))
+        return self._told(trust.trusted_text(told))
 
     def _rerun(self, args: Args) -> Answer:
         from nbckpt.jupyter.rerunning import rerun_in
-        from nbckpt.reruns import as_record
+        from nbckpt.steps.rerun.rerun import as_record
 
         done = rerun_in(
             self._shell,
@@ -239,16 +240,16 @@ class Panel:
     def _tag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag)
-        return self._told(report.tagged_text(checkpoint, [tag], delete=False))
+        return self._told(reports.tagged_text(checkpoint, [tag], delete=False))
 
     def _untag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag, delete=True)
-        return self._told(report.tagged_text(checkpoint, [tag], delete=True))
+        return self._told(reports.tagged_text(checkpoint, [tag], delete=True))
 
     def _note(self, args: Args) -> Answer:
         checkpoint = self._session.note(_text(args, "ref"), str(args.get("note") or ""))
-        return self._told(report.noted_text(checkpoint))
+        return self._told(reports.noted_text(checkpoint))
 
     def _told(self, text: str) -> Answer:
         return {"text": in_notebook(text), "status": self.status()}

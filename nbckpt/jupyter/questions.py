@@ -6,16 +6,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from nbckpt.questions import APPROVAL
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.timeline.approvals import APPROVAL
 
 
 def waiting(session: Session) -> list[dict[str, Any]]:
     """The questions of a notebook that wait for an answer, the oldest first, as JSON."""
     # Who never asked anything does not load what asks.
-    if not session.store.records(APPROVAL) and "nbckpt.asking.desk" not in sys.modules:
+    if not session.store.records(APPROVAL) and "nbckpt.steps.approvals.desk" not in sys.modules:
         return []
-    from nbckpt.asking.desk import desk_of
+    from nbckpt.steps.approvals.desk import desk_of
 
     desk = desk_of(session)
     return [
@@ -42,8 +42,8 @@ def answer(session: Session, args: Mapping[str, Any]) -> dict[str, Any]:
     NbckptError
         If there is none, it was answered already, or the disk refuses.
     """
-    from nbckpt.asking.desk import desk_of
-    from nbckpt.report.questions import outcome_text
+    from nbckpt.reports.questions import outcome_text
+    from nbckpt.steps.approvals.desk import desk_of
 
     which, verdict = str(args.get("id") or ""), str(args.get("verdict") or "")
     text = str(args.get("text") or "").strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anywidget
 
-from nbckpt.names import Own
+from nbckpt.fingerprint.names import Own
 
 
 class QuietWidget(anywidget.AnyWidget, Own):

@@ -8,15 +8,15 @@ from contextlib import ExitStack, nullcontext
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.interrupts import held
 from nbckpt.jupyter import nested, notices, telling
 from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Asked, Cells
 from nbckpt.model import Checkpoint
-from nbckpt.recorded import Recorded
-from nbckpt.reruns import Rerun, driven, rerun_with
-from nbckpt.session import Session
-from nbckpt.steps import Request
+from nbckpt.runtime.interrupts import held
+from nbckpt.session.session import Session
+from nbckpt.steps.rerun.recorded_cells import Recorded
+from nbckpt.steps.rerun.rerun import Rerun, driven, rerun_with
+from nbckpt.steps.step import Request
 
 
 class InShell:
@@ -97,7 +97,7 @@ def rerun_in(
     everything: bool = False,
     quiet: bool = False,
 ) -> Rerun:
-    """`nbckpt.reruns.rerun`, with the outputs of the cells shown by `shell`.
+    """`nbckpt.steps.rerun.rerun.rerun`, with the outputs of the cells shown by `shell`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def rerun_in(
     Raises
     ------
     CheckpointNotFoundError, UsageError, StoreError
-        As `nbckpt.reruns.rerun` does.
+        As `nbckpt.steps.rerun.rerun.rerun` does.
     """
     runner = InShell(shell, cells, quiet=quiet)
     with held(), nested.underscores_kept(shell):

@@ -6,12 +6,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nbckpt.config import prune_size
+from nbckpt.config.settings import prune_size
 from nbckpt.errors import NbckptError
 
 if TYPE_CHECKING:
-    from nbckpt.retention import Retention
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
+    from nbckpt.timeline.retention import Retention
 
 PAUSE_S = 60.0
 """From one look at what there is to prune to the next."""
@@ -39,7 +39,7 @@ class Retaining:
         if asked_for == (None, None, None) or now - self._looked_at < PAUSE_S:
             return
         self._looked_at = now
-        from nbckpt.retention import Retention
+        from nbckpt.timeline.retention import Retention
 
         count, days, size = asked_for
         calls_days = settings.retention_recordings

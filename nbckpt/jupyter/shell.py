@@ -10,11 +10,9 @@ from urllib.parse import unquote
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import current, report
-from nbckpt.config import settings_from, settings_of
-from nbckpt.endings import end
+from nbckpt import reports
+from nbckpt.config.settings import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.events import let_shell_warn
 from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cells import Cells
@@ -24,13 +22,16 @@ from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.interrupting import Blocks
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.jupyter.transforming import Transformer
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.session.shutdown import end
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
-    from nbckpt.asking.desk import Desk
-    from nbckpt.asking.showing import Shown
-    from nbckpt.questions import Question
+    from nbckpt.steps.approvals.desk import Desk
+    from nbckpt.steps.approvals.showing import Shown
+    from nbckpt.timeline.approvals import Question
 
 _ATTRIBUTE = "_nbckpt_extension"
 _NEEDED = (
@@ -82,7 +83,7 @@ class Extension:
         shell.events.register("pre_run_cell", self._blocks.before)
         shell.events.register("post_run_cell", self._blocks.after)
         self.idling.attach()
-        current.begin(self.session)
+        current_session.begin(self.session)
         let_shell_warn(does=True)
         if auto := self.session.settings.auto:
             autos.obey(self.cells, auto)
@@ -124,7 +125,7 @@ class Extension:
         self._forget_magics()
         self._completion.detach()
         let_shell_warn(does=False)
-        current.end()
+        current_session.end()
         try:
             end(self.session)
         finally:
@@ -181,9 +182,9 @@ def load(shell: InteractiveShell) -> None:
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
-    text = report.greeting(session.timeline, session.branch, str(session.store.path))
+    text = reports.greeting(session.timeline, session.branch, str(session.store.path))
     notices.say(shell, text, branch=session.branch)
-    if strangers := report.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
+    if strangers := reports.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
     for problem in session.settings.problems:
         notices.warn(problem)

@@ -10,8 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
 from nbckpt.model import Checkpoint
-from nbckpt.session import Session
-from nbckpt.steps import Step
+from nbckpt.session.session import Session
+from nbckpt.steps.step import Step
 
 
 def show_restored(shell: InteractiveShell, step: Step) -> None:
@@ -46,13 +46,13 @@ def _show_outputs(shell: InteractiveShell, session: Session, checkpoint: Checkpo
     except NbckptError as problem:
         notices.warn(f"what this cell showed cannot be shown again: {problem}")
         return
-    from nbckpt import results
+    from nbckpt.capture.observation.shown_widgets import live_ids
     from nbckpt.jupyter import outputs
-    from nbckpt.observation.shown_widgets import live_ids
+    from nbckpt.steps import cell_results
 
     maker = session.unkept.noted(checkpoint)
     ids = live_ids(checkpoint.observed.get("widgets"), session.namespace)
-    outputs.show(shell, recorded, lambda kept: results.restored(session, kept, maker), ids)
+    outputs.show(shell, recorded, lambda kept: cell_results.restored(session, kept, maker), ids)
 
 
 def tell_why(shell: InteractiveShell, step: Step) -> None:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import clock
 from nbckpt.jupyter.interrupting import callback
+from nbckpt.runtime import clock
 
 Job: TypeAlias = Callable[[], object]
 WAITS = "waits until the cell that runs has ended"

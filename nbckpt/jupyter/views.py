@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from nbckpt import clock
 from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.notebook.marks import Mark, Marks, running
 from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
-from nbckpt.notebook.marks import Mark, Marks, running
-from nbckpt.rows import Listed, Listing
-from nbckpt.spending import book_of
+from nbckpt.reports.timeline_rows import Listed, Listing
+from nbckpt.runtime import clock
+from nbckpt.session.costs import book_of
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""

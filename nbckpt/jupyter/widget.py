@@ -18,7 +18,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.quiet import QuietWidget
 from nbckpt.jupyter.requests import cell_id_of
 from nbckpt.jupyter.views import Views
-from nbckpt.rows import Listed
+from nbckpt.reports.timeline_rows import Listed
 
 CODE = Path(__file__).with_name("static") / "timeline.js"
 
@@ -56,7 +56,7 @@ class TimelineWidget(QuietWidget):
     Attributes
     ----------
     rows, status, older
-        The data that are shown (`nbckpt.rows`); never set by the front end.
+        The data that are shown (`nbckpt.reports.timeline_rows`); never set by the front end.
     cell_id
         The front end's id of the cell that shows it.
     """

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from nbckpt.observation.shown_widgets import VIEW
-from nbckpt.referents import held_by
-from nbckpt.values.widgets import callbacks_of, may_hold_widgets
+from nbckpt.capture.observation.shown_widgets import VIEW
+from nbckpt.fingerprint.referents import held_by
+from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets
 
 _PROTOCOL = "2.1.0"
 _models: list[Any] = []  # a comm closes its model on the page when it is dropped

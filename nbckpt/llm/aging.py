@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
-from nbckpt.amounts import seconds_of
+from nbckpt.config.amounts import seconds_of
 from nbckpt.errors import UsageError
 
 _TAG = re.compile(r"[\w.:/@+-]+")

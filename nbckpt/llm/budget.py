@@ -8,19 +8,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from nbckpt import clock
-from nbckpt.calls import Recording
+from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError, UsageError
-from nbckpt.figures import usd_text
 from nbckpt.llm import providers
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.usage import Usage
-from nbckpt.rates import Rate, rates_of
+from nbckpt.runtime import clock
+from nbckpt.text.units import usd_text
+from nbckpt.timeline.recordings import Recording
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 _BYTES_PER_TOKEN = 4
 _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens", "maxOutputTokens")

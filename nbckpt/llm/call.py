@@ -9,10 +9,7 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
-from nbckpt import clock
-from nbckpt.calls import Headers, Outcome
 from nbckpt.digests import Digest
-from nbckpt.interrupts import held
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.flights import Flight
@@ -22,6 +19,9 @@ from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.scope import Mode, Scope
 from nbckpt.llm.turns import Turn
 from nbckpt.llm.usage import Usage, usage_of
+from nbckpt.runtime import clock
+from nbckpt.runtime.interrupts import held
+from nbckpt.timeline.recordings import Headers, Outcome
 
 if TYPE_CHECKING:
     from nbckpt.llm.recorder import Recorder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nbckpt.llm.recorder import Recorder
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 _open: list[Session] = []
 _made: list[Recorder] = []

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.llm.asked import Kept
 
 if TYPE_CHECKING:
-    from nbckpt.calls import Recording
     from nbckpt.llm.turns import Turn
+    from nbckpt.timeline.recordings import Recording
 
 HEAD_S = 600.0
 """Seconds to wait for a head: as long as the SDKs themselves wait."""

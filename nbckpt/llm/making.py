@@ -6,17 +6,17 @@ import secrets as random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.calls import Headers, Outcome, Recording
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.fields import Fields, values_of, without, without_in_answer
 from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
 from nbckpt.llm.summary import summary_of
+from nbckpt.timeline.recordings import Headers, Outcome, Recording
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 LONGEST_ASKED = 1 << 20
 """Bytes of a request that are kept with its answer."""

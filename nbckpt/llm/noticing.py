@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from urllib.parse import urlsplit
 
-from nbckpt.hosts import Host, hosts_of
+from nbckpt.config.record_hosts import Host, hosts_of
 from nbckpt.llm import current, providers, scope
 
 METHODS = ("POST", "GET")

@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from nbckpt.interrupts import wait_for
+from nbckpt.config.model_prices import Rate
 from nbckpt.llm.usage import Usage
-from nbckpt.rates import Rate
+from nbckpt.runtime.interrupts import wait_for
 
 OWN = "setting prices"
 _PATIENCE_S = 2.0

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt import clock
-from nbckpt.calls import RECORDING, recording_from
+from nbckpt.config.model_prices import rates_of
 from nbckpt.errors import UsageError
-from nbckpt.figures import count_text, usd_text
-from nbckpt.legible import lines_of
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.usage import Usage
-from nbckpt.priced import PRICE, Paid, paid_for, price_records, prices_in
-from nbckpt.rates import rates_of
+from nbckpt.runtime import clock
+from nbckpt.text.escape import lines_of
+from nbckpt.text.units import count_text, usd_text
+from nbckpt.timeline.prices import (
+    PRICE,
+    Paid,
+    paid_for,
+    price_records,
+    prices_in,
+)
+from nbckpt.timeline.recordings import RECORDING, recording_from
 
 if TYPE_CHECKING:
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 
 class Repriced(NamedTuple):

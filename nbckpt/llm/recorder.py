@@ -11,8 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from nbckpt import clock, telemetry
-from nbckpt.calls import RECORDING, Outcome, Recording, recording_from, recording_record
+from nbckpt.config.record_hosts import fields_of
 from nbckpt.digests import Digest
 from nbckpt.errors import (
     TRUST_IT,
@@ -22,8 +21,6 @@ from nbckpt.errors import (
     StoreError,
     line_of,
 )
-from nbckpt.hosts import fields_of
-from nbckpt.interrupts import whole
 from nbckpt.llm import keys, nearest, providers, scope
 from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.budget import Purse
@@ -37,9 +34,18 @@ from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.llm.turns import Turn, taken
 from nbckpt.model import Record
+from nbckpt.runtime import clock, telemetry
+from nbckpt.runtime.interrupts import whole
+from nbckpt.timeline.recordings import (
+    RECORDING,
+    Outcome,
+    Recording,
+    recording_from,
+    recording_record,
+)
 
 if TYPE_CHECKING:
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
 
 _COMPARED = 50
 

@@ -13,12 +13,12 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 from weakref import WeakSet
 
-from nbckpt.contexts import called_with
 from nbckpt.errors import UsageError
-from nbckpt.interrupts import whole
 from nbckpt.llm import aging
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.seams.waiting import wait
+from nbckpt.runtime.context import called_with
+from nbckpt.runtime.interrupts import whole
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call

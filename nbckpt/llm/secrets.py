@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from itertools import compress
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from nbckpt.calls import Headers
+from nbckpt.capture.observation.process_state.environment import is_secret
 from nbckpt.llm.asked import Asked
 from nbckpt.llm.keys import KEYS_IN_URLS
-from nbckpt.observation.process_state.environment import is_secret
+from nbckpt.timeline.recordings import Headers
 
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|signature", re.IGNORECASE)
 _SHORTEST = 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbckpt.figures import count_text
 from nbckpt.llm import noticing
+from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
     from nbckpt.llm.recorder import Recorder

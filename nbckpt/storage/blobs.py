@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from blake3 import blake3
 
 from nbckpt.digests import Digest, digest_of
-from nbckpt.pages.devices import is_pinned
-from nbckpt.pages.memory import names_of_memory
+from nbckpt.runtime.dirty_pages.devices import is_pinned
+from nbckpt.runtime.dirty_pages.memory import names_of_memory
 from nbckpt.storage.cutting import by_content, in_groups
 from nbckpt.storage.frames import Name
 from nbckpt.storage.packs import CHUNK_BYTES

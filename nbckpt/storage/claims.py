@@ -11,8 +11,8 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from nbckpt import clock
 from nbckpt.model import Record, is_trusted
+from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.disk import reading, sync_data
 from nbckpt.storage.journal import PRUNE, SUFFIX, is_live

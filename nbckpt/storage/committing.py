@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from nbckpt.errors import StoreError
-from nbckpt.interrupts import held
+from nbckpt.runtime.interrupts import held
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer

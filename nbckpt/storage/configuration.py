@@ -1,4 +1,4 @@
-"""The store's `config.json`: what its users have set, as text; `nbckpt.config` reads it."""
+"""The store's `config.json`, as text; `nbckpt.config.settings` reads it."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
 from nbckpt.storage.journal import PRUNE
+from nbckpt.timeline.recordings import RECORDING
 
 CHECKPOINT = "checkpoint"
 TABLE = "table"

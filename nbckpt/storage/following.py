@@ -10,8 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from nbckpt.errors import StoreError
-from nbckpt.garbage import uncollected
 from nbckpt.model import Record, is_trusted
+from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.claims import Claims, seen

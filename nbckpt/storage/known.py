@@ -6,10 +6,9 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from nbckpt.calls import RECORDING
 from nbckpt.digests import Digest
-from nbckpt.garbage import uncollected
 from nbckpt.model import Record, is_trusted
+from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.counting import CHECKPOINT, TABLE, Taken
 from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import Verified
@@ -17,6 +16,7 @@ from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.writer import Writer, batch_of
+from nbckpt.timeline.recordings import RECORDING
 
 PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
 """Kinds of records that say where checkpoints stand, and not what happened."""

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
-from nbckpt.interrupts import breathe
-from nbckpt.pages.devices import is_pinned
-from nbckpt.pages.memory import look
+from nbckpt.runtime.dirty_pages.devices import is_pinned
+from nbckpt.runtime.dirty_pages.memory import look
+from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.cutting import evenly
 from nbckpt.storage.forms import is_zeros

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
-from nbckpt.calls import RECORDING
-from nbckpt.forgetting import ITEMS, STEP, forgotten
 from nbckpt.model import Record
-from nbckpt.retention import Retention
 from nbckpt.storage.journal import Entry
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.recording_retention import ITEMS, STEP, forgotten
+from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.timeline import Timeline
 
 _CALLS = (RECORDING, STEP, ITEMS)
 

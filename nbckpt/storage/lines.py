@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from sys import intern
 from typing import Any, TypeAlias
 
-from nbckpt import calls
 from nbckpt.model import PLACING, UNTRUSTED, Record
 from nbckpt.storage.naming import wrong_name
 from nbckpt.storage.shapes import can_be_mended, is_placed, mended, wrong_member
+from nbckpt.timeline import recordings
 
 _CHECKPOINT = b'{"kind":"checkpoint",'
 _REST = b',"cell":'
@@ -37,7 +37,7 @@ _EVENT = re.compile(rb'\{"kind":"event","event":"([^"\\]*)","at":([0-9]+\.[0-9]+
 _FILES = ("batch", "table", "prune")
 _SETTLED = frozenset((*PLACING, UNTRUSTED))
 # It has no `at`, by which other records are ordered.
-_SETTLED_OF_RECORDING = frozenset(("kind", "session", "at", *calls.PLACING, UNTRUSTED))
+_SETTLED_OF_RECORDING = frozenset(("kind", "session", "at", *recordings.PLACING, UNTRUSTED))
 _SETTLED_OF_EVENT = frozenset((UNTRUSTED,))
 _SERIAL = re.compile(rb',"n":([0-9]+)\Z')
 
@@ -154,7 +154,7 @@ def _placing(
 ) -> dict[str, Any]:
     """Members that place a recording: the call that it answers, and its session."""
     return {
-        "kind": calls.RECORDING,
+        "kind": recordings.RECORDING,
         "created_at": float(created_at),
         "id": recording_id.decode(),
         "step": _text(step),

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nbckpt.errors import StoreError
-from nbckpt.interrupts import breathe
+from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage import system
 from nbckpt.storage.disk import open_lock
 

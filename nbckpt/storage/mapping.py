@@ -15,7 +15,7 @@ import mmap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nbckpt.pages.mappings import trust_file
+from nbckpt.runtime.dirty_pages.mappings import trust_file
 from nbckpt.storage import system
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES
 

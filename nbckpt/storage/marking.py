@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbckpt import clock
 from nbckpt.errors import FormatError, StoreError
+from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.disk import exists, files_in, make_folder, refused
 from nbckpt.storage.folder import ASIDE, COPY, FORMAT, MARK, Mark, read_mark, write_mark

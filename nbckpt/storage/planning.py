@@ -8,11 +8,8 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 
-from nbckpt.calls import RECORDING
 from nbckpt.errors import StoreError
-from nbckpt.figures import bytes_text
 from nbckpt.model import Record, is_trusted
-from nbckpt.retention import Retention, kept
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import (
     CHECKPOINT,
@@ -42,6 +39,9 @@ from nbckpt.storage.rewriting import (
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.writer import batch_of, batch_record
+from nbckpt.text.units import bytes_text
+from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.retention import Retention, kept
 
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""

@@ -13,12 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbckpt import clock, events
 from nbckpt.errors import StoreError
-from nbckpt.figures import bytes_text, count_text
-from nbckpt.interrupts import allowed, whole
 from nbckpt.model import Record
-from nbckpt.retention import Retention, kept
+from nbckpt.runtime import clock
+from nbckpt.runtime.interrupts import allowed, whole
 from nbckpt.storage import system
 from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import values_of
@@ -43,6 +41,9 @@ from nbckpt.storage.rewriting import folded
 from nbckpt.storage.sizes import size_of, size_of_file
 from nbckpt.storage.store import Store
 from nbckpt.storage.writer import batch_record, new_name
+from nbckpt.text.units import bytes_text, count_text
+from nbckpt.timeline import events
+from nbckpt.timeline.retention import Retention, kept
 
 WAIT_S = 10.0
 TRIES = 5

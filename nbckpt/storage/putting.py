@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from nbckpt.digests import Digest
-from nbckpt.interrupts import breathe
+from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.cutting import by_content, evenly

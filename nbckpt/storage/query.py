@@ -19,7 +19,7 @@ from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from nbckpt.storage.whole_tables import is_whole, table_of
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import duckdb

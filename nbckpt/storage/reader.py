@@ -10,8 +10,8 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.interrupts import breathe
-from nbckpt.pages.memory import look
+from nbckpt.runtime.dirty_pages.memory import look
+from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage.blobs import NAME_BYTES, Part, decode_root, names_in
 from nbckpt.storage.ciphers import Cipher, cipher_of
 from nbckpt.storage.cutting import GROUP_MAX_NAMES

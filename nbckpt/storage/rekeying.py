@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbckpt.config import encryption_from
+from nbckpt.config.settings import encryption_from
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.records import event_record
 from nbckpt.storage import system
 from nbckpt.storage.check import check
 from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
@@ -49,6 +48,7 @@ from nbckpt.storage.moving import is_open
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.store import Store
 from nbckpt.storage.transcribing import Transcript
+from nbckpt.timeline.records import event_record
 
 WAIT_S = 2.0
 OFF = "off"

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbckpt import clock
 from nbckpt.errors import StoreError
-from nbckpt.events import tell
-from nbckpt.figures import count_text
 from nbckpt.model import MICROSECONDS, Record
+from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.bridging import UNKNOWN
 from nbckpt.storage.claims import RECORDS
@@ -33,6 +31,8 @@ from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.store import Store
 from nbckpt.storage.surveying import Survey
 from nbckpt.storage.writer import batch_record, new_name
+from nbckpt.text.units import count_text
+from nbckpt.timeline.events import tell
 
 OLDEST_LOCKING = 3
 """Sessions of earlier formats do not heed locks."""

@@ -10,11 +10,11 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nbckpt.errors import StoreError
-from nbckpt.folding import MICROSECOND
 from nbckpt.model import Manifest, Record, checkpoint_record
 from nbckpt.storage.counting import CHECKPOINT, counting
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.fold import MICROSECOND
+from nbckpt.timeline.timeline import Timeline
 
 NAMING = ("head", "tag", "note")
 """Kinds that say something of a checkpoint, and nothing when it is gone."""

@@ -59,7 +59,7 @@ class Room:
         try:
             yield left
         except NoRoomError:
-            from nbckpt.figures import bytes_text
+            from nbckpt.text.units import bytes_text
 
             message = (
                 f"the store has {bytes_text(most - left)} and may have no more than"

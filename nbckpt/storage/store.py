@@ -16,9 +16,13 @@ from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, StoreError, UntrustedError
-from nbckpt.interrupts import Turn, error_of, result_of, whole
-from nbckpt.legible import legible
 from nbckpt.model import Record, is_trusted
+from nbckpt.runtime.interrupts import (
+    Turn,
+    error_of,
+    result_of,
+    whole,
+)
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
 from nbckpt.storage.committing import (
@@ -48,6 +52,7 @@ from nbckpt.storage.vouching import SETTINGS, Untrusted, digest_of_settings, tol
 from nbckpt.storage.waiting import MOST_BYTES
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
+from nbckpt.text.escape import legible
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -6,14 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt import randomness
-from nbckpt.calls import RECORDING
-from nbckpt.events import outcome_of
+from nbckpt.fingerprint import random_state
 from nbckpt.model import Checkpoint, Variable
-from nbckpt.priced import PRICE, Paid, Prices, paid_for, prices_in
-from nbckpt.questions import APPROVAL, Questions
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.approvals import APPROVAL, Questions
+from nbckpt.timeline.events import outcome_of
+from nbckpt.timeline.prices import (
+    PRICE,
+    Paid,
+    Prices,
+    paid_for,
+    prices_in,
+)
+from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -217,7 +223,7 @@ def _variables(_store: Store, timeline: Timeline) -> Rows:
 
 def _users(checkpoint: Checkpoint) -> list[Variable]:
     """The variables that it changed, without the states of random generators."""
-    return [v for name, v in checkpoint.changed.items() if name not in randomness.NAMES]
+    return [v for name, v in checkpoint.changed.items() if name not in random_state.NAMES]
 
 
 _OF_A_VARIABLE = tuple(COLUMNS["variables"])[2:]

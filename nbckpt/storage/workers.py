@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from nbckpt.interrupts import allowed, whole
+from nbckpt.runtime.interrupts import allowed, whole
 
 T = TypeVar("T")
 PAUSE_S = 0.01

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt import clock
 from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
+from nbckpt.runtime import clock
 from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.claims import SEEN

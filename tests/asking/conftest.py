@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
-from nbckpt.asking.desk import desk_of
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.approvals.desk import desk_of
 from nbckpt.storage.store import Store
 
 
@@ -29,7 +29,7 @@ class Notebook:
         """A session in a new namespace, as in a new process."""
         self.namespace: dict[str, Any] = {"__name__": "__main__"}
         self.store = Store.open(self.folder / ".nbckpt")
-        self.session = current.begin(Session(self.store, self.namespace, notebook="test"))
+        self.session = current_session.begin(Session(self.store, self.namespace, notebook="test"))
 
     def restart(self) -> None:
         """End this session and open another."""
@@ -37,7 +37,7 @@ class Notebook:
         self.open()
 
     def close(self) -> None:
-        current.end()
+        current_session.end()
         self.store.close()
 
     def asks(self, question: str, data: object = None, *, step: str = "clean", **more: Any) -> Any:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
+from nbckpt.steps import current_session
 from tests.asking.conftest import Notebook
 from tests.notebooks import restart, run
 
@@ -357,7 +357,7 @@ said = f(1)
 def run_again(shell: Any, cell: str) -> Any:
     """The value that a cell makes in a new session."""
     run(shell, cell)
-    current.session().wait()
+    current_session.session().wait()
     restart(shell)
     run(shell, cell)
     return shell.user_ns["said"]
@@ -433,7 +433,7 @@ def send(i):
 def test_what_asks_until_it_is_answered_is_done(shell: Any, way: str) -> None:
     run(shell, POLLED)
     run(shell, way)
-    current.session().wait()
+    current_session.session().wait()
     restart(shell)
     run(shell, POLLED)
     run(shell, way)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nbckpt.asking.desk import Desk, desk_of
-from nbckpt.questions import Question
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps.approvals.desk import Desk, desk_of
 from nbckpt.storage.store import Store
+from nbckpt.timeline.approvals import Question
 from tests.jupyter.fronts import Front
 from tests.kernels import Kernel, KernelDiedError
 from tests.running import NOTE, environment, noted, texts_of, write_notebook

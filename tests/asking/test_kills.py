@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.asking.desk import desk_of
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps.approvals.desk import desk_of
 from nbckpt.storage.store import Store
 from tests.running import environment, noted
 

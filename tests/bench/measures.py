@@ -185,13 +185,13 @@ def _shell(folder: Path) -> Any:
 
 
 def _session() -> Any:
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    return current.session()
+    return current_session.session()
 
 
 def _open(path: Path, values: dict[str, object]) -> Any:
-    from nbckpt.session import open_session
+    from nbckpt.session.session import open_session
 
     return open_session(path, {"__name__": "__main__", **values})
 

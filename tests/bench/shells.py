@@ -117,9 +117,9 @@ class Notebook:
     @property
     def session(self) -> Any:
         """nbckpt's."""
-        from nbckpt import current
+        from nbckpt.steps import current_session
 
-        return current.session()
+        return current_session.session()
 
     def wait(self) -> None:
         """Until all is written."""

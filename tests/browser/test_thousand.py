@@ -17,10 +17,10 @@ from tests.browser.notebooks import Notebook
 pytestmark = lab_first
 
 MANY = """\
-import nbckpt.current
+import nbckpt.steps.current_session
 
 def make():
-    session = nbckpt.current.session()
+    session = nbckpt.steps.current_session.session()
     for i in range(1, 1001):
         globals()['x'] = i
         if i % 50 == 0:
@@ -103,7 +103,10 @@ def thousand(page: Notebook) -> Notebook:
 @pytest.mark.usefixtures("thousand")
 def test_a_thousand_checkpoints_scroll_smoothly(notebook: Notebook) -> None:
     expect(notebook.row("step-1000")).to_be_visible()
-    assert notebook.printed("len(nbckpt.current.session().timeline.checkpoints) >= 1000") == "True"
+    assert (
+        notebook.printed("len(nbckpt.steps.current_session.session().timeline.checkpoints) >= 1000")
+        == "True"
+    )
 
     scrolled, busy_ms = measured(notebook)
     took = scrolled["took"]

@@ -12,7 +12,7 @@ import pytest
 from nbckpt.codecs import storages
 from nbckpt.codecs.storages import storage_from
 from nbckpt.codecs.tensors import generator_from, tensor_from
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 torch = pytest.importorskip("torch")
 

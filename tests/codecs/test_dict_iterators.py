@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.values.dict_iterators import reduction_of_iterator
+from nbckpt.fingerprint.values.dict_iterators import reduction_of_iterator
 from tests.observation.kernels import run
 
 SETUP = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 pd = pytest.importorskip("pandas")
 

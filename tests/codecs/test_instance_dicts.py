@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 CLASS = "class C:\n    pass\n"
 

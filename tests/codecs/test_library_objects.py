@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt import bounds
+from nbckpt.runtime import time_limit
 from tests.notebooks import refusals, resumed, run
 
 LIBRARY = """
@@ -27,6 +27,12 @@ class Sorted(dict):
     def pairs(self): return [(k, dict.__getitem__(self, k)) for k in self]
 def make(pairs): return Sorted(pairs)
 Native = type("Native", (), {"__module__": "builtins", "n": 4})
+class Lazy:
+    @property
+    def __class__(self): raise OSError("asked before it is there")
+class Client:
+    def __init__(self): self.lazy = Lazy()
+lazy, NOTHING = Lazy(), Empty()
 """
 
 
@@ -56,6 +62,16 @@ def test_what_compares_by_identity_is_the_one_that_its_module_holds(library: Any
     assert back["table"]["b"][0] is lib.Reduce
     assert back["table"]["b"][1] is not lib.Shift  # the notebook's own
     assert not back["held"].has(back["value"][0])
+
+
+def test_a_proxy_that_a_library_has_is_not_asked_for_what_it_stands_for(library: Any) -> None:
+    """`openai` 1.60 has them, and they want a key."""
+    run(library, "import constantslib as lib\nclient = lib.Client(); value = [lib.NOTHING]")
+
+    assert refusals() == {}
+    back = resumed(library)
+    assert type(back["client"].lazy) is sys.modules["constantslib"].Lazy
+    assert back["value"] == [sys.modules["constantslib"].NOTHING]
 
 
 def test_a_class_that_says_it_is_pythons_is_found_where_it_is(library: Any) -> None:
@@ -137,12 +153,12 @@ def test_a_search_for_what_can_be_written_instead_ends_in_time(auto: Any) -> Non
             def __getstate__(self): return {"made": Never()}
         """,
     )
-    bounds.set_limit(0.5)
+    time_limit.set_limit(0.5)
     began = time.monotonic()
     try:
         run(auto, "v = [Makes() for _ in range(3)]; other = [1]")
     finally:
-        bounds.set_limit(30.0)
+        time_limit.set_limit(30.0)
 
     assert time.monotonic() - began < 30
     assert "v" in refusals()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 @pytest.fixture
@@ -122,9 +122,9 @@ def test_nothing_is_read_behind_the_end_of_a_shortened_file(
 import os, sys
 import numpy as np, pandas as pd
 from pathlib import Path
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
-from nbckpt.keys import key_of
+from nbckpt.fingerprint.keys import key_of
 path, saved = {str(path)!r}, {str(tmp_path / "saved.npy")!r}
 {SHORT[what]}
 names = {{"x": x, "other": [1]}}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 def kept_and_lost(session: Session, *names: str) -> dict[str, Any]:

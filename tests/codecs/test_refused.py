@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
-from nbckpt.codecs.refused import path_to
+from nbckpt.codecs.refused import dilled, path_to
+from nbckpt.session.session import Session
 
 
 class Unbuilt(Mapping[str, object]):
@@ -73,3 +77,27 @@ def test_what_cannot_be_kept_is_found_beside_a_value_whose_own_code_raises(name:
     path = path_to(lock, {"v": made[0](lock)})
 
     assert [text for text, _ in path][-1:] == [made[1]]
+
+
+def test_memory_behind_a_capsule_is_freed_once() -> None:
+    freed: list[int] = []
+    end = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(freed.append)
+    memory, name = ctypes.create_string_buffer(8), ctypes.create_string_buffer(b"dltensor")
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+    capsule = make(
+        ctypes.addressof(memory), ctypes.addressof(name), ctypes.cast(end, ctypes.c_void_p)
+    )
+
+    assert dilled(capsule) is None
+    assert dilled(functools.lru_cache(capsule.__eq__)) is None
+    assert dilled(functools.lru_cache(len)) is not None
+    assert freed == []
+
+
+def test_a_capsule_of_dlpack_is_named_with_its_reason(session: Session) -> None:
+    session.namespace["x"] = {"of": np.arange(9.0).__dlpack__()}
+
+    (refusal,) = session.checkpoint("made").refused
+
+    assert "x['of'] cannot be pickled" in str(refusal)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 pd = pytest.importorskip("pandas", minversion="3")
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.comparison import Difference, Limits, compare
 from nbckpt.errors import CheckpointNotFoundError
-from nbckpt.session import Session
+from nbckpt.reports.diff import Difference, Limits, compare
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 BUILT: list[str] = []
@@ -299,9 +299,9 @@ array = np.array([{(EVIL + str(i))!r}])
 print({(EVIL + str(i))!r})
 """
         shell.run_cell(source).raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "step1", "step2")
+    found = compare(current_session.session(), "step1", "step2")
 
     tags = _Tags()
     tags.feed(found._repr_html_())
@@ -327,9 +327,9 @@ print({(EVIL + str(i))!r})
 def test_code_and_outputs_of_two_cells_are_compared(shell: Any) -> None:
     shell.run_cell("%%checkpoint train\nlr = 0.1\nprint('accuracy 0.91')").raise_error()
     shell.run_cell("%%checkpoint again\nlr = 0.2\nprint('accuracy 0.93')").raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "train", "again")
+    found = compare(current_session.session(), "train", "again")
 
     assert [(line.sign, line.text) for line in found.outputs] == [
         ("-", "accuracy 0.91"),
@@ -362,9 +362,9 @@ h = lambda x: x
         "rate = 1", "rate = 1  # kept"
     )
     shell.run_cell(second).raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "one", "two")
+    found = compare(current_session.session(), "one", "two")
 
     details = {v.name: v.detail for v in found.variables}
     assert statuses(found) == {
@@ -388,9 +388,9 @@ def test_what_a_statement_makes_again_is_not_made_for_a_comparison(shell: Any) -
     shell.run_cell(
         "%%checkpoint two\nfile.close(); file = open('made.txt', 'rb')\nk = 2"
     ).raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "one", "two")
+    found = compare(current_session.session(), "one", "two")
 
     details = {v.name: v.detail for v in found.variables}
     assert details["file"] is not None
@@ -405,9 +405,9 @@ def test_instances_of_a_class_of_the_notebook_are_compared_by_attributes(shell: 
         "    lr: float\n    seen: set\nconfig = Config(0.1, {1})"
     ).raise_error()
     shell.run_cell("%%checkpoint two\nconfig = Config(0.2, {1, 2})").raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "one", "two")
+    found = compare(current_session.session(), "one", "two")
 
     assert found.variables[0].detail is not None
     assert [tuple(row) for row in found.variables[0].detail.rows] == [
@@ -420,9 +420,9 @@ def test_what_a_cached_function_has_kept_is_compared(shell: Any) -> None:
     cell = "%%checkpoint one\nimport functools\n@functools.cache\ndef f(x):\n    return [x]\nf(1)"
     shell.run_cell(cell).raise_error()
     shell.run_cell("%%checkpoint two\nf(2)").raise_error()
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    found = compare(current.session(), "one", "two")
+    found = compare(current_session.session(), "one", "two")
 
     (detail,) = (v.detail for v in found.variables if v.name == "f")
     assert detail is not None

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt.comparison.details import Detail, Limits
-from nbckpt.comparison.families import detail
+from nbckpt.reports.diff.details import Detail, Limits
+from nbckpt.reports.diff.families import detail
 
 pytest.importorskip("matplotlib")
 

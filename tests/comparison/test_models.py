@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.comparison.details import Detail, Limits
-from nbckpt.comparison.families import detail
+from nbckpt.reports.diff.details import Detail, Limits
+from nbckpt.reports.diff.families import detail
 from tests.running import environment
 
 X = np.arange(8.0).reshape(8, 1)
@@ -103,7 +103,7 @@ def test_boosters_are_told_by_parameters_and_trees(package: str, name: str) -> N
 def test_comparing_plain_values_imports_no_heavy_package(tmp_path: Path) -> None:
     code = f"""
 import sys, nbckpt
-from nbckpt.comparison import compare
+from nbckpt.reports.diff import compare
 x = {{"lr": 0.1, "name": "a b c", "n": [1, 2]}}
 session = nbckpt.open({str(tmp_path / "s")!r}, globals())
 session.checkpoint("a")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from nbckpt.comparison.aligning import stretches
-from nbckpt.comparison.details import Limits
-from nbckpt.comparison.families import detail
-from nbckpt.comparison.telling import told, told_apart
-from nbckpt.comparison.trees import are_equal
+from nbckpt.reports.diff.aligning import stretches
+from nbckpt.reports.diff.details import Limits
+from nbckpt.reports.diff.families import detail
+from nbckpt.reports.diff.telling import told, told_apart
+from nbckpt.reports.diff.trees import are_equal
 
 ALL = Limits(rows=10_000, lines=10_000, characters=10_000)
 LISTS = st.lists(st.integers(0, 12), max_size=30)

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nbckpt.comparison import compare
-from nbckpt.session import Session
+from nbckpt.reports.diff import compare
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)

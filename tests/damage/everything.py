@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nbckpt import current
-from nbckpt.calls import recording_record
-from nbckpt.config import write_setting
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.config.settings import write_setting
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import recording_record
+from nbckpt.timeline.retention import Retention
 from tests.llm.test_records import ONE
 from tests.notebooks import define
 
@@ -53,7 +53,7 @@ def make_everything(path: Path) -> None:
 def _first(path: Path) -> None:
     session = Session(Store.open(path), {"__name__": "__main__"}, notebook="train")
     namespace = session.namespace
-    current.begin(session)
+    current_session.begin(session)
     try:
         shared = [1, 2]
         namespace.update(n=1, text="a text " * 50, shared=shared, again={"the same": shared})
@@ -71,7 +71,7 @@ def _first(path: Path) -> None:
         session.fork("load", "try", {"n": 5})
         session.checkpoint("tried", note="a note", sync=True)
     finally:
-        current.end()
+        current_session.end()
         session.store.close()
 
 

@@ -23,8 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nbckpt.calls import RECORDING, recording_from
-from nbckpt.config import Settings, with_stored
+from nbckpt.config.settings import Settings, with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.llm.bodies import decoded, events_in, has_broken_event
 from nbckpt.llm.usage import usage_of
@@ -46,6 +45,7 @@ from nbckpt.storage.store import Store
 from nbckpt.storage.unlocking import unlocked
 from nbckpt.storage.user import User
 from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.timeline.recordings import RECORDING, recording_from
 from tests.damage.everything import make_everything
 from tests.damage.mutating import mutated
 from tests.damage.reading import find_all

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nbckpt import randomness
-from nbckpt.building import Values
-from nbckpt.calls import RECORDING, recording_from
-from nbckpt.config import Settings, with_stored
+from nbckpt.capture.decode import Values
+from nbckpt.config.settings import Settings, with_stored
 from nbckpt.errors import NbckptError
+from nbckpt.fingerprint import random_state
 from nbckpt.model import Record, checkpoint_from
 from nbckpt.storage.check import Report
 from nbckpt.storage.counting import CHECKPOINT, blobs_named
@@ -23,7 +22,8 @@ from nbckpt.storage.query import relation
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.recordings import RECORDING, recording_from
+from nbckpt.timeline.timeline import Timeline
 
 TABLE = "select sum(x), sum(y), count(s) from variable('frame')"
 
@@ -118,7 +118,7 @@ def _look(things: dict[tuple[str, ...], str | Error], store: Store, timeline: Ti
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         for name, variable in manifest.items():
-            if name in randomness.NAMES:
+            if name in random_state.NAMES:
                 continue
             once = (
                 variable.blob,

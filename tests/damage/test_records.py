@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.store import Store

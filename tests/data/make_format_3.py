@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
-from nbckpt.retention import Retention
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 
 NOISE = random.Random(3).randbytes(70_000)
 BEGAN = 1_000.0

@@ -13,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nbckpt.calls import Recording, recording_record
 from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
-from nbckpt.retention import Retention
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import Recording, recording_record
+from nbckpt.timeline.retention import Retention
 
 NOISE = random.Random(4).randbytes(70_000)
 BEGAN = 1_000.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from tests.notebooks import define
 
@@ -34,7 +34,7 @@ class Notebook:
         """A session in a new namespace, as in a new process."""
         self.namespace: dict[str, Any] = {"__name__": "__main__", "LOG": str(self.log)}
         self.store = Store.open(self.folder / ".nbckpt")
-        self.session = current.begin(Session(self.store, self.namespace, notebook="test"))
+        self.session = current_session.begin(Session(self.store, self.namespace, notebook="test"))
         self.cell(PRELUDE)
 
     def restart(self) -> None:
@@ -43,7 +43,7 @@ class Notebook:
         self.open()
 
     def close(self) -> None:
-        current.end()
+        current_session.end()
         self.store.close()
 
     def cell(self, source: str) -> None:

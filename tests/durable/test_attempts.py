@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt.durable.attempts import asked_wait_s, waited_s
 from nbckpt.errors import UsageError
+from nbckpt.steps.calls.attempts import asked_wait_s, waited_s
 from tests.durable.conftest import Notebook
 
 

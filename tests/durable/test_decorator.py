@@ -14,8 +14,8 @@ import cloudpickle
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.errors import UsageError
+from nbckpt.steps import current_session
 from tests.durable.conftest import Notebook
 
 SQUARE = """
@@ -226,7 +226,7 @@ def test_wrong_arguments_are_the_functions_own_error(notebook: Notebook) -> None
 
 
 def test_without_a_session_it_is_a_plain_function() -> None:
-    current.end()
+    current_session.end()
 
     @nbckpt.step
     def double(x: int) -> int:
@@ -338,7 +338,7 @@ def test_an_answer_is_durable_before_its_caller_sees_it(notebook: Notebook) -> N
         assert other.value("square(3)") == [9]
         assert other.ran == ["square 3 1"]
     finally:
-        current.begin(notebook.session)
+        current_session.begin(notebook.session)
         other.store.close()
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.durable.item_results import Keeping
 from nbckpt.errors import BudgetError, FormatError, StoreError, UsageError
-from nbckpt.names import is_nbckpts_own
+from nbckpt.fingerprint.names import is_nbckpts_own
+from nbckpt.steps.calls.item_results import Keeping
 from nbckpt.storage.store import Store
 from tests.durable.conftest import Notebook
 

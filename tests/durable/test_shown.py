@@ -6,10 +6,11 @@ import ast
 
 import pytest
 
-from nbckpt import as_json, report
+from nbckpt import reports
 from nbckpt.model import Cell
-from nbckpt.spending import book_of
-from nbckpt.steps import Request, Step
+from nbckpt.reports import json_output
+from nbckpt.session.costs import book_of
+from nbckpt.steps.step import Request, Step
 from tests.durable.conftest import Notebook
 
 FUNCTION = """
@@ -59,16 +60,16 @@ def test_people_and_programs_are_told(called: Notebook) -> None:
     timeline, book = session.timeline, book_of(session.store, session.timeline)
     first, second, again = timeline.checkpoints.values()
 
-    log = report.log_text(timeline, "main", None, book=book).splitlines()
-    status = report.status_text(session.store, timeline, "main", None)
-    shown = report.show_text(timeline, second, book=book)
+    log = reports.log_text(timeline, "main", None, book=book).splitlines()
+    status = reports.status_text(session.store, timeline, "main", None)
+    shown = reports.show_text(timeline, second, book=book)
 
     assert "kept calls" in log[0]
     assert "2 (2 replayed)" in log[1]
     assert "functions   7 calls: 4 ran, 2 replayed, 1 failed, 4 tried again" in status
     assert "2 calls: 1 ran, 1 failed, 2 tried again" in shown
     assert "ValueError: never" in shown
-    told = as_json.of_checkpoint(timeline, again, book)
+    told = json_output.of_checkpoint(timeline, again, book)
     assert (told["kept_calls"], told["kept_calls_replayed"]) == (2, 2)
-    assert "kept calls" not in report.log_text(timeline, "main", None)
+    assert "kept calls" not in reports.log_text(timeline, "main", None)
     assert first.name == "first"

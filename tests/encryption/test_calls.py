@@ -6,9 +6,9 @@ from pathlib import Path
 
 import httpx
 
-from nbckpt import current
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import body
@@ -27,18 +27,18 @@ def opened(path: Path) -> Session:
 
 def test_a_call_is_replayed_and_its_texts_are_nowhere(key: str, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    session = current.begin(opened(path))
+    session = current_session.begin(opened(path))
     try:
         with Provider(answer=lambda _: ANSWER) as provider:
             first = ask(provider.url)
             session.wait()
-            current.end()
+            current_session.end()
             session.store.close()
-            session = current.begin(opened(path))
+            session = current_session.begin(opened(path))
             again = ask(provider.url)
             assert len(provider.requests) == 1
     finally:
-        current.end()
+        current_session.end()
 
     assert ANSWER in first
     assert again == first

@@ -11,7 +11,7 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.errors import NbckptError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.outside import check_from_outside
 from nbckpt.storage.store import Store
 

@@ -12,7 +12,12 @@ import pytest
 from keyring.backend import KeyringBackend
 
 from nbckpt.cli import main
-from nbckpt.config import encryption_from, settings_from, settings_of, write_setting
+from nbckpt.config.settings import (
+    encryption_from,
+    settings_from,
+    settings_of,
+    write_setting,
+)
 from nbckpt.errors import SealedError, UsageError
 from nbckpt.storage.key_sources import make_key, read_key
 from nbckpt.storage.store import Store

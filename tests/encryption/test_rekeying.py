@@ -15,7 +15,7 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.errors import NbckptError, SealedError, StoreError, UsageError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage import system
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.rekeying import rekey

@@ -17,7 +17,7 @@ from blake3 import blake3
 
 from nbckpt.cli import main
 from nbckpt.errors import FormatError, SealedError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage import large
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.store import Store

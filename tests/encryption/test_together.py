@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.pruning import prune_store
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.maintenance.prune import prune_store
+from nbckpt.session.session import Session
 from nbckpt.storage.packs import find_frames, open_pack
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
 WRITER = """
 import sys
 from pathlib import Path
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.counting import blobs_named
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.faults.disks import FAULTS, NO_LOCKS, Disk, Fault, in_place
 from tests.faults.trying import Template, after_all, attempt, attempts, counted, template
 from tests.faults.verbs import VERBS

@@ -16,18 +16,19 @@ import httpx
 import pandas as pd
 from blake3 import blake3
 
-from nbckpt import current, randomness
-from nbckpt.building import Values
-from nbckpt.config import Settings
+from nbckpt.capture.decode import Values
+from nbckpt.config.settings import Settings
 from nbckpt.errors import NbckptError
+from nbckpt.fingerprint import random_state
 from nbckpt.llm import scope
 from nbckpt.model import Checkpoint
-from nbckpt.reruns import rerun
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.rerun.rerun import rerun
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
+from nbckpt.timeline.retention import Retention
 from tests.notebooks import define
 
 State = Mapping[str, str]
@@ -52,7 +53,7 @@ def slow(n):
 """
 
 
-NOT_THE_USERS = {"nbckpt", "step", *randomness.NAMES}
+NOT_THE_USERS = {"nbckpt", "step", *random_state.NAMES}
 
 
 def seen(value: object) -> str:
@@ -95,7 +96,7 @@ class World:
         self.session = Session(
             self.store, self.namespace, notebook=notebook, branch="main", settings=settings
         )
-        current.begin(self.session)
+        current_session.begin(self.session)
 
     def script(self, source: str) -> None:
         """Run a script whose text can be found, as that of a file can."""
@@ -113,7 +114,7 @@ class World:
 
     def close(self) -> None:
         """End the session, whatever the disk says."""
-        current.end()
+        current_session.end()
         with suppress(NbckptError, OSError):
             self.store.close()
 

@@ -22,15 +22,18 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from nbckpt.session import Session
+from nbckpt.fingerprint.values import ValueDigester
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
-from nbckpt.values import ValueDigester
 from tests.fidelity.cases import Case, cases_of
 from tests.fidelity.compare import same
 from tests.notebooks import define
 
-_OWN_WARNING = "Class PassiveAggressive|Sparse CS[RC] tensor support|Sparse BS[RC] tensor"
-"""What classes of scikit-learn and torch say whenever one is made."""
+_OWN_WARNING = (
+    "Class PassiveAggressive|Sparse CS[RC] tensor support|Sparse BS[RC] tensor"
+    "|The chararray class is deprecated"
+)
+"""What classes of scikit-learn, torch and NumPy 2.5 say whenever one is made, or asked for."""
 
 BESIDE = ["kept", {"whatever": "x is"}]
 

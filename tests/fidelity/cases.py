@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from packaging.version import Version
+
 import tests.fidelity
+from nbckpt.capture.observation.library_versions import version_of
 
 Outcome = Literal["exact", "recipe", "refused"]
 
@@ -39,7 +42,8 @@ class Case:
     note
         What the table says about it.
     needs
-        Packages that the case is skipped without, by import name, with spaces between.
+        Packages that the case is skipped without, by import name, with spaces between;
+        ``numpy>=2`` of no older version.
     since
         The first Python that has it.
     told
@@ -65,8 +69,14 @@ class Case:
         """What it needs and is not there; empty if all is."""
         if sys.version_info < self.since:
             return f"Python {self.since[0]}.{self.since[1]}"
-        absent = (n for n in self.needs.split() if importlib.util.find_spec(n) is None)
-        return next(absent, "")
+        return next((need for need in self.needs.split() if not _is_there(need)), "")
+
+
+def _is_there(need: str) -> bool:
+    package, _, version = need.partition(">=")
+    if importlib.util.find_spec(package) is None:
+        return False
+    return not version or Version(version_of(package)) >= Version(version)
 
 
 def modules() -> list[str]:

@@ -428,10 +428,15 @@ def _random(c: Comparison, x: Any, y: Any) -> None:
 
 
 def members(c: Comparison, x: object, y: object) -> None:
-    """Compare attributes: those in ``__dict__``, in their order, and those in slots."""
+    """Compare attributes: those in ``__dict__``, in their order, and those in slots.
+
+    A library's class that sets its state itself may have an order of its own (SciPy 1.18).
+    """
     if isinstance(getattr(y, "__dict__", None), dict):
         own, others = vars(x), vars(y)
-        c.equal("attributes", list(own), list(others))
+        is_set = isinstance(getattr(type(y), "__setstate__", None), types.FunctionType)
+        in_order = sorted if is_set and type(y).__module__ != "__main__" else list
+        c.equal("attributes", in_order(own), in_order(others))
         for name in others:
             c.part(f".{name}", own[name], others[name])
     own, others = dict(_slots(x)), dict(_slots(y))

@@ -62,14 +62,37 @@ def made_by(kind: type) -> Any:
 
 def _of_its_tests(kind: type) -> Any:
     """As scikit-learn's own tests make it."""
-    from sklearn.utils._test_common import (  # type: ignore[import-untyped]
-        instance_generator,
-    )
-
+    try:
+        from sklearn.utils._test_common import (  # type: ignore[import-untyped]
+            instance_generator,
+        )
+    except ImportError:
+        return _of_older_tests(kind)
     return next(iter(instance_generator._construct_instances(kind)))
 
 
+def _of_older_tests(kind: type) -> Any:
+    """As the tests of scikit-learn 1.5 make it, and what they leave out as those of 1.6 do."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+    from sklearn.utils import estimator_checks
+
+    scaler, model = ("scaler", StandardScaler()), ("est", LogisticRegression())
+    arguments: dict[str, tuple[Any, ...]] = {
+        "ColumnTransformer": ([("scaler", StandardScaler(), [0, 1])],),
+        "FeatureUnion": ([scaler],),
+        "GridSearchCV": (LogisticRegression(), {"C": [0.1, 1.0]}),
+        "Pipeline": ([scaler, model],),
+        "RandomizedSearchCV": (LogisticRegression(), {"C": [0.1, 1.0]}),
+    }
+    if kind.__name__ in arguments:
+        return kind(*arguments[kind.__name__])
+    return estimator_checks._construct_instance(kind)
+
+
 def _fit(made: Any) -> Any:
+    from sklearn.base import is_regressor  # type: ignore[import-untyped]
+
     name = type(made).__name__
     random = np.random.default_rng(0)
     X = random.random((40, 5)) + 0.1
@@ -83,18 +106,28 @@ def _fit(made: Any) -> Any:
     }  # fmt: skip
     if name in special:
         return made.fit(*special[name])
-    tags = made.__sklearn_tags__()
-    if tags.input_tags.pairwise:
+    is_pairwise, has_several_targets = _tags_of(made)
+    if is_pairwise:
         X = X @ X.T
-    if tags.target_tags.multi_output and not tags.target_tags.single_output:
+    if has_several_targets:
         y = np.column_stack([y, 1 - y])
-    elif tags.estimator_type == "regressor":
+    elif is_regressor(made):
         y = X[:, 0] + X[:, 1]
     if name.startswith(("MultiOutput", "MultiTask", "RegressorChain", "ClassifierChain")):
         return made.fit(X, np.column_stack([y, y[::-1]]))
     if name.startswith(("CCA", "PLS")):
         return made.fit(X, X[:, :2])
     return made.fit(X, y)
+
+
+def _tags_of(made: Any) -> tuple[bool, bool]:
+    """Whether an estimator wants distances of pairs, and whether only several targets."""
+    if not hasattr(made, "__sklearn_tags__"):  # scikit-learn 1.5
+        older = made._get_tags()
+        return older["pairwise"], older["multioutput_only"]
+    tags = made.__sklearn_tags__()
+    target = tags.target_tags
+    return tags.input_tags.pairwise, target.multi_output and not target.single_output
 
 
 def answers(made: Any) -> dict[str, Any]:

@@ -48,7 +48,8 @@ ESTIMATORS = """
     TunedThresholdClassifierCV TweedieRegressor VarianceThreshold VotingClassifier VotingRegressor
 """
 
-_SK = "import numpy as np\n"
+_SINCE = {"FrozenEstimator": ">=1.6", "ClassicalMDS": ">=1.8"}
+"""The first scikit-learn that has it."""
 
 _OTHERS = {
     "a pipeline with columns and a search": """
@@ -96,7 +97,7 @@ CASES = (
             f"from tests.fidelity.estimators import fitted\nx = fitted({name!r})",
             check="from tests.fidelity.estimators import answers\n"
             "same(x, y)\nsame(answers(x), answers(y))",
-            needs="sklearn",
+            needs=f"sklearn{_SINCE.get(name, '')}",
             part_of="every class of `all_estimators()`, fitted",
         )
         for name in ESTIMATORS.split()

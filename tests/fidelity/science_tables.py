@@ -7,7 +7,7 @@ from tests.fidelity.cases import Case
 TITLE = "polars and Arrow"
 
 _PL = "import datetime\nimport decimal\nimport polars as pl\n"
-_PA = "import datetime\nimport decimal\nimport pyarrow as pa\n"
+_PA = "import datetime\nimport decimal\nimport numpy as np\nimport pyarrow as pa\n"
 
 _SERIES = {
     "every plain type": (
@@ -16,7 +16,7 @@ _SERIES = {
         "    's': ['a', None], 'y': [b'x', None], 'n': [None, None],\n"
         "    'd': [datetime.date(2020, 1, 1), None], 'h': [datetime.time(1, 2, 3, 4), None],\n"
         "    't': [datetime.datetime(2020, 1, 1), None], 'l': [datetime.timedelta(1), None],\n"
-        "    'm': [decimal.Decimal('1.50'), None]})"
+        "    'm': pl.Series([decimal.Decimal('1.50'), None], dtype=pl.Decimal(9, 2))})"
     ),
     "time zones and units": (
         "pl.Series('t', [datetime.datetime(2020, 1, 1)]).dt.cast_time_unit('ns')"
@@ -45,7 +45,7 @@ _SERIES = {
 _ARROW = {
     "every plain type": (
         "pa.table({'i': pa.array([1, None], pa.int8()), 'u': pa.array([1, 2], pa.uint64()),\n"
-        "    'h': pa.array([1.5, None], pa.float16()), 'f': [float('nan'), -0.0], 'b': [True, None],\n"
+        "    'h': pa.array([np.float16(1.5), None], pa.float16()), 'f': [float('nan'), -0.0], 'b': [True, None],\n"
         "    's': ['a', None], 'S': pa.array(['a', None], pa.large_string()), 'y': [b'x', None],\n"
         "    'F': pa.array([b'abc', None], pa.binary(3)), 'n': [None, None],\n"
         "    'v': pa.array(['view of a long text', None], pa.string_view()),\n"

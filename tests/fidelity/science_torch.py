@@ -37,6 +37,9 @@ _TENSORS = {
     "a buffer": "torch.nn.Buffer(torch.ones(4))",
 }
 
+_SINCE = {"a buffer": ">=2.5", "Adafactor": ">=2.5"}
+"""The first torch that has it."""
+
 _STATEMENTS = {
     "gradients": ("x = torch.rand(4, 5, requires_grad=True)\n(x * x).sum().backward()"),
     "views of one storage": (
@@ -125,7 +128,7 @@ _BEHAVING = (
         _T + "x = torch.nested.nested_tensor([torch.ones(2), torch.zeros(3)], layout=torch.jagged)",
         check="for a, b in zip(x.unbind(), y.unbind(), strict=True):\n"
         "    assert a.tolist() == b.tolist()\nassert x.layout == y.layout",
-        needs="torch",
+        needs="torch>=2.5",  # before, what tells its shape stays in it, as an address
     ),
     Case(
         "a module, its optimiser and schedule",
@@ -216,7 +219,7 @@ CASES = (
         for name in _DTYPES.split()
     ),
     *(
-        Case(f"tensor: {name}", f"{_T}x = {source}", needs="torch")
+        Case(f"tensor: {name}", f"{_T}x = {source}", needs=f"torch{_SINCE.get(name, '')}")
         for name, source in _TENSORS.items()
     ),
     *(Case(name, _T + source, needs="torch") for name, source in _STATEMENTS.items()),
@@ -227,7 +230,7 @@ CASES = (
              "    out.backward()\n    return out\n"
              "x.step(loss)",
              check=_GOING_ON,
-            needs="torch",
+            needs=f"torch{_SINCE.get(name, '')}",
             part_of="every optimiser, tied to its module",)
         for name in _OPTIMISERS.split()
     ),

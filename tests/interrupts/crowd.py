@@ -14,8 +14,8 @@ from pathlib import Path
 
 from jupyter_core.utils import ensure_event_loop
 
-from nbckpt.building import Values
-from nbckpt.session import Session
+from nbckpt.capture.decode import Values
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, KernelDiedError
 from tests.running import environment

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import interrupts
+from nbckpt.runtime import interrupts
 
 _OURS = str(Path(nbckpt.__file__).parent)
 _AROUND = {str(module.__file__) for module in (contextlib, threading, concurrent.futures._base)}

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.interrupts.worlds import VERBS, disagreements, problems, world
 

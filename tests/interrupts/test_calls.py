@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from nbckpt.durable import occurrences
-from nbckpt.durable.limits import limited
-from nbckpt.durable.occurrences import Occurrences
-from nbckpt.durable.plans import Plan
 from nbckpt.llm import scope, seams
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.calls import occurrences
+from nbckpt.steps.calls.limits import limited
+from nbckpt.steps.calls.occurrences import Occurrences
+from nbckpt.steps.calls.plans import Plan
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.interrupts.instants import Instants, each_instant, streams_apart
@@ -30,9 +30,9 @@ QUICK, MANY = 2, 300
 @pytest.fixture
 def recorded(store: Store) -> Iterator[Session]:
     """A session that is open."""
-    session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    session = current_session.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
     yield session
-    current.end()
+    current_session.end()
 
 
 def wrong_in(session: Session, count: int) -> list[tuple[str, list[str]]]:

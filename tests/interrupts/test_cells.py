@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.jupyter.turns import Turns
+from nbckpt.steps import current_session
 from tests.interrupts.instants import Instants, streams_apart
 from tests.interrupts.worlds import disagreements, problems
 
@@ -65,7 +65,7 @@ def interrupted(shell: Any, source: str, at: int | None) -> tuple[list[str], Ins
             time.sleep(SOON_S if at is not None else 0)
     except KeyboardInterrupt:
         came_late = True
-    session = current.session()
+    session = current_session.session()
     wrong = problems(session)
     # A rerun tells in its table what ended it, and is no error itself.
     was_told = result is not None and (not result.success or "%rerun" in source)
@@ -115,9 +115,9 @@ def test_cells_are_kept_after_one_of_whose_end_nobody_was_told(shell: Any) -> No
     events[:] = told
 
     assert shell.run_cell("%%checkpoint next\nnext = 2").success
-    made = {c.name: c.state for c in current.session().timeline.checkpoints.values()}
+    made = {c.name: c.state for c in current_session.session().timeline.checkpoints.values()}
     assert (made["untold"], made["next"]) == ("failed", "done")
-    assert problems(current.session()) == []
+    assert problems(current_session.session()) == []
 
 
 def test_an_interrupt_of_what_a_view_asked_for_leaves_the_kernel_as_it_was(

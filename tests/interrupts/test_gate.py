@@ -11,7 +11,14 @@ from types import FrameType
 
 import pytest
 
-from nbckpt.interrupts import PATIENCE, allowed, breathe, held, result_of, wait_for
+from nbckpt.runtime.interrupts import (
+    PATIENCE,
+    allowed,
+    breathe,
+    held,
+    result_of,
+    wait_for,
+)
 from tests.interrupts.instants import Instants
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import NbckptError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.interrupts.worlds import VERBS, disagreements, picture, problems, world
 from tests.running import environment
@@ -109,12 +109,12 @@ del pool
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 on forks
 def test_a_cell_may_fork_while_its_values_are_written(shell: Any) -> None:
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
     ran = shell.run_cell(FORKING)
 
     assert ran.success
-    session = current.session()
+    session = current_session.session()
     session.wait()
     assert (shell.user_ns["status"], shell.user_ns["doubled"]) == (0, [2, 4])
     shell.run_cell("%rewind large")

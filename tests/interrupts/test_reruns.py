@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nbckpt import current
 from nbckpt.model import Cell
-from nbckpt.plainly import Plainly
-from nbckpt.reruns import Rerun, rerun
-from nbckpt.session import Session
-from nbckpt.steps import Request, Step
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.rerun.plain_python import Plainly
+from nbckpt.steps.rerun.rerun import Rerun, rerun
+from nbckpt.steps.step import Request, Step
 from nbckpt.storage.store import Store
 from tests.interrupts.instants import Instants
 from tests.interrupts.test_verbs import report
@@ -83,7 +83,7 @@ def world(folder: Path, kind: Kind) -> Session:
     """Recorded cells, and something that is not kept."""
     random.seed(1)  # whatever drew in this process before
     session = Session(Store.open(folder), {"__name__": "__main__"}, notebook="test")
-    current.begin(session)
+    current_session.begin(session)
     for n, (name, source) in enumerate(CELLS.items(), 1):
         step = Step.begin(session, Request(name), Cell(source, n), ast.parse(source))
         exec(source, session.namespace)
@@ -138,7 +138,7 @@ def allowed_of(folder: Path, kind: Kind) -> list[Picture]:
 
 
 def ended(session: Session) -> None:
-    current.end()
+    current_session.end()
     session.store.close()
     shutil.rmtree(session.store.path)
 
@@ -164,7 +164,7 @@ def interrupted(
     wrong += disagreements(session)
     if not report_is_empty(session):
         wrong.append("the store is not whole")
-    current.end()
+    current_session.end()
     return wrong, instants.told()
 
 
@@ -205,7 +205,7 @@ def test_an_interrupt_while_it_is_found_out_what_a_body_did_leaves_its_step(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("nbckpt.observation.observer.Observer.close", interrupt)
+        patch.setattr("nbckpt.capture.observation.observer.Observer.close", interrupt)
         with pytest.raises(KeyboardInterrupt):
             step.finish()
 

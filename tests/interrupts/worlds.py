@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nbckpt import interrupts
 from nbckpt.llm import scope
 from nbckpt.model import AUTOMATIC
-from nbckpt.session import Session
+from nbckpt.runtime import interrupts
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 
@@ -137,7 +137,7 @@ def _told(value: object) -> str:
 
 
 def _values(session: Session, ref: str) -> dict[str, Any]:
-    from nbckpt.building import Values
+    from nbckpt.capture.decode import Values
 
     manifest = session.timeline.manifest(ref)
     values = Values(session.store, manifest)

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current, lives
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Checkpoint
-from nbckpt.session import Session
+from nbckpt.session.auto import lifetimes
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel
 
@@ -25,7 +26,7 @@ def run(shell: Any, source: str) -> Any:
 
 
 def history() -> list[Checkpoint]:
-    return current.session().history()
+    return current_session.session().history()
 
 
 def sources(checkpoint: Checkpoint) -> list[str]:
@@ -93,7 +94,7 @@ def test_a_kill_costs_no_more_than_the_interval(tmp_path: Path) -> None:
         kernel.run("import time, nbckpt; done = []")
         for n in range(16):
             kernel.run(f"time.sleep(0.25); done.append({n})")
-        due = kernel.value("nbckpt.current.session().joining.measured().interval_s")
+        due = kernel.value("nbckpt.steps.current_session.session().joining.measured().interval_s")
         kernel.kill()
 
     with Kernel(tmp_path) as kernel:
@@ -133,7 +134,7 @@ def test_a_kernel_that_is_shut_down_keeps_what_is_joined_and_did_not_fail(tmp_pa
         (checkpoint,) = eventually(tmp_path / ".nbckpt", 1)
         session = seen(tmp_path / ".nbckpt")
         deadline = time.monotonic() + 10
-        while not any(r["event"] == lives.ENDED for r in session.store.records("event")):
+        while not any(r["event"] == lifetimes.ENDED for r in session.store.records("event")):
             assert time.monotonic() < deadline  # not after the block, which kills what still ends
             session.refresh()
     assert "a" in checkpoint.changed
@@ -173,12 +174,12 @@ def test_a_move_keeps_what_is_joined(joined: Any, move: str, back: str) -> None:
         run(joined, line)
     assert joined.user_ns["x"] == [1]
     assert "y" not in joined.user_ns
-    assert current.session().joined == []
+    assert current_session.session().joined == []
 
     run(joined, back)
 
     assert (joined.user_ns["x"], joined.user_ns["y"]) == ([1, 2], "joined")
-    kept = current.session().get(current.session().position or "")
+    kept = current_session.session().get(current_session.session().position or "")
     assert [*sources(kept), kept.cell.source] == ["x.append(2)", "y = 'joined'"]
 
 
@@ -205,7 +206,9 @@ def test_a_new_kernel_that_resumed_nothing_does_not_take_the_branch(joined: Any)
     run(joined, "%resume")
 
     assert joined.user_ns["y"] == "joined"
-    assert any("other" in c.changed for c in current.session().timeline.checkpoints.values())
+    assert any(
+        "other" in c.changed for c in current_session.session().timeline.checkpoints.values()
+    )
 
 
 def test_a_cell_that_raised_is_not_joined_and_what_it_did_is_kept(joined: Any) -> None:
@@ -218,7 +221,9 @@ def test_a_cell_that_raised_is_not_joined_and_what_it_did_is_kept(joined: Any) -
     newest = history()[0]
     assert sources(newest) == ["w = 4"]
     assert set(newest.changed) == {"x", "w"}
-    failed = [c for c in current.session().timeline.checkpoints.values() if c.state == "failed"]
+    failed = [
+        c for c in current_session.session().timeline.checkpoints.values() if c.state == "failed"
+    ]
     assert [c.cell.source for c in failed] == ["x.append(3); 1 / 0"]
     assert "ZeroDivisionError" in (failed[0].error or "")
 
@@ -229,7 +234,7 @@ def test_every_third_cell_is_kept(shell: Any) -> None:
         run(shell, f"x{n} = {n}")
 
     assert [len(c.joined) for c in history()] == [2, 2]
-    assert current.session().joining.spent().cells == 1
+    assert current_session.session().joining.spent().cells == 1
 
 
 def test_after_some_seconds_the_next_cell_is_kept(shell: Any) -> None:
@@ -258,7 +263,7 @@ def test_an_event_is_a_checkpoint_where_the_policy_waits_for_it(
 
     run(shell, "for name in ('epoch', 'other', 'epoch'):\n    note(name)")
 
-    session = current.session()
+    session = current_session.session()
     assert [c.name for c in reversed(history())] == names
     values = [len(session.timeline.manifest(c.id)["seen"].preview) for c in reversed(history())]
     assert values == sorted(set(values))  # each holds what was there then
@@ -333,13 +338,13 @@ def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, se
                 del now[name]
                 run(shell, f"del {name}")
             case "event":
-                current.session().event(draw.choice(["tick", "tock"]))
+                current_session.session().event(draw.choice(["tick", "tock"]))
             case "keep":
                 run(shell, f"%checkpoint c{n}")
-                kept[current.session().position or ""] = deepcopy(now)
+                kept[current_session.session().position or ""] = deepcopy(now)
             case "go" if kept:
                 name = draw.choice(sorted(kept))
-                back = current.session().position is not None and draw.random() < 0.4
+                back = current_session.session().position is not None and draw.random() < 0.4
                 assert run(shell, f"%rewind {name}").success
                 if back:
                     assert run(shell, "%rewind -").success
@@ -353,8 +358,8 @@ def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, se
                 shell.reset(new_session=False)
                 load(shell)
                 run(shell, f"%nbckpt auto {policy}")
-                if current.session().head is not None:
+                if current_session.session().head is not None:
                     assert run(shell, "%resume").success
         found = {k: v for k, v in shell.user_ns.items() if re.fullmatch(r"v\d", k)}
         assert found == now, (n, policy)
-    assert current.session().store.check().ok
+    assert current_session.session().store.check().ok

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current, randomness
+from nbckpt.fingerprint import random_state
+from nbckpt.steps import current_session
 from tests.kernels import Kernel
 from tests.notebooks import restart
 
@@ -20,7 +21,7 @@ def run(shell: Any, source: str, cell_id: str | None = None) -> Any:
 
 
 def names_of_history() -> list[str]:
-    return [c.name for c in current.session().history()]
+    return [c.name for c in current_session.session().history()]
 
 
 def test_a_cell_runs_once_and_is_restored_after_a_restart(
@@ -83,7 +84,7 @@ def test_a_cell_runs_again_when_what_it_reads_has_changed(
     run(shell, cell)
 
     assert reason in capsys.readouterr().out
-    assert current.session().steps["y"].todo
+    assert current_session.session().steps["y"].todo
 
 
 def test_comments_and_spacing_do_not_make_a_cell_run_again(shell: Any) -> None:
@@ -92,7 +93,7 @@ def test_comments_and_spacing_do_not_make_a_cell_run_again(shell: Any) -> None:
 
     run(shell, "%%checkpoint a\n\n# a comment\nx = [1,\n     2]  # another")
 
-    assert not current.session().steps["a"].todo
+    assert not current_session.session().steps["a"].todo
 
 
 def test_a_cell_that_reads_a_file_depends_on_it_when_told(shell: Any) -> None:
@@ -111,7 +112,7 @@ def test_a_cell_that_reads_a_file_depends_on_it_when_told(shell: Any) -> None:
 def test_a_failed_cell_is_recorded_and_runs_again(shell: Any) -> None:
     run(shell, "%%checkpoint a\nx = 1\n1 / 0")
 
-    [failed] = current.session().timeline.named("a")
+    [failed] = current_session.session().timeline.named("a")
 
     assert failed.state == "failed"
     assert failed.error == "ZeroDivisionError: division by zero"
@@ -178,9 +179,9 @@ def test_a_name_used_by_two_cells_is_refused(
 def test_only_the_variables_that_were_asked_for_are_kept(shell: Any) -> None:
     run(shell, "%%checkpoint a --vars x --tag good --note 'first try'\nx = 1\ny = 2")
 
-    [checkpoint] = current.session().history()
+    [checkpoint] = current_session.session().history()
 
-    assert set(checkpoint.changed) - randomness.NAMES == {"x"}
+    assert set(checkpoint.changed) - random_state.NAMES == {"x"}
     assert checkpoint.omitted == ("y",)
     assert checkpoint.tags == ("good",)
     assert checkpoint.note == "first try"
@@ -222,7 +223,7 @@ def test_a_restored_cell_still_sets_up_the_process(shell: Any) -> None:
 
     run(shell, cell)
 
-    assert not current.session().steps["a"].todo
+    assert not current_session.session().steps["a"].todo
     assert os.environ.pop("NBCKPT_TEST_FLAG") == "set"
 
 
@@ -277,7 +278,9 @@ def test_what_cannot_be_kept_is_named_and_costs_nothing_else(
     out = capsys.readouterr().out
     assert "x" in out
     assert "x['inner'][0]" in out
-    assert "good" in current.session().timeline.manifest(current.session().position or "")
+    assert "good" in current_session.session().timeline.manifest(
+        current_session.session().position or ""
+    )
     run(shell, "a.close(); b.close()")
 
 
@@ -288,7 +291,7 @@ def test_an_error_of_the_disk_does_not_cost_the_cell(
     import shutil
 
     run(shell, "%%checkpoint a\nx = 1")
-    store = current.session().store.path
+    store = current_session.session().store.path
     shutil.rmtree(store / "packs")
     shutil.rmtree(store / "journal")
     os.chmod(store, 0o500)  # noqa: PTH101
@@ -316,7 +319,7 @@ def test_a_block_that_keeps_little_does_not_cost_the_cell_around_it(shell: Any) 
 
     run(shell, cell, cell_id="two")
 
-    assert not current.session().steps["cell-two"].todo
+    assert not current_session.session().steps["cell-two"].todo
     assert {n: shell.user_ns[n] for n in ("a", "b", "c", "out", "d")} == {
         "a": [1], "b": 2, "c": 3, "out": [0, 1, 2], "d": 2,
     }  # fmt: skip
@@ -341,7 +344,7 @@ def test_a_cell_magic_above_the_checkpoint_line_works_as_well(shell: Any, magic:
 
     assert result.success
     assert shell.user_ns["y"] == 5
-    assert not current.session().steps["a"].todo
+    assert not current_session.session().steps["a"].todo
     assert Path("ran.txt").read_text() == "x"
 
 
@@ -370,7 +373,7 @@ def test_printing_many_short_texts_takes_time_in_proportion(shell: Any) -> None:
     few, many = seconds(5_000), seconds(50_000)
 
     assert many < 30 * few
-    assert len(current.session().history()) == 3
+    assert len(current_session.session().history()) == 3
 
 
 def test_a_dead_proxy_does_not_cost_the_checkpoints_after_it(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
+from nbckpt.steps import current_session
 from tests.jupyter.test_cells import restart, run
 
 
@@ -19,7 +19,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 
 def was_restored(name: str) -> bool:
-    return not current.session().steps[name].todo
+    return not current_session.session().steps[name].todo
 
 
 def test_variables_that_only_share_are_left_alone(shell: Any) -> None:
@@ -113,7 +113,7 @@ def test_inputs_that_share_an_object_are_other_inputs(shell: Any) -> None:
     run_all(shell, "a = [1]; b = list(a)", cell)
 
     assert shell.user_ns["c"] == 1
-    assert any("share an object" in why for why in current.session().steps["c"].why)
+    assert any("share an object" in why for why in current_session.session().steps["c"].why)
 
 
 def test_what_a_cell_deletes_is_deleted_when_it_is_restored(shell: Any) -> None:
@@ -224,7 +224,7 @@ def test_a_branch_that_was_rewound_moves_up_with_restored_cells(shell: Any) -> N
 
     run_all(shell, *cells)
 
-    head = current.session().head
+    head = current_session.session().head
     assert head is not None
     assert head.name == "two"
 
@@ -441,7 +441,7 @@ def test_what_a_joined_cell_did_by_a_function_that_it_defined_anew_is_kept(
     run_all(shell, one, plain, "%%checkpoint two\nm = 2")
     restart(shell)
 
-    current.session().resume()
+    current_session.session().resume()
 
     assert shell.user_ns["c"] == [1, 2]
     assert shell.user_ns["d"] is shell.user_ns["c"]

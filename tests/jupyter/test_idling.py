@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt.current import session as current
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.session.verification_sweep import NAME
+from nbckpt.steps.current_session import session as current
 from nbckpt.storage.store import Store
-from nbckpt.sweeping import NAME
 from tests.jupyter.test_cells import run
 from tests.kernels import Kernel, Ran
 
@@ -54,7 +54,7 @@ def said(ran: Ran) -> str:
 
 def kept_in(folder: Path, name: str, ref: str) -> Any:
     """A variable as another process finds it in the store."""
-    from nbckpt.looks import Look
+    from nbckpt.session.checkpoint_view import Look
 
     store = Store.open(folder / ".nbckpt", create=False)
     session = Session(store, {})
@@ -263,7 +263,7 @@ def test_what_was_changed_between_two_cells_is_no_doing_of_the_second(
 COUNTED = """
 import nbckpt.jupyter.idling
 nbckpt.jupyter.idling.READY_S = 1
-from nbckpt.observation.observer import Observer
+from nbckpt.capture.observation.observer import Observer
 looks, look = [], Observer.look
 def counting(self):
     looks.append(1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 CELLS = (
     "%%checkpoint load\nk = 1\nxs = [1]",

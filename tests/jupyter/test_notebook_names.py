@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.jupyter.shell import notebook_of
+from nbckpt.steps import current_session
 from tests.notebooks import restart, run
 
 NAMES = ("NBCKPT_NOTEBOOK", "JPY_SESSION_NAME", "DATABRICKS_RUNTIME_VERSION")
@@ -66,7 +66,7 @@ def test_a_shell_of_nobody_says_whose_state_it_brings(
 ) -> None:
     monkeypatch.setenv("JPY_SESSION_NAME", "/home/a/train.ipynb")
     restart(shell)
-    assert current.session().notebook == "train"
+    assert current_session.session().notebook == "train"
     run(shell, "%%checkpoint one\nv = 1")
 
     monkeypatch.delenv("JPY_SESSION_NAME")

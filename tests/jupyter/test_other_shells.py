@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.shell import attached, load
+from nbckpt.steps import current_session
 from tests.notebooks import run
 
 
 def names() -> list[str]:
-    return [c.name for c in current.session().history()]
+    return [c.name for c in current_session.session().history()]
 
 
 def test_lists_that_an_extension_puts_back_lose_nothing(shell: Any) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt import current
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.jupyter.shell import load, unload
+from nbckpt.steps import current_session
 
 SETUP = """
 import numpy as np
@@ -192,13 +192,13 @@ def check(shell: Any, seed: int) -> None:
     at = r.choice(marked)
     value = r.choice(("k = 1", "k = 5", "k = 5", "a = [7, 7]", "", "grow(a, 3)"))
     expected = in_python([*sources[: at + 1], value, *sources[at + 1 :]])
-    session = current.session()
+    session = current_session.session()
     way = r.choice(("fork", "rewind", "restart"))
     if way == "restart":
         unload(shell)
         shell.reset(new_session=False)
         load(shell)
-        session = current.session()
+        session = current_session.session()
     if way == "fork" and value and "=" in value:
         name, text = value.split(" = ")
         session.fork(f"c{at}", expressions={name: text})
@@ -218,7 +218,7 @@ def check(shell: Any, seed: int) -> None:
     unload(shell)
     shell.reset(new_session=False)
     load(shell)
-    session = current.session()
+    session = current_session.session()
     session.resume()
     expect(shell, expected, f"resumed, {told}")
     again = rerun_in(shell, session.runner()._cells, session, f"c{at}", quiet=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.rerunning import rerun_in
-from nbckpt.reruns import Rerun, as_record
+from nbckpt.steps import current_session
+from nbckpt.steps.rerun.rerun import Rerun, as_record
 from tests.jupyter.test_cells import restart, run
 from tests.kernels import Kernel, KernelDiedError
 
@@ -31,7 +31,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 
 def rerun(shell: Any, ref: str | None = None, **options: Any) -> Rerun:
-    session = current.session()
+    session = current_session.session()
     return rerun_in(shell, session.runner()._cells, session, ref, **options)
 
 
@@ -40,7 +40,7 @@ def states(done: Rerun) -> dict[str, str]:
 
 
 def heads() -> dict[str, str]:
-    return current.session().timeline.branches
+    return current_session.session().timeline.branches
 
 
 # -- what runs, what is restored ------------------------------------------------------------------
@@ -48,7 +48,7 @@ def heads() -> dict[str, str]:
 
 def test_only_what_a_fork_can_have_reached_runs(shell: Any) -> None:
     run_all(shell, *ALL)
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
 
     done = rerun(shell)
 
@@ -61,29 +61,29 @@ def test_only_what_a_fork_can_have_reached_runs(shell: Any) -> None:
 
 def test_the_fork_stays_in_the_line_of_its_rerun(shell: Any) -> None:
     run_all(shell, *ALL)
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
 
     rerun(shell)
 
-    names = [c.name for c in current.session().history()]
+    names = [c.name for c in current_session.session().history()]
     assert names == ["total", "sort", "scale", "load", "start", "start"]
     assert set(heads()) == {"main", "main-2"}
 
 
 def test_a_rerun_without_a_change_restores_all_and_makes_no_branch(shell: Any) -> None:
     run_all(shell, *ALL)
-    before, head = heads(), current.session().position
+    before, head = heads(), current_session.session().position
 
     done = rerun(shell, "start")
 
     assert set(states(done).values()) == {"restored"}
-    assert (heads(), current.session().position) == (before, head)
+    assert (heads(), current_session.session().position) == (before, head)
     assert shell.user_ns["total"] == 15
 
 
 def test_a_second_rerun_restores_what_the_first_one_ran(shell: Any) -> None:
     run_all(shell, *ALL)
-    current.session().fork("start", "five", values={"k": 5})
+    current_session.session().fork("start", "five", values={"k": 5})
     rerun(shell)
     before = heads()
 
@@ -110,7 +110,7 @@ def test_what_was_not_kept_yet_is_kept_before_the_rerun_goes_elsewhere(shell: An
     run_all(shell, *ALL, "extra = 1")
 
     rerun(shell, "load")
-    current.session().rewind("-")
+    current_session.session().rewind("-")
 
     assert shell.user_ns["extra"] == 1
 
@@ -119,15 +119,15 @@ def test_a_value_that_a_restored_cell_bound_anew_is_kept_without_the_old_one(she
     one = "%%checkpoint one\nz = [1]\nheld = {'z': z}"
     two = "%%checkpoint two\nheld = {'z': [2]}"
     run_all(shell, START, one, two, "%%checkpoint three\nn = k")
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
 
     done = rerun(shell)
     restart(shell)
-    current.session().rewind("two")
+    current_session.session().rewind("two")
 
     assert states(done) == {"one": "restored", "two": "restored", "three": "run"}
     assert (shell.user_ns["held"], shell.user_ns["z"]) == ({"z": [2]}, [1])
-    kept = current.session().timeline.manifest(current.session().position)
+    kept = current_session.session().timeline.manifest(current_session.session().position)
     assert (kept["held"].group, kept["z"].group) == (("held",), ("z",))
 
 
@@ -142,7 +142,7 @@ def test_all_runs_everything_and_so_does_fresh(shell: Any) -> None:
     rerun(shell, "start", fresh=True)
 
     assert Path("log").read_text() == "xxx"
-    assert not current.session().reruns
+    assert not current_session.session().reruns
 
 
 def test_an_option_to_run_anew_spoke_of_that_run(shell: Any) -> None:
@@ -153,11 +153,11 @@ def test_an_option_to_run_anew_spoke_of_that_run(shell: Any) -> None:
 
 def test_what_a_cell_keeps_is_chosen_as_it_was(shell: Any) -> None:
     run_all(shell, START, "%%checkpoint pair --vars a\na = k; b = k")
-    current.session().fork("start", values={"k": 3})
+    current_session.session().fork("start", values={"k": 3})
 
     rerun(shell)
 
-    pair = current.session().get("pair")
+    pair = current_session.session().get("pair")
     assert set(pair.changed) - set(pair.removed) == {"a"}
     assert pair.cell.source.startswith("%%checkpoint pair --vars a")
 
@@ -166,7 +166,7 @@ def test_cells_between_run_with_the_change_and_only_then(shell: Any) -> None:
     between = "doubled = 2 * k"
     run_all(shell, START, between, "%%checkpoint use\nused = doubled + 1")
     assert states(rerun(shell, "start")) == {between: "restored", "use": "restored"}
-    current.session().fork("start", values={"k": 10})
+    current_session.session().fork("start", values={"k": 10})
 
     done = rerun(shell)
 
@@ -176,7 +176,7 @@ def test_cells_between_run_with_the_change_and_only_then(shell: Any) -> None:
 
 def test_a_cell_between_that_changes_in_place_is_found_before_its_checkpoint(shell: Any) -> None:
     run_all(shell, START, "rows = []", "%%checkpoint fill\nrows.append(k)")
-    current.session().fork("start", values={"k": 7})
+    current_session.session().fork("start", values={"k": 7})
 
     rerun(shell)
 
@@ -196,7 +196,7 @@ def test_a_cell_that_runs_again_keeps_its_own_tags_and_note(shell: Any) -> None:
     typed = "--tag best --note 'in thirds'"
     run_all(shell, START, f"%%checkpoint scale {typed}\nscaled = k / 3",
             f"%%checkpoint sort {typed}\nordered = [1]")  # fmt: skip
-    session = current.session()
+    session = current_session.session()
     session.tag("scale", "two")
     session.note("scale", "of two")
     session.fork("start", values={"k": 5})
@@ -214,12 +214,12 @@ def test_a_cell_that_runs_again_keeps_its_own_tags_and_note(shell: Any) -> None:
 
 def test_what_nbckpt_kept_by_itself_stays_without_a_tag_of_people(shell: Any) -> None:
     run_all(shell, START, LOAD, "extra = k", "%rewind start", "%rewind -")
-    assert current.session().get("before-rewind").tags == ("automatic",)
-    current.session().fork("start", values={"k": 5})
+    assert current_session.session().get("before-rewind").tags == ("automatic",)
+    current_session.session().fork("start", values={"k": 5})
 
     rerun(shell)
 
-    assert current.session().get("before-rewind").tags == ()
+    assert current_session.session().get("before-rewind").tags == ()
     assert shell.user_ns["extra"] == 5
 
 
@@ -263,7 +263,7 @@ with nbckpt.checkpoint('two'):
 
 def test_blocks_of_a_cell_that_was_not_kept_run_one_by_one(shell: Any) -> None:
     run_all(shell, START, BLOCKS)
-    current.session().fork("start", values={"k": 9})
+    current_session.session().fork("start", values={"k": 9})
 
     done = rerun(shell)
 
@@ -274,7 +274,7 @@ def test_blocks_of_a_cell_that_was_not_kept_run_one_by_one(shell: Any) -> None:
 def test_a_block_in_a_kept_cell_does_not_run_twice(shell: Any) -> None:
     run_all(shell, START, "%nbckpt auto on")
     run(shell, BLOCKS, cell_id="both")
-    current.session().fork("start", values={"k": 9})
+    current_session.session().fork("start", values={"k": 9})
 
     done = rerun(shell)
 
@@ -285,7 +285,7 @@ def test_a_block_in_a_kept_cell_does_not_run_twice(shell: Any) -> None:
 
 def test_a_block_in_a_cell_that_was_joined_runs_with_it(shell: Any) -> None:
     run_all(shell, START, BLOCKS, LOAD)
-    current.session().fork("start", values={"k": 9})
+    current_session.session().fork("start", values={"k": 9})
 
     done = rerun(shell)
 
@@ -303,7 +303,7 @@ def test_a_loop_that_stopped_in_a_rerun_goes_on(shell: Any) -> None:
     )
     note = "import nbckpt, time, pathlib\ndef note(i):\n    with open('log', 'a') as log:\n        log.write(str(i))"
     run_all(shell, note, START, loop)
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
     done = rerun(shell)
     assert states(done) == {"loop": "failed"}
     Path("mended").touch()
@@ -329,7 +329,7 @@ def test_a_class_is_that_of_its_instances_after_a_restart_and_a_fork(shell: Any)
     run_all(shell, START, CLASS)
     restart(shell)
     run_all(shell, "%resume", "%fork start small k=3")
-    (kept,) = current.session().timeline.named("before-fork")
+    (kept,) = current_session.session().timeline.named("before-fork")
     assert "Point" in kept.changed  # as other bytes
 
     done = rerun(shell)
@@ -346,7 +346,7 @@ def keep_another_class(shell: Any, **others: str) -> None:
     exec(source, shell.user_ns)
     for name, code in others.items():
         shell.user_ns[name] = eval(code, shell.user_ns)
-    session = current.session()
+    session = current_session.session()
     session.ran(None)
     session.checkpoint("replaced")
 
@@ -356,7 +356,7 @@ def test_a_class_that_was_another_comes_back_with_its_instances(shell: Any) -> N
         shell, START, CLASS.replace("Point(k)", "Point(7)"), "%%checkpoint held\nheld = [point]"
     )
     keep_another_class(shell, point="Point(7)", held="[point]")
-    current.session().fork("start", values={"k": 3})
+    current_session.session().fork("start", values={"k": 3})
 
     done = rerun(shell)
 
@@ -368,7 +368,7 @@ def test_a_class_that_was_another_comes_back_with_its_instances(shell: Any) -> N
 def test_a_class_that_was_another_stays_away_from_an_instance_made_anew(shell: Any) -> None:
     run_all(shell, START, CLASS)
     keep_another_class(shell, point="Point(k)")
-    current.session().fork("start", values={"k": 3})
+    current_session.session().fork("start", values={"k": 3})
 
     done = rerun(shell)
 
@@ -384,21 +384,21 @@ def test_an_error_stops_and_keeps_the_branch(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_all(shell, START, "%%checkpoint divide\nq = 1 / (k - 5)", LOAD)
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
 
     done = rerun(shell)
 
     assert states(done) == {"divide": "failed", "load": "not reached"}
     assert done.error == "'divide' failed: ZeroDivisionError: division by zero"
-    assert current.session().branch == "main-2"
-    assert current.session().timeline.named("divide")[0].state == "failed"
+    assert current_session.session().branch == "main-2"
+    assert current_session.session().timeline.named("divide")[0].state == "failed"
     assert capsys.readouterr().out.count("ZeroDivisionError") >= 1
     assert done.text().splitlines()[-1] == done.error
 
 
 def test_a_rerun_that_failed_goes_on_where_its_cause_was_mended(shell: Any) -> None:
     run_all(shell, START, LOAD, "%%checkpoint divide\nq = sum(data) / (k - 5)", SORT)
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
     rerun(shell)
     run(shell, "k = 6")
 
@@ -415,7 +415,7 @@ def test_outputs_come_in_order_each_under_its_cell(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_all(shell, START, "%%checkpoint a\nprint('from a', k)", "%%checkpoint b\nprint('from b')")
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
     capsys.readouterr()
 
     rerun(shell)
@@ -429,7 +429,7 @@ def test_a_quiet_rerun_shows_nothing_and_records_everything(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_all(shell, START, "%%checkpoint a\nprint('from a', k)\ndisplay({'k': k})\nk + 1")
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
     capsys.readouterr()
 
     rerun(shell, quiet=True)
@@ -457,7 +457,7 @@ def test_the_outer_cell_keeps_its_numbers_and_its_last_result(shell: Any) -> Non
 
 def test_what_a_rerun_did_is_a_table_and_json(shell: Any) -> None:
     run_all(shell, START, SCALE.replace("data", "[1]"))
-    current.session().fork("start", values={"k": 5})
+    current_session.session().fork("start", values={"k": 5})
 
     done = rerun(shell)
 
@@ -472,7 +472,7 @@ def test_what_a_rerun_did_is_a_table_and_json(shell: Any) -> None:
 
 def test_a_cell_that_is_kept_by_its_policy_runs_with_the_change(shell: Any) -> None:
     run_all(shell, "%nbckpt auto on", "k = 1", "a = k + 1", "b = 10", "c = a + b")
-    session = current.session()
+    session = current_session.session()
     first = session.history()[-1].id
     session.fork(first, values={"k": 4})
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from nbckpt.config import write_setting
+from nbckpt.config.settings import write_setting
 from nbckpt.errors import StoreError
 from nbckpt.jupyter.retaining import Retaining
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 
 
 def keep_some(session: Session, count: int) -> None:
@@ -31,13 +31,13 @@ def names_in(session: Session) -> list[str]:
 
 
 def test_a_store_is_pruned_when_it_is_loaded(shell: Any) -> None:
-    keep_some(current.session(), 30)
-    write_setting(current.session().store, "retention_count", "4")
+    keep_some(current_session.session(), 30)
+    write_setting(current_session.session().store, "retention_count", "4")
     unload(shell)
     shell.reset(new_session=False)
     load(shell)
 
-    session = current.session()
+    session = current_session.session()
 
     assert names_in(session) == ["c26", "c27", "c28", "c29"]
     shell.run_cell("%resume")

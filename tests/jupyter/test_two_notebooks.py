@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.jupyter.shell import load, unload
+from nbckpt.steps import current_session
 from tests.kernels import Kernel
 
 
@@ -54,7 +54,7 @@ def test_what_is_loaded_again_works(shell: Any) -> None:
     result = shell.run_cell("%%checkpoint a\nx = 1")
 
     assert result.success
-    assert [c.name for c in current.session().history()] == ["a"]
+    assert [c.name for c in current_session.session().history()] == ["a"]
 
 
 def test_a_checkpoint_cell_that_nothing_would_mark_is_refused_and_does_not_hang(
@@ -70,4 +70,4 @@ def test_a_checkpoint_cell_that_nothing_would_mark_is_refused_and_does_not_hang(
     assert "%reload_ext nbckpt" in str(result.error_in_exec)
     assert "x" not in shell.user_ns
     assert shell.run_cell("%%checkpoint a\nx = 1").success
-    assert [c.name for c in current.session().history()] == ["a"]
+    assert [c.name for c in current_session.session().history()] == ["a"]

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import openai
 
-from nbckpt.calls import RECORDING
 from nbckpt.model import Record
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.timeline.recordings import RECORDING
 
 
 def ask(client: openai.OpenAI, prompt: str = "hi", **options: Any) -> str:

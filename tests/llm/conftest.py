@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt import current
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 
@@ -28,9 +28,9 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 @pytest.fixture
 def recorded(store: Store) -> Iterator[Session]:
     """A session that is open."""
-    session = current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    session = current_session.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
     yield session
-    current.end()
+    current_session.end()
 
 
 @pytest.fixture

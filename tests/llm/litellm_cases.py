@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import states_of
 from tests.llm.test_sdks import SAID, TOOLS

@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 import openai
 
-from nbckpt import current
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, body
@@ -116,7 +116,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Provider() as provider:
         print(f"{'fdatasync of 2 KB':32} {synced(Path(folder)) * 1e3:8.2f}")
         store = Store.open(Path(folder) / "store")
-        current.begin(Session(store, {"__name__": "__main__"}, notebook="measured"))
+        current_session.begin(Session(store, {"__name__": "__main__"}, notebook="measured"))
         with openai.OpenAI(base_url=f"{provider.url}/v1", api_key="offline") as client:
             with scope.entered("calls"):
                 found = pairs(lambda n: timed(lambda: ask(client, f"call {n}")))
@@ -132,7 +132,7 @@ def main() -> None:
                 with scope.entered("many"), scope.recording(mode) if mode else nullcontext():
                     times.append(asyncio.run(at_once(provider, f"{mode} {n}")))
         print(row(f"{AT_ONCE} at once, {DELAY_S} s each", plain, recorded, "no queue"))
-        current.end()
+        current_session.end()
         store.close()
 
 

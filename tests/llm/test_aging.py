@@ -10,7 +10,7 @@ import pytest
 
 from nbckpt.errors import ReplayError, UsageError
 from nbckpt.llm import current, scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, post, records_of
 

@@ -15,7 +15,7 @@ import pytest
 from google import genai
 
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, failures_of, post, records_of, states_of
 

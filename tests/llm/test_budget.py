@@ -13,7 +13,7 @@ import nbckpt
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import current, prices, scope
 from nbckpt.llm.telling import calls_text
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.calls import recording_record
 from nbckpt.digests import digest_of
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import recording_record
 from tests.llm.test_records import ONE
 from tests.running import environment
 
@@ -28,7 +28,7 @@ import json, sys, time
 from pathlib import Path
 from nbckpt.digests import digest_of
 from nbckpt.llm.recorder import Recorder
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 def resident_mb():

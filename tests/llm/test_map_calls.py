@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 import nbckpt
-from nbckpt import current
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.kernels import Kernel, KernelDiedError
@@ -49,8 +49,8 @@ with nbckpt.checkpoint("samples", rerun=True) as step:
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     store = Store.open(tmp_path / ".nbckpt")
-    yield current.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
-    current.end()
+    yield current_session.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
+    current_session.end()
     store.close()
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from nbckpt.llm import current, noticing, scope, seams
 from nbckpt.llm.telling import calls_text
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.jupyter.test_cells import run
 from tests.llm.asking import ask, body, post, records_of

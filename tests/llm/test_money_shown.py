@@ -12,13 +12,14 @@ import openai
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import as_json, cli, report
+from nbckpt import cli, reports
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell
-from nbckpt.rows import Listing, details_of
-from nbckpt.session import Session
-from nbckpt.spending import book_of
-from nbckpt.steps import Request, Step
+from nbckpt.reports import json_output
+from nbckpt.reports.timeline_rows import Listing, details_of
+from nbckpt.session.costs import book_of
+from nbckpt.session.session import Session
+from nbckpt.steps.step import Request, Step
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of
 
@@ -76,8 +77,8 @@ def test_a_book_that_is_read_on_says_what_a_new_one_says(
 
 def test_the_log_and_the_status_tell(asked: Session) -> None:
     book = book_of(asked.store, asked.timeline)
-    log = report.log_text(asked.timeline, "main", None, book=book).splitlines()
-    status = report.status_text(asked.store, asked.timeline, "main", None)
+    log = reports.log_text(asked.timeline, "main", None, book=book).splitlines()
+    status = reports.status_text(asked.store, asked.timeline, "main", None)
 
     assert "calls" in log[0]
     assert "paid" in log[0]
@@ -93,18 +94,18 @@ def test_the_log_and_the_status_tell(asked: Session) -> None:
 def test_a_log_without_calls_has_no_such_columns(recorded: Session) -> None:
     recorded.checkpoint("a")
 
-    text = report.log_text(recorded.timeline, "main", None)
+    text = reports.log_text(recorded.timeline, "main", None)
 
     assert "calls" not in text
-    assert "models" not in report.status_text(recorded.store, recorded.timeline, "main", None)
+    assert "models" not in reports.status_text(recorded.store, recorded.timeline, "main", None)
 
 
 def test_a_checkpoint_tells_its_calls(asked: Session) -> None:
     first, one, _ = asked.timeline.checkpoints.values()
     book = book_of(asked.store, asked.timeline)
 
-    text = report.show_text(asked.timeline, first, book=book)
-    other = report.show_text(asked.timeline, one, book=book)
+    text = reports.show_text(asked.timeline, first, book=book)
+    other = reports.show_text(asked.timeline, one, book=book)
 
     assert "model calls" in text
     assert "question 2" in text
@@ -122,7 +123,7 @@ def test_rows_and_json_have_it(asked: Session) -> None:
     assert rows[1]["cost_usd"] is None
     assert [call["summary"] for call in details["calls"]] == [f"question {n}" for n in range(3)]
     assert json.loads(json.dumps(details))["row"]["calls"] == 3
-    found = as_json.of_checkpoint(asked.timeline, first, book)
+    found = json_output.of_checkpoint(asked.timeline, first, book)
     assert (found["calls"], found["cost_usd"]) == (3, rows[0]["cost_usd"])
 
 

@@ -18,7 +18,7 @@ import requests
 
 from nbckpt.errors import UsageError
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, post, records_of
 

@@ -20,7 +20,7 @@ import os
 import nbckpt
 nbckpt.open(os.environ["STORE"], globals())
 import grpc
-from nbckpt import current
+from nbckpt.steps import current_session as current
 grpc.secure_channel("dns:///api.x.ai:443", grpc.ssl_channel_credentials()).close()
 grpc.insecure_channel("localhost:1").close()
 print(*current.session().writing.news)
@@ -29,9 +29,9 @@ print(*current.session().writing.news)
 ASK = """
 import json, os
 import openai
-from nbckpt import current
+from nbckpt.steps import current_session as current
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 said = [{"role": "user", "content": "hi"}]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import cli, report
+from nbckpt import cli, reports
 from nbckpt.cli import main
 from nbckpt.llm.pricing import reprice
-from nbckpt.rows import details_of
-from nbckpt.session import Session
-from nbckpt.spending import book_of, replays_in
+from nbckpt.reports.timeline_rows import details_of
+from nbckpt.session.costs import book_of, replays_in
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import records_of
 from tests.llm.test_money_shown import run
@@ -116,7 +116,7 @@ def test_each_replay_of_a_run_is_listed(asked: Session) -> None:
     book = book_of(asked.store, asked.timeline)
 
     replays = replays_in(asked.store, book, again.id)
-    text = report.show_text(asked.timeline, again, book=book, replays=replays)
+    text = reports.show_text(asked.timeline, again, book=book, replays=replays)
 
     assert [record["summary"] for record in replays] == QUESTIONS[:2]
     assert [line.split()[0] for line in text.splitlines() if "question" in line][-2:] == [

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from nbckpt.calls import Recording, recording_from, recording_record
 from nbckpt.llm import scope
 from nbckpt.llm.index import Index
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.lines import Unread, encode, read_text
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.signing import Signer
 from nbckpt.testing import Provider
+from nbckpt.timeline.recordings import Recording, recording_from, recording_record
+from nbckpt.timeline.retention import Retention
 from tests.llm.asking import body, post, records_of
 
 ONE = Recording(

@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.errors import ReplayError
 from nbckpt.llm import current, scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, body, failures_of, post, records_of, states_of

@@ -19,7 +19,7 @@ from mistralai.client import Mistral
 from pydantic import BaseModel
 
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 
 SAID = [{"role": "user", "content": "hi"}]

@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.llm import current, scope, seams
 from nbckpt.llm.seams import httpx as seam
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.jupyter.test_cells import run
 from tests.llm.asking import body, post, records_of

@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import ReplayError
-from nbckpt.hosts import fields_of
 from nbckpt.llm import scope
 from nbckpt.llm.fields import without_in_answer
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import body, records_of

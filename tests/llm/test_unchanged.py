@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, states_of
 

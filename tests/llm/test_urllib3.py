@@ -11,7 +11,7 @@ import requests
 import urllib3
 
 from nbckpt.llm import scope
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, failures_of, records_of, states_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nbckpt.jupyter.notebook.documents import Written, code_cells
+from nbckpt.jupyter.notebook.marks import Mark, Marks
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Cell
-from nbckpt.notebook.documents import Written, code_cells
-from nbckpt.notebook.marks import Mark, Marks
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 class Notebook:

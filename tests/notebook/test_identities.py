@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import UsageError
+from nbckpt.jupyter.notebook.identities import Identities
+from nbckpt.jupyter.notebook.prospects import rerun_plan
+from nbckpt.jupyter.notebook.resuming import resume_plan
+from nbckpt.jupyter.notebook.runs import Run
 from nbckpt.model import Cell
-from nbckpt.notebook.identities import Identities
-from nbckpt.notebook.prospects import rerun_plan
-from nbckpt.notebook.resuming import resume_plan
-from nbckpt.notebook.runs import Run
 from tests.notebook.cells import CELLS, Notebook, new_session, notebook_that_ran
 
 

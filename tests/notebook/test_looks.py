@@ -9,8 +9,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from nbckpt.notebook.looks import outputs_of, page_at
-from nbckpt.session import Session
+from nbckpt.jupyter.notebook.looks import outputs_of, page_at
+from nbckpt.session.session import Session
 from tests.notebook.cells import Notebook
 
 

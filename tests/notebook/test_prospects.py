@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import UsageError
-from nbckpt.notebook.documents import Written
-from nbckpt.notebook.prospects import rerun_plan
+from nbckpt.jupyter.notebook.documents import Written
+from nbckpt.jupyter.notebook.prospects import rerun_plan
 from tests.notebook.cells import Notebook
 
 CELLS = {
@@ -148,7 +148,7 @@ def test_a_cell_with_a_block_is_not_said_to_have_no_checkpoint(shell: Any) -> No
 
 @pytest.mark.parametrize("cells", [None, "text", [1], [{"source": "x"}], {"cell_id": "a"}])
 def test_cells_that_are_none_are_refused(shell: Any, cells: object) -> None:
-    from nbckpt.notebook.documents import code_cells
+    from nbckpt.jupyter.notebook.documents import code_cells
 
     with pytest.raises(UsageError, match="'cells'"):
         code_cells(cells)

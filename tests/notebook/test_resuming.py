@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import BranchNotFoundError
+from nbckpt.jupyter.notebook.resuming import resume_plan
 from nbckpt.jupyter.panel import Panel
 from nbckpt.model import checkpoint_record
-from nbckpt.notebook.resuming import resume_plan
 from tests.notebook.cells import Notebook
 
 CELLS = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt.notebook.marks import Marks
-from nbckpt.notebook.present import Present
+from nbckpt.jupyter.notebook.marks import Marks
+from nbckpt.jupyter.notebook.present import Present
 from tests.notebook.cells import Notebook, notebook_that_ran
 
 

@@ -143,14 +143,14 @@ _SHARED = (
     "IPython.core.interactiveshell",
     "IPython.terminal.debugger",
     "nbckpt.jupyter.shell",
-    "nbckpt.keys",
-    "nbckpt.effects",
-    "nbckpt.observation.attachments",
-    "nbckpt.observation.files",
-    "nbckpt.observation.names",
-    "nbckpt.observation.shown_widgets",
-    "nbckpt.observation.process_state.reach",
-    "nbckpt.steps",
+    "nbckpt.fingerprint.keys",
+    "nbckpt.steps.effects",
+    "nbckpt.capture.observation.attachments",
+    "nbckpt.capture.observation.files",
+    "nbckpt.capture.observation.names",
+    "nbckpt.capture.observation.shown_widgets",
+    "nbckpt.capture.observation.process_state.reach",
+    "nbckpt.steps.step",
 )
 """What nearly every notebook imports: once for all of them."""
 
@@ -182,7 +182,7 @@ def _serve(answers: int, *loaded: str) -> None:
     sys.path[0] = ""  # a notebook's folder is on its path
     for module in (*_SHARED, *loaded):
         __import__(module)
-    from nbckpt.observation.libraries import Libraries
+    from nbckpt.capture.observation.libraries import Libraries
 
     Libraries({"__name__": "__main__"}).look()  # once, too
     while line := sys.stdin.readline():
@@ -232,16 +232,16 @@ def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
                     restored.add(place)
     value = eval(ask, shell.user_ns)
     if mode != "plain":
-        from nbckpt import current
+        from nbckpt.steps import current_session
 
-        current.session().wait()
+        current_session.session().wait()
     return Answer(value, said.getvalue(), errors, sorted(restored))
 
 
 def _is_restored(place: int) -> bool:
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
-    steps = current.session().steps
+    steps = current_session.session().steps
     step = steps.get(f"c{place}") or steps.get(f"cell-c{place}")
     return step is not None and not step.todo
 

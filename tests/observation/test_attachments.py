@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.observation import libraries as libraries_module
-from nbckpt.observation.libraries import Libraries
-from nbckpt.observation.ownership import is_of_another_library, is_users
+from nbckpt.capture.observation import libraries as libraries_module
+from nbckpt.capture.observation.libraries import Libraries
+from nbckpt.capture.observation.ownership import is_of_another_library, is_users
 from tests.observation.kernels import edited, restored_beside, run_passes
 
 PANDAS = "import pandas as pd"

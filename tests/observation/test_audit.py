@@ -10,8 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.observation import audit
-from nbckpt.observation.audit_events import Child, Evaluated, Listed, Opened, Replaced, Unpickled
+from nbckpt.capture.observation import audit
+from nbckpt.capture.observation.audit_events import (
+    Child,
+    Evaluated,
+    Listed,
+    Opened,
+    Replaced,
+    Unpickled,
+)
 
 
 @pytest.fixture
@@ -138,7 +145,7 @@ def test_an_odd_argument_raises_nothing(window: audit.Window) -> None:
 
 def test_to_import_nbckpt_adds_no_hook() -> None:
     code = (
-        "import sys; from nbckpt.session import Session; from nbckpt.observation import audit\n"
+        "import sys; from nbckpt.session.session import Session; from nbckpt.capture.observation import audit\n"
         "sys.exit(audit._add.cache_info().currsize)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nbckpt.observation.changeable import are_held_elsewhere, changeable
+from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 
 
 @dataclass(frozen=True)

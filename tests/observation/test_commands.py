@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.observation import folder_looks
-from nbckpt.observation.commands import Asked
-from nbckpt.observation.folder_looks import TOO_MANY, look_at
+from nbckpt.capture.observation import folder_looks
+from nbckpt.capture.observation.commands import Asked
+from nbckpt.capture.observation.folder_looks import TOO_MANY, look_at
 from tests.kernels import Kernel
 from tests.observation.kernels import run
 

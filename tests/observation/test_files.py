@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt.observation import library_versions
-from nbckpt.observation.file_states import is_in, state_of
-from nbckpt.observation.places import Places
+from nbckpt.capture.observation import library_versions
+from nbckpt.capture.observation.file_states import is_in, state_of
+from nbckpt.capture.observation.places import Places
 from tests.observation.notebooks import run
 
 # The notebooks of these tests open files as users do, and close none.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.values import destructors
+from nbckpt.fingerprint.values import destructors
 from tests.observation.kernels import run_passes
 
 FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A:\n    def go(self): pass"

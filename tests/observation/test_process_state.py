@@ -322,7 +322,7 @@ def test_after_rewinds_a_hook_is_the_object_that_the_notebook_holds(
     steps = [f"%%checkpoint {n}\n{c}" for n, c in zip("abc", (make, attach, call), strict=True)]
     note = (
         "import nbckpt; nbckpt.NOTED = {c.name: c.id for c in "
-        "nbckpt.current.session().timeline.checkpoints.values()}; del nbckpt"
+        "nbckpt.steps.current_session.session().timeline.checkpoints.values()}; del nbckpt"
     )
     go = "get_ipython().run_line_magic('rewind', __import__('nbckpt').NOTED[{!r}])"
     moves = [note, *map(go.format, "abcab"), call]

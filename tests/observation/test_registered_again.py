@@ -17,7 +17,7 @@ shell.run_line_magic("load_ext", "nbckpt")
 shell.run_line_magic("nbckpt", "auto on")
 for cell in json.loads(sys.argv[1]):
     shell.run_cell(cell, store_history=True)
-from nbckpt import current
+from nbckpt.steps import current_session as current
 current.session().wait()
 """
 

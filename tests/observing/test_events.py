@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-from nbckpt import events, trusting
-from nbckpt.config import Settings
+from nbckpt.config.settings import Settings
 from nbckpt.errors import StoreError
-from nbckpt.events import KINDS, outcome_of
-from nbckpt.pruning import prune
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.maintenance import trust
+from nbckpt.session.maintenance.prune import prune
+from nbckpt.session.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.store import Store
+from nbckpt.timeline import events
+from nbckpt.timeline.events import KINDS, outcome_of
+from nbckpt.timeline.retention import Retention
 from tests.llm.asking import records_of
 from tests.running import environment
 
@@ -123,13 +124,13 @@ def test_what_did_not_come_back_is_named(session: Session) -> None:
 def test_a_restored_step_tells_what_it_saved_and_a_failed_one_that_it_failed(
     shell: Any, told: pytest.LogCaptureFixture
 ) -> None:
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
     shell.run_cell("%%checkpoint slow\nimport time; time.sleep(0.3); x = 'text' * 1000")
     shell.run_cell("%%checkpoint slow\nimport time; time.sleep(0.3); x = 'text' * 1000")
     shell.run_cell(f"%%checkpoint bad\nraise ValueError('{SECRET}')")
 
-    found = rows(current.session(), "event, name, outcome, size_bytes, saved_s")
+    found = rows(current_session.session(), "event, name, outcome, size_bytes, saved_s")
     by_event = {row[0]: row[1:] for row in found}
     assert set(by_event) == {"kept", "ran", "restored", "failed"}
     assert by_event["restored"][:2] == ("slow", "done")
@@ -221,7 +222,7 @@ def test_a_trust_is_told_and_is_in_the_journal_of_a_session_that_has_one(
     other = Session(store, {}, notebook="other")
     other.checkpoint("b", sync=True)
 
-    trusting.trust(store, other.timeline, session=other)
+    trust.trust(store, other.timeline, session=other)
 
     (event,) = [e for e in records_of(other, "event") if e["event"] == "trusted"]
     assert event["checkpoints"] == 1
@@ -270,8 +271,8 @@ def test_a_repair_is_told_with_what_is_lost(
 def test_a_defect_of_a_hook_is_an_event_without_its_text(
     shell: Any, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nbckpt import current
-    from nbckpt.steps import Step
+    from nbckpt.steps import current_session
+    from nbckpt.steps.step import Step
 
     def finish(self: Step, *_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
@@ -283,7 +284,9 @@ def test_a_defect_of_a_hook_is_an_event_without_its_text(
 
     assert result.success
     (found,) = [
-        row for row in rows(current.session(), "event, outcome, detail") if row[0] == "hook_failed"
+        row
+        for row in rows(current_session.session(), "event, outcome, detail")
+        if row[0] == "hook_failed"
     ]
     assert found[1] == "failed"
     assert "RuntimeError" in found[2]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt import health
 from nbckpt.cli import main
 from nbckpt.cli.showing import DAMAGED, DONE
-from nbckpt.config import Settings, write_setting
-from nbckpt.session import Session
+from nbckpt.config.settings import Settings, write_setting
+from nbckpt.reports import health
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from tests.scale_store import fill
 

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 import nbckpt
-from nbckpt import config, current
-from nbckpt.config import Settings, prune_size, settings_from, with_stored
+from nbckpt.config import settings as config
+from nbckpt.config.settings import (
+    Settings,
+    prune_size,
+    settings_from,
+    with_stored,
+)
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.sizes import size_of
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -30,7 +36,7 @@ def limited(store: Store) -> Iterator[Session]:
     """A session that leaves out what has more than a megabyte."""
     session = Session(store, {}, notebook="test", settings=Settings(max_value_size=MB))
     yield session
-    current.end()
+    current_session.end()
 
 
 # -- a variable
@@ -173,8 +179,8 @@ def test_a_prune_makes_room(store: Store) -> None:
     with pytest.raises(StoreError, match="max_store_size"):
         filled(session, "d")
 
-    from nbckpt.pruning import prune
-    from nbckpt.retention import Retention
+    from nbckpt.session.maintenance.prune import prune
+    from nbckpt.timeline.retention import Retention
 
     session.store._writer.begin_new_packs()
     prune(session, Retention(keep_last=1))
@@ -194,7 +200,7 @@ def test_model_calls_are_kept_where_checkpoints_are_not(
 
     settings = Settings(max_store_size=20_000)
     with Provider() as provider:
-        session = current.begin(
+        session = current_session.begin(
             Session(store, {"__name__": "__main__"}, notebook="test", settings=settings)
         )
         session.namespace["x"] = np.random.default_rng().bytes(100_000)
@@ -210,7 +216,7 @@ def test_model_calls_are_kept_where_checkpoints_are_not(
             session.checkpoint("a")
 
     assert len(records_of(session)) == 2
-    current.end()
+    current_session.end()
 
 
 def test_a_notebook_goes_on_where_its_store_is_full_and_says_so(tmp_path: Path) -> None:
@@ -304,5 +310,5 @@ def test_telemetry_that_cannot_be_had_is_told_at_the_next_prompt(
     session: Any = Session(store, {}, settings=Settings(telemetry="on"))
 
     assert session.writing.news[0].startswith("telemetry is on, and the package opentelemetry-api")
-    assert nbckpt.telemetry.watching() is None
+    assert nbckpt.runtime.telemetry.watching() is None
     session.settings = Settings()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import config
 from nbckpt.cli import _parser
+from nbckpt.config import settings
 
 PACKAGE = Path(nbckpt.__file__).parent
 RUNBOOK = PACKAGE / "RUNBOOK.md"
@@ -61,7 +61,7 @@ def test_every_command_of_the_runbook_can_be_typed(shell: Any) -> None:
 def test_every_setting_of_the_runbook_can_be_set() -> None:
     named = set(re.findall(r"nbckpt config ([a-z_]+)", RUNBOOK.read_text()))
 
-    assert named <= set(config.NAMES)
+    assert named <= set(settings.NAMES)
     assert len(named) > 5
 
 

@@ -8,8 +8,8 @@ import random
 
 import pytest
 
-from nbckpt.pages.memory import digest_of_memory, look
-from nbckpt.pages.tracker import tracker_of_process
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory, look
+from nbckpt.runtime.dirty_pages.tracker import tracker_of_process
 
 MIB = 1 << 20
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbckpt.pages.devices import is_pinned
+from nbckpt.runtime.dirty_pages.devices import is_pinned
 
 torch = pytest.importorskip("torch")
 

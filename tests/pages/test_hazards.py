@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.pages import mappings
-from nbckpt.pages.mappings import is_private, trust_file
-from nbckpt.pages.memory import digest_of_memory
+from nbckpt.runtime.dirty_pages import mappings
+from nbckpt.runtime.dirty_pages.mappings import is_private, trust_file
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory
 from nbckpt.storage.mapping import Run, gather
 from tests.pages.ranges import MIB, anew, anonymous, at, known, needs_tracker, place_of
 
@@ -294,8 +294,8 @@ def test_a_range_with_a_gap_is_no_private_memory(libc: Any) -> None:
 
 FORKS = """
 import mmap, os, sys
-from nbckpt.pages.memory import digest_of_memory, look
-from nbckpt.pages.tracker import tracker_of_process
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory, look
+from nbckpt.runtime.dirty_pages.tracker import tracker_of_process
 
 def anew(view):
     return digest_of_memory(view, watch=False)
@@ -356,7 +356,7 @@ def test_a_fork_shares_no_knowledge_and_takes_none_away(switch: str) -> None:
 
 CLOSED = """
 import os
-from nbckpt.pages.memory import digest_of_memory, look
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory, look
 memory = bytearray(2 << 20)
 view = memoryview(memory)
 digest_of_memory(view)
@@ -383,8 +383,8 @@ def test_a_program_that_closes_all_descriptors_gets_true_digests() -> None:
 
 REFUSED = """
 import ctypes, struct, sys
-from nbckpt.pages.memory import digest_of_memory, look
-from nbckpt.pages.tracker import tracker_of_process
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory, look
+from nbckpt.runtime.dirty_pages.tracker import tracker_of_process
 
 number = {"x86_64": 323, "aarch64": 282}[sys.argv[1]]
 rules = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]

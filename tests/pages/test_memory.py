@@ -12,7 +12,7 @@ from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbckpt.pages.memory import (
+from nbckpt.runtime.dirty_pages.memory import (
     CHUNK_BYTES,
     WATCHED_BYTES,
     digest_of_blocks,
@@ -20,7 +20,7 @@ from nbckpt.pages.memory import (
     look,
     remember,
 )
-from nbckpt.pages.watches import Watches
+from nbckpt.runtime.dirty_pages.watches import Watches
 from tests.pages.ranges import MIB, anew, anonymous, known, needs_tracker, place_of
 
 PAGE = mmap.PAGESIZE
@@ -308,7 +308,7 @@ def test_no_write_is_lost_when_a_look_is_interrupted() -> None:
 SEEDED = """
 import mmap
 import random
-from nbckpt.pages.memory import digest_of_memory, look
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory, look
 numbers = random.Random(7)
 memory = mmap.mmap(-1, 3 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 memory[:] = numbers.randbytes(3 << 20)
@@ -353,7 +353,7 @@ def test_memory_of_any_size_has_a_digest(n_bytes: int) -> None:
 
 AT_THE_END = """
 import atexit
-from nbckpt.pages.memory import digest_of_memory
+from nbckpt.runtime.dirty_pages.memory import digest_of_memory
 view = memoryview(bytes(64 << 20))
 atexit.register(lambda: print(digest_of_memory(view).hex()))
 """

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nbckpt.values import ValueDigester
+from nbckpt.fingerprint.values import ValueDigester
 from tests.pages.ranges import needs_tracker
 
 N_ROWS = 200_000

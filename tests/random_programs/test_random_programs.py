@@ -142,15 +142,15 @@ def test_what_is_lost_without_a_word_is_a_failure(
 ) -> None:
     program = notebook("a = [1]", actions=("all", "kill", "resume"))
     assert world.failure_of(program) is None
-    from nbckpt import moves
+    from nbckpt.session import navigation
 
-    take = moves.take
+    take = navigation.take
 
     def forgetful(session: Any, *rest: Any) -> None:
         take(session, *rest)
         session.namespace.pop("a", None)
 
-    monkeypatch.setattr(moves, "take", forgetful)
+    monkeypatch.setattr(navigation, "take", forgetful)
 
     failure = world.failure_of(program)
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt import current, pruning
-from nbckpt.calls import RECORDING
-from nbckpt.config import Settings
+from nbckpt.config.settings import Settings
 from nbckpt.llm import scope
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.maintenance import prune as pruning
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.pruning import Pruned, prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
+from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.retention import Retention
 from tests.llm.asking import body, post
 
 ALL = Retention(keep_last=1, calls_days=0.0)
@@ -35,14 +36,16 @@ class Notebook:
         self.begin()
 
     def begin(self) -> None:
-        self.session = current.begin(Session(Store.open(self.path), {"__name__": "__main__"}))
+        self.session = current_session.begin(
+            Session(Store.open(self.path), {"__name__": "__main__"})
+        )
 
     def restart(self) -> None:
         self.end()
         self.begin()
 
     def end(self) -> None:
-        current.end()
+        current_session.end()
         self.session.store.close()
 
     def step(self, name: str, *questions: str, kept: bool = True) -> list[str]:

@@ -15,7 +15,7 @@ from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 DATA = Path(__file__).parent.parent / "data"
 

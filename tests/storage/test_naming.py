@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.model import Record
-from nbckpt.retention import Retention
 from nbckpt.storage.lines import encode
 from nbckpt.storage.naming import is_name, is_table, wrong_name
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.storage.users import write
 
 EVIL = [

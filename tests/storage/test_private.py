@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 from nbckpt.errors import NbckptError, StoreError
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.folder import ROOMS
 from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
 VALUE = "a" * 64

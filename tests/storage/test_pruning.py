@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nbckpt import randomness
-from nbckpt.building import Values
+from nbckpt.capture.decode import Values
 from nbckpt.errors import BlobNotFoundError, StoreError, UsageError
-from nbckpt.records import head_record
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.fingerprint import random_state
+from nbckpt.session.session import Session
 from nbckpt.storage.pruning import automatic, prune, size_of
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
+from nbckpt.timeline.records import head_record
+from nbckpt.timeline.retention import Retention
 
 MB = 1_000_000
 
@@ -47,7 +47,7 @@ def values_of(path: Path, checkpoint_id: str) -> dict[str, object]:
     """What a reader who knows nothing of the store finds in a checkpoint."""
     store = Store.open(path, create=False)
     manifest = folded(store.refresh()).manifest(checkpoint_id)
-    users = [name for name in manifest if name not in randomness.NAMES]
+    users = [name for name in manifest if name not in random_state.NAMES]
     values = {name: Values(store, manifest).build(name) for name in users}
     store.close()
     return values

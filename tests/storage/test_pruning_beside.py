@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage import locks, pruning
 from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.retention import Retention
 from tests.storage.test_pruning import MB, bytes_of_packs, make, noise, open_again, values_of
 
 DATA = Path(__file__).parent.parent / "data"

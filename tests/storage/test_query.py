@@ -15,7 +15,7 @@ from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
 from nbckpt.storage.query import Place, _with_tables, relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 FRAMES = {"a" * 64: pd.DataFrame({"x": [1, 2]}), "b" * 64: pd.DataFrame({"x": [10, 20]})}
 

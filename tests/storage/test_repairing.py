@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.frames import FRAME_MAGIC
 from nbckpt.storage.marking import ASIDE, mend_mark
 from nbckpt.storage.rewriting import folded

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.calls import RECORDING, recording_from, recording_record
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import journal as journals
 from nbckpt.storage.lines import Unread
 from nbckpt.storage.signing import Opened, Signers
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import RECORDING, recording_from, recording_record
 from tests.llm.test_records import ONE
 
 MANY = 40

@@ -10,7 +10,7 @@ import pytest
 
 from nbckpt.model import Cell, Checkpoint, Record, Variable, checkpoint_record
 from nbckpt.storage.store import Store
-from nbckpt.timeline import Timeline
+from nbckpt.timeline.timeline import Timeline
 
 
 @contextmanager

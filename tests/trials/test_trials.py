@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current, sandbox
+from nbckpt.capture.trials.ways import MOST_TIMES
 from nbckpt.model import Variable
-from nbckpt.trials.ways import MOST_TIMES
+from nbckpt.runtime import sandbox
+from nbckpt.steps import current_session
 from tests.notebooks import refusals, restart, resumed, run
 
 pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of processes here")
 
 
 def kept(name: str) -> Variable:
-    variable = current.session().capturer.kept_as(name)
+    variable = current_session.session().capturer.kept_as(name)
     assert variable is not None
     return variable
 
@@ -123,21 +124,21 @@ def test_a_handle_that_would_be_of_another_whole_is_refused(library: Any) -> Non
 def test_a_load_that_never_ends_holds_no_cell_for_ever(
     library: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nbckpt.trials import trials
+    from nbckpt.capture.trials import trials
 
     monkeypatch.setattr(trials, "LONGEST_S", 0.5)
 
     made(library, "Never()", "other = 1")
 
     assert "v" not in refusals()  # nobody can tell
-    assert current.session().capturer.trials.untold == {"it did not end in time": 1}
+    assert current_session.session().capturer.trials.untold == {"it did not end in time": 1}
 
 
 def test_a_trial_changes_nothing_outside(library: Any, tmp_path: Any) -> None:
     made(library, "Acts()")
 
     assert not (tmp_path / "acted.txt").exists()
-    assert current.session().capturer.trials.untold == {"it wants open": 1}
+    assert current_session.session().capturer.trials.untold == {"it wants open": 1}
 
 
 def test_what_is_another_at_each_look_is_kept(library: Any) -> None:
@@ -208,9 +209,9 @@ def test_a_key_of_the_environment_is_not_written(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123")
     run(auto, "import openai\nv = [openai.OpenAI()]")
-    current.session().wait()
+    current_session.session().wait()
     written = b"".join(
-        p.read_bytes() for p in current.session().store.path.rglob("*") if p.is_file()
+        p.read_bytes() for p in current_session.session().store.path.rglob("*") if p.is_file()
     )
     assert b"very-secret" not in written
 

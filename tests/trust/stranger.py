@@ -90,15 +90,15 @@ def main(folder: Path) -> None:
     config.HistoryManager.hist_file = ":memory:"
     shell: Any = InteractiveShell.instance(config=config)
     shell.run_line_magic("load_ext", "nbckpt")
-    from nbckpt import current
+    from nbckpt.steps import current_session
 
     run(shell, SETUP.format(marks=str(marks)))
     for cell in (PLAIN, CODE, SHOWN):
         run(shell, cell)
-    _answered(shell, current.session())
+    _answered(shell, current_session.session())
     run(shell, "%fork plain side\nstray = Built('stray')\n%checkpoint aside")
     run(shell, "%switch main")
-    session = current.session()
+    session = current_session.session()
     session.sql("from variable('frame', 'plain')").fetchall()  # which makes Parquet of it
     session.wait()
     _forge(session)
@@ -109,8 +109,8 @@ def _answered(shell: Any, session: Any) -> None:
     """Run the cell that asks, with somebody who agrees meanwhile."""
     import threading
 
-    from nbckpt.asking.desk import desk_of
-    from nbckpt.session import Session
+    from nbckpt.session.session import Session
+    from nbckpt.steps.approvals.desk import desk_of
     from nbckpt.storage.store import Store
 
     def agree() -> None:

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt import current
+from nbckpt.capture.restore import load as load_values
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import UncertainError, UntrustedError
+from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import UNTRUSTED
-from nbckpt.questions import Questions
-from nbckpt.randomness import NAMES
-from nbckpt.reducers import annotated
-from nbckpt.restore import load as load_values
-from nbckpt.session import Session
+from nbckpt.session.reducers import annotated
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.testing import Provider
+from nbckpt.timeline.approvals import Questions
 from tests.running import noted
 
 SETUP = """
@@ -37,7 +37,7 @@ def moves(shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """Has another user open the store, in a new namespace."""
 
     def hand_over() -> None:
-        current.session().store.wait()
+        current_session.session().store.wait()
         unload(shell)
         monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "another user"))
         shell.reset(new_session=False)
@@ -77,7 +77,7 @@ def test_no_move_leads_to_what_another_user_made(
     assert {n for n in set(shell.user_ns) - names if not n.startswith("_")} == set()
     assert random.getstate() == states
     assert "SET" not in os.environ
-    session = current.session()
+    session = current_session.session()
     assert (session.branch, session.position) == ("main", None)
     assert set(session.timeline.branches) == {"main"}
 
@@ -92,7 +92,7 @@ def test_trust_brings_all_of_it(shell: Any, moves: Callable[[], None]) -> None:
     run(shell, "%resume")
     run(shell, "%%checkpoint after\nmine = 3")
 
-    session = current.session()
+    session = current_session.session()
     session.wait()
     made = {c.name: c for c in session.timeline.checkpoints.values()}
     assert shell.user_ns["f"]() == 5
@@ -267,7 +267,7 @@ del client"""
 
         assert provider.answered == 2
         out = capsys.readouterr()
-        told = [*current.session().writing.news, out.out, out.err]
+        told = [*current_session.session().writing.news, out.out, out.err]
         assert "are not replayed, as they may be somebody else's" in "\n".join(told)
 
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
-from nbckpt.calls import Recording, recording_record
 from nbckpt.cli import main
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
 from nbckpt.model import Cell, Refusal, Variable, checkpoint_record
-from nbckpt.pruning import prune_store, text_of
-from nbckpt.retention import Retention
-from nbckpt.session import Session
+from nbckpt.session.maintenance.prune import prune_store, text_of
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.recordings import Recording, recording_record
+from nbckpt.timeline.retention import Retention
 
 EVIL = "x\nFORGED\r\x1b[2JFORGED\u2028FORGED\u202e\tend"
 FORGED = re.compile(r"^[\s●○✗◌│─╯┼*+~=-]*FORGED", re.MULTILINE)
@@ -144,7 +144,7 @@ def test_nothing_of_it_is_offered_to_be_typed(
     unload(shell)
     monkeypatch.setenv("NBCKPT_STORE", str(strange[0]))
     load(shell)
-    session = current.session()
+    session = current_session.session()
     completion = Completion(shell, session, attached(shell)._magics.commands)
 
     _, offered = completion.completions("%switch ")

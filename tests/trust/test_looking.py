@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.config import settings_from, with_stored
+from nbckpt.config.settings import settings_from, with_stored
+from nbckpt.jupyter.notebook import looks
 from nbckpt.model import checkpoint_record
-from nbckpt.notebook import looks
-from nbckpt.rows import outputs_of
-from nbckpt.session import Session
+from nbckpt.reports.timeline_rows import outputs_of
+from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
 

@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current, trusting
 from nbckpt.cli import main
-from nbckpt.config import NAMES, OF_ANYBODY, settings_from, settings_of, write_setting
+from nbckpt.config.settings import (
+    NAMES,
+    OF_ANYBODY,
+    settings_from,
+    settings_of,
+    write_setting,
+)
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.session import Session
+from nbckpt.session.maintenance import trust
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 
 THEIRS: dict[str, object] = {
@@ -87,12 +94,12 @@ def test_no_command_deletes_by_them_before_they_are_trusted(
 
 def test_what_is_changed_after_somebody_looked_is_not_trusted(tmp_path: Path) -> None:
     store = theirs(tmp_path / "s")
-    told = trusting.strange(store, Session(store, {}).timeline)
+    told = trust.strange(store, Session(store, {}).timeline)
     (store.path / "config.json").write_text('{"max_size": 5}')
 
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(store, told.seen)
-    trusting.trust(store, Session(store, {}).timeline)
+        trust.take_over(store, told.seen)
+    trust.trust(store, Session(store, {}).timeline)
     once = settings_of(store, settings_from({}))
     (store.path / "config.json").write_text('{"max_size": 6}')
 
@@ -120,7 +127,7 @@ def test_what_one_has_set_counts_for_oneself_and_for_nobody_else(
 def test_a_notebook_begins_nothing_by_them_until_it_trusts_them(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = current.session().store
+    store = current_session.session().store
     unload(shell)
     (store.path / "config.json").write_text('{"auto": "on", "max_value_size": "2MB"}')
     capsys.readouterr()
@@ -128,7 +135,7 @@ def test_a_notebook_begins_nothing_by_them_until_it_trusts_them(
     told = capsys.readouterr().err
 
     shell.run_cell("x = 1", store_history=True)
-    session = current.session()
+    session = current_session.session()
     before = list(session.timeline.checkpoints), session.settings.max_value_size
     shell.run_line_magic("nbckpt", "trust")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nbckpt import current
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
+from nbckpt.steps import current_session
 
 LOOP = """%%checkpoint loop
 import os, nbckpt
@@ -81,7 +81,9 @@ def test_what_is_ones_own_comes_back_beside_what_is_not(
     become("bob")
     run(shell, EVIL)
     become("ann")
-    own = next(c.id for c in current.session().timeline.checkpoints.values() if c.name == "own")
+    own = next(
+        c.id for c in current_session.session().timeline.checkpoints.values() if c.name == "own"
+    )
 
     with pytest.raises(UntrustedError, match="'evil' was made by another user"):
         shell.run_line_magic("resume", "")
@@ -92,7 +94,7 @@ def test_what_is_ones_own_comes_back_beside_what_is_not(
     run(shell, OWN)
     assert Path("ran").read_text() == "x"
     assert not Path("mark").exists()
-    listed = current.session().timeline.checkpoints.values()
+    listed = current_session.session().timeline.checkpoints.values()
     assert {c.name for c in listed if not c.trusted} == {"evil"}
 
     shell.run_line_magic("nbckpt", "trust")

@@ -19,12 +19,13 @@ import pandas as pd
 import pytest
 
 import nbckpt
-from nbckpt import current, trusting
 from nbckpt.cli import main
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
-from nbckpt.session import Session
+from nbckpt.session.maintenance import trust
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
 from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -216,7 +217,7 @@ def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     said(capsys, "prune", "--keep-last", "1", "--drop", "side")
     opened.reset(new_session=False)
     load(opened)
-    left = current.session().timeline.checkpoints.values()
+    left = current_session.session().timeline.checkpoints.values()
 
     opened.run_line_magic("resume", "")
 
@@ -226,7 +227,7 @@ def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     assert not {"text", "built", "twice", "connection"} & opened.user_ns.keys()
     with pytest.raises(UntrustedError, match="nbckpt trust"):
         opened.run_line_magic("rewind", "theirs")
-    told = trusting.strange(current.session().store, current.session().timeline)
+    told = trust.strange(current_session.session().store, current_session.session().timeline)
     assert "connection" in told.recipes
     assert strange.ran == []
 
@@ -257,7 +258,7 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
 ) -> None:
     store = Store.open(strange.store)
     session = Session(store, {})
-    told = trusting.strange(store, session.timeline)
+    told = trust.strange(store, session.timeline)
     with monkeypatch.context() as theirs:
         theirs.setenv("NBCKPT_HOME", str(made / "home"))
         other = Store.open(strange.store)
@@ -265,18 +266,18 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
         other.close()
 
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(store, told.seen)
+        trust.take_over(store, told.seen)
 
-    again = trusting.amount(store, session.timeline)
+    again = trust.amount(store, session.timeline)
     assert again.records > told.records
-    trusting.take_over(store, again.seen)
+    trust.take_over(store, again.seen)
     assert store.untrusted().records == 0
     store.close()
 
 
 def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) -> None:
     store = Store.open(strange.store)
-    told = trusting.strange(store, Session(store, {}).timeline)
+    told = trust.strange(store, Session(store, {}).timeline)
     for journal in (strange.store / "journal").iterdir():
         lines = journal.read_bytes().splitlines()
         texts = (
@@ -285,14 +286,14 @@ def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) 
         written = (Signer().line(text.decode(), n) for n, text in enumerate(texts))
         journal.write_bytes(b"".join(written))  # as many as before
 
-    trusting.take_over(store, told.seen)
+    trust.take_over(store, told.seen)
 
     assert store.untrusted().records == told.records
     store.close()
     again = Store.open(strange.store)
     assert again.untrusted().records == told.records
     with pytest.raises(UntrustedError, match="look again"):
-        trusting.take_over(again, told.seen)
+        trust.take_over(again, told.seen)
     again.close()
 
 
@@ -303,8 +304,8 @@ def test_a_notebook_on_it_gets_nothing_of_it_and_one_sentence(
     capsys.readouterr()
     load(opened)
     hello = capsys.readouterr().out
-    space, branch = dict(opened.user_ns), current.session().branch
-    ids = {c.name: c.id for c in current.session().timeline.checkpoints.values()}
+    space, branch = dict(opened.user_ns), current_session.session().branch
+    ids = {c.name: c.id for c in current_session.session().timeline.checkpoints.values()}
 
     assert "made by another user, or came from elsewhere" in hello
     assert "%nbckpt trust" in hello
@@ -320,8 +321,8 @@ def test_a_notebook_on_it_gets_nothing_of_it_and_one_sentence(
         with pytest.raises(UntrustedError, match=f"'{name}' at checkpoint.*nbckpt trust"):
             looked.values[name]
     assert looked.variables["nested"].preview.startswith("{'a': [1, 2.5, None], 'b': (")
-    assert (opened.user_ns, current.session().branch) == (space, branch)
-    assert not any(c.trusted for c in current.session().timeline.checkpoints.values())
+    assert (opened.user_ns, current_session.session().branch) == (space, branch)
+    assert not any(c.trusted for c in current_session.session().timeline.checkpoints.values())
     assert strange.ran == []
 
 
@@ -414,7 +415,7 @@ def test_after_trust_all_of_it_comes_back(
     steps = opened.run_cell(stranger.STEPS, store_history=True)
     assert steps.success
     assert (space["agreed"], provider.answered) == (True, paid)
-    assert current.session().store.untrusted().records == 0
+    assert current_session.session().store.untrusted().records == 0
 
 
 @pytest.mark.long

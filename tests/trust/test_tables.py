@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.errors import UntrustedError
 from nbckpt.model import Variable, checkpoint_record
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 from nbckpt.storage.disk import digest_of_file
 from nbckpt.storage.store import Store
 from tests.storage.users import timeline_of, user

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import nbckpt
-from nbckpt.comparison import Difference
-from nbckpt.looks import Look
 from nbckpt.model import Variable
-from nbckpt.moves import Moved
-from nbckpt.reruns import CellRun, Rerun
+from nbckpt.reports.diff import Difference
+from nbckpt.session.checkpoint_view import Look
+from nbckpt.session.navigation import Moved
+from nbckpt.steps.rerun.rerun import CellRun, Rerun
 from nbckpt.storage.pruning import Pruned
 
 

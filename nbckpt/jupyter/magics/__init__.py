@@ -15,7 +15,7 @@ from IPython.core.magic import (
     no_var_expand,
 )
 
-from nbckpt import report
+from nbckpt import reports
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.awaited import AWAITED
@@ -23,7 +23,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import lines
 from nbckpt.jupyter.magics.commands import Commands
-from nbckpt.moves import Moved
+from nbckpt.session.navigation import Moved
 
 FORK = "%fork REF [BRANCH] [name=expression …]"
 
@@ -79,7 +79,7 @@ class CheckpointMagics(Magics):
             note=request.note,
             sync=request.sync,
         )
-        text = f"checkpoint {checkpoint.name!r}: {report.summary_of(checkpoint)}"
+        text = f"checkpoint {checkpoint.name!r}: {reports.summary_of(checkpoint)}"
         notices.say(self._cells.shell, text, checkpoint=checkpoint.id)
 
     @line_magic
@@ -97,7 +97,7 @@ class CheckpointMagics(Magics):
         The expressions are evaluated with the variables of that checkpoint, one after the other:
         ``%fork train wide depth=2*depth features=["a", "b"]`` goes on there with other values.
         """
-        from nbckpt import assignments
+        from nbckpt.config import assignments
 
         typed = assignments.parsed(line, FORK)
         words = [lines.expanded(self._cells.shell, word) for word in typed.words]
@@ -171,5 +171,5 @@ class CheckpointMagics(Magics):
         return self._commands.run(line)
 
     def _show(self, moved: Moved, did: str) -> None:
-        for text in report.moved_lines(moved, did, self._session.notebook):
+        for text in reports.moved_lines(moved, did, self._session.notebook):
             notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 def budget(line: str) -> None:
@@ -19,9 +19,9 @@ def budget(line: str) -> None:
 
 def cost(session: Session, line: str, width: int) -> None:
     """Tell what model calls have cost; with ``--recompute`` by the prices that are known today."""
-    from nbckpt.calls import RECORDING
-    from nbckpt.report.costs import costs_text
-    from nbckpt.spending import book_of
+    from nbckpt.reports.costs import costs_text
+    from nbckpt.session.costs import book_of
+    from nbckpt.timeline.recordings import RECORDING
 
     _, given = lines.parted(line, "%nbckpt cost [--recompute]", 0, 0, ("--recompute",))
     session.refresh()

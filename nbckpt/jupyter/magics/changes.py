@@ -6,11 +6,11 @@ import argparse
 import re
 from typing import NoReturn
 
-from nbckpt import report
+from nbckpt import reports
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 UPDATE = "%nbckpt update REF name=expression … [--as STEP]"
 _AS = re.compile(r"\s--as(?:\s+|=)(?P<quote>['\"]?)(?P<step>[\w.+-]+)(?P=quote)(?=\s|$)")
@@ -22,7 +22,7 @@ def tag(session: Session, line: str) -> None:
     words, given = lines.parted(line, usage, 2, 1000, ("--delete",))
     ref, *tags = words
     delete = bool(given)
-    notices.tell(report.tagged_text(session.tag(ref, *tags, delete=delete), tags, delete=delete))
+    notices.tell(reports.tagged_text(session.tag(ref, *tags, delete=delete), tags, delete=delete))
 
 
 def note(session: Session, line: str) -> None:
@@ -31,12 +31,12 @@ def note(session: Session, line: str) -> None:
     if not ref:
         message = "something is missing: write `%nbckpt note REF TEXT`"
         raise UsageError(message)
-    notices.tell(report.noted_text(session.note(ref, lines.unquoted(text))))
+    notices.tell(reports.noted_text(session.note(ref, lines.unquoted(text))))
 
 
 def update(session: Session, line: str) -> None:
     """Give variables values by hand, as if a step had made them."""
-    from nbckpt import assignments
+    from nbckpt.config import assignments
 
     step = found["step"] if (found := _AS.search(f" {line}")) else None
     typed = assignments.parsed(_AS.sub("", f" {line}"), UPDATE)
@@ -49,12 +49,12 @@ def update(session: Session, line: str) -> None:
         message = f"update {typed.words[0]!r}: give the values: write `{UPDATE}`"
         raise UsageError(message)
     made = session.update(typed.words[0], {}, step, expressions=typed.expressions)
-    notices.tell(report.updated_text(made, tuple(typed.expressions), session.branch))
+    notices.tell(reports.updated_text(made, tuple(typed.expressions), session.branch))
 
 
 def prune(session: Session, line: str) -> None:
     """Remove old checkpoints, and free the disk."""
-    from nbckpt import pruning
+    from nbckpt.session.maintenance import prune as pruning
 
     parser = _Parser(prog="%nbckpt prune", add_help=False, allow_abbrev=False)
     pruning.add_options(parser)
@@ -65,13 +65,13 @@ def prune(session: Session, line: str) -> None:
 
 def config(session: Session, line: str, width: int) -> None:
     """Tell the settings, or have the store remember one."""
-    from nbckpt import configuring
-    from nbckpt.config import settings_of
+    from nbckpt.config.settings import settings_of
+    from nbckpt.session.maintenance import settings
 
     name, _, value = line.partition(" ")
-    rows = configuring.configured(session.store, name, lines.unquoted(value))
+    rows = settings.configured(session.store, name, lines.unquoted(value))
     session.settings = settings_of(session.store)
-    notices.tell(configuring.text_of(rows, width=width))
+    notices.tell(settings.text_of(rows, width=width))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,20 +6,20 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt import report
+from nbckpt import reports
 from nbckpt.errors import BranchNotFoundError, UsageError
 from nbckpt.jupyter import autos, notices
 from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
-from nbckpt.legible import lines_of, on_a_line
-from nbckpt.references import unknown_branch
-from nbckpt.spending import book_of, replays_in
-from nbckpt.spoken import in_notebook
+from nbckpt.session.costs import book_of, replays_in
+from nbckpt.text.commands import in_notebook
+from nbckpt.text.escape import lines_of, on_a_line
+from nbckpt.timeline.references import unknown_branch
 
 if TYPE_CHECKING:
-    from nbckpt.comparison import Difference
+    from nbckpt.reports.diff import Difference
 
 
 class Commands:
@@ -89,7 +89,7 @@ class Commands:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
         here, writing = session.position, session.writing.unfinished
         book = book_of(session.store, session.timeline)
-        text = report.log_text(
+        text = reports.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
         )
         notices.tell(text)
@@ -99,13 +99,13 @@ class Commands:
         session = self._session
         book = book_of(session.store, session.timeline)
         replays = replays_in(session.store, book, checkpoint.id)
-        text = report.show_text(session.timeline, checkpoint, replays=replays, book=book)
+        text = reports.show_text(session.timeline, checkpoint, replays=replays, book=book)
         facts, gap, held = text.partition("\n\n")
         print(in_notebook(facts), gap, held, sep="")  # code and outputs stay as they are
 
     def _diff(self, line: str) -> Difference:
         words, _ = lines.parted(line, "%nbckpt diff REF [REF]", 1, 2)
-        from nbckpt.comparison import compare
+        from nbckpt.reports.diff import compare
 
         return compare(self._session, words[0], words[1] if len(words) > 1 else None)
 
@@ -113,14 +113,14 @@ class Commands:
         _, given = lines.parted(line, "%nbckpt status [--json]", 0, 0, ("--json",))
         session = self._session
         session.refresh()
-        from nbckpt import health
+        from nbckpt.reports import health
 
         found = health.health_of(session, session.settings, is_own=True)
         if given:
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
         notices.tell(
-            report.status_text(session.store, session.timeline, session.branch, session.position)
+            reports.status_text(session.store, session.timeline, session.branch, session.position)
         )
         notices.tell(health.text_of(found))
         notices.tell(autos.status_text(session, self._cells.auto))
@@ -159,15 +159,15 @@ class Commands:
             return
         self._session.wait()
         if given:
-            notices.tell(report.repaired_text(self._session.store.repair()))
-        notices.tell(report.check_text(self._session.store.check()))
+            notices.tell(reports.repaired_text(self._session.store.repair()))
+        notices.tell(reports.check_text(self._session.store.check()))
 
     def _check_memory(self) -> None:
         kept = self._idling.verify()
         if kept is None:
             notices.tell("all that is kept is as it was kept")
             return
-        names = ", ".join([*report.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
+        names = ", ".join([*reports.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
         notices.tell(
             f"changed by something other than a cell, kept now as {kept.name!r}: {on_a_line(names)}"
         )
@@ -203,7 +203,7 @@ class Commands:
 
 
 def _why_text(step: Any) -> str:
-    from nbckpt.matching import why_not_restored
+    from nbckpt.steps.cache_lookup import why_not_restored
 
     name = step.request.name
     if step.restored is not None:

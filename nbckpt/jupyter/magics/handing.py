@@ -6,12 +6,12 @@ from pathlib import Path
 
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
-from nbckpt.session import Session
+from nbckpt.session.session import Session
 
 
 def trust(session: Session, line: str) -> None:
     """Take what somebody else wrote in this store for one's own; with ``--show`` only look."""
-    from nbckpt import trusting
+    from nbckpt.session.maintenance import trust as trusting
 
     _, given = lines.parted(line, "%nbckpt trust [--show]", 0, 0, ("--show",))
     session.refresh()
@@ -25,7 +25,7 @@ def trust(session: Session, line: str) -> None:
 
 def export(session: Session, line: str) -> None:
     """Make a store of one checkpoint."""
-    from nbckpt.exporting import export as exported
+    from nbckpt.session.maintenance.export import export as exported
 
     words, _ = lines.parted(line, "%nbckpt export REF OUT", 2, 2, ())
     session.wait()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.amounts import count_of
+from nbckpt.config.amounts import count_of
 from nbckpt.errors import UsageError
 
 _OF_AUTO = frozenset({"on", "off", "skip", "cost", "every", "event"})

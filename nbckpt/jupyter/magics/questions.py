@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nbckpt.asking.desk import desk_of
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.magics import lines
-from nbckpt.report import questions as telling
-from nbckpt.session import Session
+from nbckpt.reports import questions as telling
+from nbckpt.session.session import Session
+from nbckpt.steps.approvals.desk import desk_of
 
 
 def approvals(session: Session, line: str, width: int) -> None:

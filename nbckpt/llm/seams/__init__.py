@@ -13,8 +13,8 @@ from functools import partial
 from importlib import import_module
 from types import ModuleType
 
-from nbckpt.contexts import awaited_with, called_with
 from nbckpt.llm.seams import importing
+from nbckpt.runtime.context import awaited_with, called_with
 
 SEAMS = {
     "httpx": "nbckpt.llm.seams.httpx",

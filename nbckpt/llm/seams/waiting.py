@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from nbckpt.interrupts import error_of
+from nbckpt.runtime.interrupts import error_of
 
 PATIENCE_S = 30.0
 """A disk that takes longer holds nobody; the next prompt tells what became of it."""

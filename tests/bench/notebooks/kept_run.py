@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nbckpt import runner
+from nbckpt.jupyter.runner import run as runner
 from nbckpt.errors import NotebookError
-from nbckpt.execution import Execution
-from nbckpt.outcomes import Ending
+from nbckpt.jupyter.runner.execution import Execution
+from nbckpt.timeline.cell_outcomes import Ending
 from tests.bench.notebooks.plain_runs import ASK
 
 WHY = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 
-from nbckpt import ipynb
+from nbckpt.jupyter.runner import ipynb
 
 _BREAK = re.compile(r"^(# ?%%.*|#{20,})$")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import nbformat
 
-from nbckpt import ipynb
+from nbckpt.jupyter.runner import ipynb
 from tests.bench.notebooks.documents import Shown, difference, shown
 from tests.bench.notebooks.plain_runs import PlainRun, run_plainly
 from tests.bench.notebooks.rewinding import resumed_and_rewound

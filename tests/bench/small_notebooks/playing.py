@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nbckpt.observation.libraries import Libraries
+from nbckpt.capture.observation.libraries import Libraries
 from tests.bench.small_notebooks.kernels import InProcessKernel, load
 from tests.bench.small_notebooks.notebook import SmallNotebook
 

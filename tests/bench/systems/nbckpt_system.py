@@ -14,7 +14,12 @@ class Nbckpt(System):
 
     name = "nbckpt"
     packages = ("nbckpt",)
-    modules = ("nbckpt.jupyter.shell", "nbckpt.jupyter.guards", "nbckpt.effects", "cloudpickle")
+    modules = (
+        "nbckpt.jupyter.shell",
+        "nbckpt.jupyter.guards",
+        "nbckpt.steps.effects",
+        "cloudpickle",
+    )
     complaints = COMPLAINTS
 
     def start(self, shell: Any) -> None:
@@ -22,9 +27,9 @@ class Nbckpt(System):
         os.environ["NBCKPT_STORE"] = str(self.folder / "store")
         shell.run_line_magic("load_ext", "nbckpt")
         shell.run_line_magic("nbckpt", "auto on")
-        from nbckpt import current
+        from nbckpt.steps import current_session
 
-        self.session = current.session()
+        self.session = current_session.session()
         self.ids: dict[str, str] = self.read_note("ids.json", {})
 
     def mark(self, cell: int) -> None:

@@ -1,0 +1,357 @@
+"""The audit events of this process, collected while a window is open.
+
+Notes
+-----
+An audit hook can never be removed, so one is added when a session begins, and returns at once
+where no window is open. `id()` raises an event, too: that one is told from others first. What the
+hook asks of frames raises further events; a thread that is inside the hook is not heard.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from os import O_ACCMODE, O_APPEND, O_RDONLY, O_WRONLY
+from threading import get_ident
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from nbckpt.capture.observation.audit_events import (
+    Child,
+    Compiled,
+    Evaluated,
+    Event,
+    Framed,
+    Listed,
+    Opened,
+    Replaced,
+    Unpickled,
+    Went,
+)
+from nbckpt.capture.observation.commands import terminal_of
+from nbckpt.capture.observation.file_states import TICK_NS, changed_since
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+MAX_EVENTS = 200_000
+"""So many are collected in one window; of more it is only known that there were more."""
+
+MAX_DEPTH = 400
+"""Callers to look at, for the line of the notebook that an event comes from."""
+
+_APPENDING = O_WRONLY | O_APPEND
+_IMPORTER = "<frozen importlib."
+_FINDING = frozenset({"importlib", "importlib_metadata", "pkgutil", "pkg_resources", "stevedore"})
+"""Packages that list the folders of `sys.path`, to find modules and distributions."""
+
+_OUR_THREADS = (
+    *("nbckpt", "IPythonHistorySavingThread", "IOPub", "Control", "Heartbeat", "Subshell"),
+    *("subshell", "Parent", "asyncio_notebook", "ZMQ", "pydevd"),
+)
+
+
+put_in_environment: dict[Any, Any] = {}
+"""Value that `os.putenv` was last given for each name; None after `os.unsetenv`."""
+
+_events: list[Event] = []
+_windows: set[int] = set()
+_deaf: set[int] = set()  # threads that are inside the hook, or in work of nbckpt's own
+_is_open = False
+_is_looked = False  # whether files were looked at before a process started, in the latest window
+_since_ns = 0  # when the outermost window was opened
+_namespace: Mapping[str, object] = {}
+_numbers = iter(range(1, sys.maxsize))
+
+
+class Window(NamedTuple):
+    """Events that are collected from number `start` on."""
+
+    number: int
+    start: int
+
+
+def opened(namespace: Mapping[str, object]) -> Window:
+    """A window that collects events from now on; `namespace` is that of the notebook."""
+    global _is_open, _is_looked, _namespace, _since_ns  # noqa: PLW0603  # looked at by the hook
+    _namespace = namespace
+    _add()
+    if not _windows:
+        _since_ns = time.time_ns() - TICK_NS
+    _is_looked = False
+    window = Window(next(_numbers), len(_events))
+    _windows.add(window.number)
+    _is_open = True
+    return window
+
+
+@cache
+def _add() -> None:
+    sys.addaudithook(_hook)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget)
+
+
+def collected(window: Window) -> list[Event]:
+    """The events of a window so far."""
+    return _events[window.start :] if window.number in _windows else []
+
+
+def closed(window: Window) -> None:
+    """Collect nothing more in a window."""
+    global _is_open  # noqa: PLW0603  # looked at by the hook
+    _windows.discard(window.number)
+    if not _windows:
+        _is_open = False
+        _events.clear()
+
+
+def _forget() -> None:
+    """Have a forked process begin without windows: they are its parent's."""
+    global _is_open  # noqa: PLW0603  # looked at by the hook
+    _windows.clear()
+    _events.clear()
+    _deaf.clear()
+    _is_open = False
+
+
+class paused:  # noqa: N801  # reads as a state: with paused():
+    """In the block, events of this thread are nbckpt's own and do not count."""
+
+    __slots__ = ("_thread", "_was_heard")
+
+    def __enter__(self) -> None:
+        self._thread = get_ident()
+        self._was_heard = self._thread not in _deaf
+        _deaf.add(self._thread)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._was_heard:
+            _deaf.discard(self._thread)
+
+
+def unheard(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """`function`, during which events are nbckpt's own."""
+
+    @wraps(function)
+    def wrapped(*args: _P.args, **named: _P.kwargs) -> _R:
+        with paused():
+            return function(*args, **named)
+
+    return wrapped
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    if not _is_open or event == "builtins.id" or event == "object.__getattr__":
+        return
+    told = _KINDS.get(event)
+    if told is None:
+        return
+    thread = get_ident()
+    if thread in _deaf or len(_events) > MAX_EVENTS or _is_ours(thread):
+        return
+    _deaf.add(thread)
+    try:
+        found = told(args, sys._getframe(1))  # noqa: SLF001
+        if found is not None:
+            _events.append(found)
+    except Exception:  # an error here would be raised by the user's own call
+        pass
+    finally:
+        _deaf.discard(thread)
+
+
+def _is_ours(thread: int) -> bool:
+    """True if a thread is nbckpt's own, or one of the kernel's that runs no cell."""
+    known: Any = threading._active.get(thread)  # type: ignore[attr-defined]  # noqa: SLF001
+    return known is not None and known.name.startswith(_OUR_THREADS)
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_nbckpts(module: str) -> bool:
+    return module == "nbckpt" or module.startswith("nbckpt.")
+
+
+def line_of(frame: FrameType | None) -> int:
+    """The line of the outermost frame of the notebook; 0 if the notebook did not call this."""
+    line = depth = 0
+    while frame is not None and depth < MAX_DEPTH:
+        if frame.f_globals is _namespace:
+            line = frame.f_lineno or 1
+        frame = frame.f_back
+        depth += 1
+    return line
+
+
+def _opened(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    path, mode, flags = args
+    if isinstance(path, int) or _is_nbckpts(_module_of(frame)):
+        return None
+    if isinstance(flags, int):
+        is_written, is_appended = flags & O_ACCMODE != O_RDONLY, flags & _APPENDING == _APPENDING
+    else:
+        is_written = not {"w", "a", "x", "+"}.isdisjoint(mode or "")
+        is_appended = "a" in (mode or "") and "+" not in (mode or "")
+    is_imported = frame.f_code.co_filename.startswith(_IMPORTER)
+    return Opened(path, is_written, is_imported, is_appended)
+
+
+def _listed(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    if isinstance(args[0], int) or frame.f_code.co_filename.startswith(_IMPORTER):
+        return None
+    module = _module_of(frame)
+    if _is_nbckpts(module) or module.partition(".")[0] in _FINDING:
+        return None
+    return Listed(args[0] or ".")
+
+
+def _replaced(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    own = frame.f_code.co_filename.startswith(_IMPORTER) or _is_nbckpts(_module_of(frame))
+    return None if own or isinstance(args[0], int) else Replaced(args[0])
+
+
+def _moved(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    if (first := _replaced(args, frame)) is not None:
+        _events.append(first)
+        return Replaced(args[1])
+    return None
+
+
+def _connected(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    return None if _is_nbckpts(_module_of(frame)) else Opened(args[0], True, False)
+
+
+def _child(words: object, folder: object, frame: FrameType) -> Event | None:
+    global _is_looked  # noqa: PLW0603  # one look for all that a window starts
+    if _is_nbckpts(_module_of(frame)):
+        return None
+    before = None
+    if not _is_looked:
+        before = changed_since(os.getcwd(), _since_ns)  # noqa: PTH109  # texts all the way
+        _is_looked = True
+    return Child(tuple(words) if isinstance(words, list | tuple) else (words,), folder, before)
+
+
+def _started(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    return _child(args[1], args[2] if len(args) == 4 else None, frame)  # `Popen` tells its folder
+
+
+def _forked(_: tuple[Any, ...], frame: FrameType) -> Event | None:
+    return _child(*terminal_of(frame), frame)
+
+
+def _evaluated(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    code = args[0]
+    if frame.f_code.co_filename.startswith(_IMPORTER) or not isinstance(code, CodeType):
+        return None
+    module = _module_of(frame)
+    if module in _GENERATING or _is_nbckpts(module):
+        return None
+    line = line_of(frame)
+    if not line and module.startswith("IPython.core.interactiveshell"):
+        return None  # the cell itself
+    return Evaluated(code, module, line)
+
+
+def _compiled(args: tuple[Any, ...], _: FrameType) -> Event | None:
+    text = args[0]
+    return Compiled(text) if isinstance(text, str | bytes) and len(text) < 20_000 else None
+
+
+def _framed(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    caller: FrameType | None = frame
+    while caller is not None and _module_of(caller) in _PASSING:
+        caller = caller.f_back
+    if caller is None or not _looks_up(caller.f_code):
+        return None
+    module = _module_of(caller)
+    if _is_nbckpts(module) or module.partition(".")[0] in _HARMLESS:
+        return None
+    target = args[0] if args and isinstance(args[0], FrameType) else None
+    walks = target is None or "f_back" in caller.f_code.co_names
+    is_notebook = target is not None and target.f_globals is _namespace
+    if not is_notebook and not walks and caller.f_code not in _called_from_c:
+        return None
+    return Framed(caller.f_code, module, is_notebook, line_of(frame))
+
+
+def _unpickled(args: tuple[Any, ...], _: FrameType) -> Event | None:
+    module, name = args[:2]
+    return Unpickled(module, name) if module == "__main__" else None
+
+
+_GENERATING = frozenset({"ast", "collections", "dataclasses", "enum", "functools", "importlib"})
+"""Modules that run text which they made themselves, of names of their own."""
+
+_PASSING = frozenset({"inspect"})
+"""Modules that look at frames for those who call them."""
+
+_HARMLESS = frozenset(
+    {
+        *("IPython", "_pytest", "abc", "asyncio", "collections", "contextlib", "dataclasses"),
+        *("debugpy", "enum", "functools", "importlib", "ipykernel", "joblib", "logging"),
+        *("matplotlib", "narwhals", "pydantic", "sklearn", "sympy", "threading", "torch", "tqdm"),
+        *("traceback", "traitlets", "typing", "typing_extensions", "unittest", "warnings"),
+    }
+)
+"""Packages that look at frames for lines and names of modules, or for texts that they evaluate."""
+
+_verdicts: dict[CodeType, bool] = {}
+_called_from_c: set[CodeType] = set()
+
+
+def _looks_up(code: CodeType) -> bool:
+    """True if code that asks for a frame may look names up in it; remembered."""
+    known = _verdicts.get(code)
+    if known is None:
+        known = _verdicts[code] = _may_look_up(code)
+    return known
+
+
+def _may_look_up(code: CodeType) -> bool:
+    names = set(code.co_names)
+    if names.isdisjoint(("_getframe", "currentframe", "stack", "getouterframes")):
+        _called_from_c.add(code)  # C code that it calls does
+        return True
+    if "f_locals" in names:
+        return True
+    if "f_globals" in names:
+        return "__name__" not in code.co_consts
+    return names.isdisjoint(("f_back", "f_code", "f_lineno", "co_filename", "filename"))
+
+
+def _put(args: tuple[Any, ...], _: FrameType) -> None:
+    put_in_environment[args[0]] = args[1] if len(args) > 1 else None
+
+
+_Told = Callable[[tuple[Any, ...], FrameType], "Event | None"]
+
+_KINDS: dict[str, _Told] = {
+    "open": _opened,
+    "os.listdir": _listed,
+    "os.scandir": _listed,
+    **dict.fromkeys(("os.remove", "os.rmdir", "os.truncate", "os.mkdir"), _replaced),
+    **dict.fromkeys(("os.rename", "os.link", "os.symlink"), _moved),
+    **dict.fromkeys(("os.putenv", "os.unsetenv"), _put),
+    "os.chdir": lambda args, _: Went(args[0]),
+    "sqlite3.connect": _connected,
+    **dict.fromkeys(("subprocess.Popen", "os.posix_spawn", "os.exec"), _started),
+    "os.system": lambda args, frame: _child(args[0], None, frame),
+    **dict.fromkeys(("os.fork", "os.forkpty"), _forked),
+    "exec": _evaluated,
+    "compile": _compiled,
+    "sys._getframe": _framed,
+    "pickle.find_class": _unpickled,
+}

@@ -1,0 +1,331 @@
+"""Files that code names without Python's opening them: Arrow, polars, DuckDB and others do.
+
+A text or path among the constants of a cell, of the user's functions that it calls, and in the
+variables that it reads is looked for on the disk; so is what stands in quotes inside of a query.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import PurePath
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from nbckpt.capture.observation.folder_looks import matches_of
+from nbckpt.fingerprint.code import nodes_of
+from nbckpt.fingerprint.values.homes import is_user_file
+
+MAX_TEXTS = 500
+"""Texts of one cell to look for on the disk."""
+
+MAX_ASKED = 5_000
+"""The same, and elements of one container, of a cell that asks for files without opening them."""
+
+MAX_ITEMS = 1_000
+"""Elements of a container to look at."""
+
+
+ASKS = frozenset(
+    {
+        *("exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "stat", "lstat"),
+        *("getsize", "getmtime", "getctime", "getatime", "access", "islink"),
+    }
+)
+"""Calls that ask for a file without opening it: an absent one is an answer."""
+
+READS_FOLDERS = frozenset(
+    {
+        *("read_parquet", "scan_parquet", "read_csv", "scan_csv", "dataset", "ParquetDataset"),
+        *("read_table", "load_dataset", "load_from_disk", "open_zarr", "open_mfdataset"),
+        *("from_parquet", "read_ipc", "scan_ipc", "read_ndjson", "scan_ndjson", "read_json"),
+        *(
+            "from_pretrained",
+            "open_group",
+            "scan_delta",
+            "read_delta",
+            "scan_iceberg",
+            "load_model",
+        ),
+    }
+)
+"""Calls that read all of a folder."""
+
+_QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
+_QUERY = re.compile(r"\b(from|join|copy|attach|read_\w+|scan_\w+)\b", re.IGNORECASE)
+_WILD = re.compile(r"[*?\[]")
+_SUFFIX = re.compile(r"\.\w{1,8}$")
+
+
+class Named:
+    """Names in code: texts that may be paths, and the names of functions that it calls.
+
+    Attributes
+    ----------
+    texts
+        In the order in which they were met, each once.
+    calls
+        Attributes and functions that the code mentions.
+    patterns
+        Patterns that were met by `paths`.
+    is_full
+        True if there is more than is looked at.
+    """
+
+    def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
+        self.texts: dict[str, None] = {}
+        self.calls: set[str] = set()
+        self.patterns: dict[str, None] = {}
+        self.is_full = False
+        self.namespace = namespace
+        self.has_calls = any(isinstance(n, ast.Call | ast.With | ast.For) for n in _running(tree))
+        self._of_tree(tree)
+        if self.has_calls:
+            for name in names:
+                if name in namespace:
+                    self._of_value(namespace[name])
+
+    def _add(self, text: str) -> None:
+        is_short = len(text) < 2 and not text.isalnum()  # a separator, not a file
+        if is_short or len(text) >= 100_000:
+            return
+        if len(self.texts) < (MAX_ASKED if self.asks else MAX_TEXTS):
+            self.texts[text] = None
+        else:
+            self.is_full = self.is_full or text not in self.texts
+
+    @property
+    def asks(self) -> bool:
+        """True if files are asked for without being opened."""
+        return not ASKS.isdisjoint(self.calls)
+
+    def _items(self, items: Collection[Any]) -> Iterator[Any]:
+        limit = MAX_ASKED if self.asks else MAX_ITEMS
+        if len(items) > limit:
+            some = islice(items, limit)
+            self.is_full = self.is_full or any(issubclass(type(i), str | PurePath) for i in some)
+        return islice(items, limit)
+
+    def _of_tree(self, tree: ast.Module) -> None:
+        for node in nodes_of(tree):
+            if isinstance(node, ast.Constant):
+                if type(node.value) is str:
+                    self._add(node.value)
+            elif isinstance(node, ast.Attribute):
+                self.calls.add(node.attr)
+            elif isinstance(node, ast.Name):
+                self.calls.add(node.id)
+            elif isinstance(node, ast.JoinedStr):
+                self._add(self._pattern(node))
+
+    def _pattern(self, node: ast.JoinedStr) -> str:
+        """An f-string as a pattern: the values of plain names, and `*` for all else."""
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(glob.escape(str(part.value)))
+                continue
+            inside = part.value if isinstance(part, ast.FormattedValue) else part
+            value = self.namespace.get(inside.id) if isinstance(inside, ast.Name) else None
+            is_plain = issubclass(type(value), str | PurePath) and not isinstance(inside, ast.Call)
+            parts.append(str(value) if is_plain and len(str(value)) > 1 else "*")
+        return "".join(parts)
+
+    def _of_value(self, value: Any, depth: int = 0) -> None:
+        kind = type(value)
+        if kind is str:
+            self._add(value)
+        elif issubclass(kind, PurePath):
+            self._add(str(value))
+        elif kind in {list, tuple, set, frozenset} and depth < 3:
+            for item in self._items(value):
+                self._of_value(item, depth + 1)
+        elif kind is dict and depth < 3:
+            for item in self._items([*value.values(), *(value if self.asks else ())]):
+                self._of_value(item, depth + 1)
+        elif issubclass(kind, FunctionType | MethodType):
+            self._of_code(getattr(value, "__code__", None))
+            if value.__module__ != "__main__":
+                self._calls_in(sys.modules.get(str(value.__module__)))
+        elif issubclass(kind, ModuleType):
+            self._calls_in(value)
+        elif issubclass(type(value), type):
+            if value.__module__ == "__main__":
+                for member in list(vars(value).values()):
+                    self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
+        else:
+            if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
+                for item in self._items(_column_items(value)):
+                    self._of_value(item, depth + 1)
+            for text in _texts_of(value):
+                self._add(text)
+            if kind.__module__ == "__main__" and depth < 2:
+                for item in islice(_attributes(value), MAX_ITEMS):
+                    self._of_value(item, depth + 1)
+
+    def _of_code(self, code: object) -> None:
+        if not isinstance(code, CodeType):
+            return
+        self.calls.update(code.co_names)
+        for constant in code.co_consts:
+            if type(constant) is str:
+                self._add(constant)
+            elif isinstance(constant, tuple):
+                self._of_value(constant, 1)
+            else:
+                self._of_code(constant)
+
+    def _calls_in(self, module: object) -> None:
+        """Add the names in functions of a module beside the notebook: one of them calls another."""
+        members = dict(getattr(module, "__dict__", {}))
+        file = members.get("__file__")
+        if isinstance(file, str) and is_user_file(file):
+            waiting = [getattr(member, "__code__", None) for member in members.values()]
+            while waiting:
+                code = waiting.pop()
+                if isinstance(code, CodeType):
+                    self.calls.update(code.co_names)
+                    waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+
+    def paths(self, *, has_commands: bool = False) -> Iterator[str]:
+        """Paths that are named: of files that are there, or that the code asks for.
+
+        Parameters
+        ----------
+        has_commands
+            Whether processes were started: texts may be command lines.
+        """
+        if not self.has_calls:
+            return
+        texts = [text for text in self.texts if _may_be_path(text)]
+        folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+        asks = self.asks
+        for place, text in enumerate(texts):
+            yield from self._paths_of(text, asks=asks)
+            if folders and place < MAX_TEXTS and not os.path.isabs(text):  # noqa: PTH117  # texts
+                for folder in folders[:20]:
+                    whole = os.path.join(folder, text)  # noqa: PTH118  # texts
+                    yield from self._paths_of(whole, asks=asks)
+        for text in self.texts:
+            if _QUERY.search(text) or text.count("\n"):
+                yield from self._quoted(text)
+        for text in (t for t in self.texts if has_commands and " " in t):
+            for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
+                if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
+                    yield word
+
+    def _paths_of(self, text: str, *, asks: bool) -> Iterator[str]:
+        if os.path.isfile(text):  # noqa: PTH113  # texts all the way
+            yield text
+        elif _WILD.search(text) and text.strip("*?/. "):
+            matches = matches_of(text)
+            if matches or "/" in text or _SUFFIX.search(text):
+                self.patterns[text] = None
+            yield from matches
+        elif asks and " " not in text:
+            yield text
+
+    def _quoted(self, text: str) -> Iterator[str]:
+        for match in islice(_QUOTED.finditer(text), MAX_ITEMS):
+            inside = next(filter(None, match.groups()), "")
+            for part in inside.split(", "):
+                if _may_be_path(part):
+                    yield from self._paths_of(part, asks=False)
+
+    def folders(self) -> list[str]:
+        """Folders that are named where the code calls what reads all of a folder."""
+        if READS_FOLDERS.isdisjoint(self.calls):
+            return []
+        texts = [text for text in self.texts if _may_be_path(text)]
+        return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+
+
+def _running(tree: ast.Module) -> Iterator[ast.AST]:
+    """The nodes of a cell that run with it: not the bodies of functions that it defines."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += [*node.decorator_list, *node.args.defaults]
+            waiting += [default for default in node.args.kw_defaults if default is not None]
+        elif isinstance(node, ast.Lambda):
+            waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def _may_be_path(text: str) -> bool:
+    return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
+
+
+def scripts_of(tree: ast.Module) -> Iterator[str]:
+    """The bodies of magics such as `%%bash`."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_magic = node.func.attr == "run_cell_magic" and len(node.args) == 3
+            body = node.args[2] if is_magic else None
+            if isinstance(body, ast.Constant) and isinstance(body.value, str):
+                yield body.value
+
+
+def _column_items(value: Any) -> list[Any]:
+    """The first texts and paths in a frame, column or array."""
+    try:
+        if hasattr(value, "select_dtypes"):
+            value = value.select_dtypes(["object", "string"])
+        if not hasattr(value, "dtype") and not hasattr(value, "columns"):
+            return []
+        if getattr(getattr(value, "dtype", None), "kind", "O") not in "OUT":
+            return []
+        first = value[: MAX_ASKED + 1]
+        array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
+        items: list[Any] = array.ravel().tolist()
+    except (Exception, SystemExit):  # whatever a library raises of its own object
+        return []
+    return [item for item in items if issubclass(type(item), str | PurePath)]
+
+
+def _files_of_database(value: Any) -> list[str]:
+    """The files of a connection, or of a cursor's, which goes on to give the rows it has."""
+    sqlite3: Any = sys.modules["sqlite3"]
+    cursor = sqlite3.Cursor(value.connection if isinstance(value, sqlite3.Cursor) else value)
+    cursor.row_factory = None
+    return [str(row[2]) for row in cursor.execute("PRAGMA database_list") if row[2]]
+
+
+def _texts_of(value: Any) -> list[str]:
+    """Texts of a library's object about the files that it reads, later or again."""
+    kind = type(value)
+    package = str(kind.__module__).partition(".")[0]
+    try:
+        if package == "polars" and kind.__name__ == "LazyFrame":
+            return [f"from {value.explain(optimized=False)}"]
+        if package == "duckdb" and kind.__name__ == "DuckDBPyRelation":
+            return [f"from {value.sql_query()}"]
+        if package == "pyarrow" and hasattr(kind, "files"):
+            return [str(path) for path in value.files[:MAX_ITEMS]]
+        if package == "sqlite3":
+            return _files_of_database(value)
+        if package in ("numpy", "h5py", "netCDF4", "tables") and hasattr(kind, "filename"):
+            return [str(value.filename)]
+        np: Any = sys.modules.get("numpy")
+        if np is not None and issubclass(type(value), np.memmap):
+            return [str(value.filename)]
+        if package == "xarray":
+            return [str(value.encoding.get("source", ""))]
+    except (Exception, SystemExit):  # whatever a library raises of its own object
+        return []
+    return []
+
+
+def _attributes(value: object) -> list[object]:
+    try:
+        return list(vars(value).values())
+    except (Exception, SystemExit):  # it has none, or its own code keeps them
+        return []

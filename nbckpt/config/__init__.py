@@ -1,0 +1,1 @@
+"""Settings, and the sizes, durations, prices and hosts that people type in them."""

@@ -1,0 +1,1 @@
+"""`nbckpt run`: a notebook without a front end, its kernel, parameters and progress."""

@@ -1,0 +1,1 @@
+"""The interpreter and the system: interrupts, time limits, the collector, written pages."""

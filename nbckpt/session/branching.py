@@ -1,0 +1,216 @@
+"""Branching: fork, switch, update. Values may be given by hand; they become one checkpoint.
+
+A new state is made in the live namespace before any branch is: if an expression or a reducer
+fails, the namespace goes back to the very objects that it held, and nothing was changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbckpt.capture.untrusted import require_trusted
+from nbckpt.config.validate import require_text
+from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.runtime.interrupts import allowed, held, whole
+from nbckpt.session import navigation, update_values
+from nbckpt.session.navigation import Moved
+from nbckpt.timeline import references
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+
+_BRANCH = re.compile(r"\w[\w.-]*")
+_NUMBERED = re.compile(r"(?P<stem>.+)-[0-9]+")
+
+
+def fork(
+    session: Session,
+    ref: str,
+    branch: str | None,
+    values: Mapping[str, object],
+    expressions: Mapping[str, str],
+) -> Moved:
+    """A new branch at `ref`, with other values if some are given; the session is on it."""
+    target = session.get(ref)
+    require_trusted(target)
+    name = new_branch(session, branch)
+    trees = update_values.understood(values, expressions)
+    navigation.keep_unsaved(session, "before-fork")
+    with _moving(session, target) as gone:
+        moved = gone
+        session.namespace.update(values)
+        for variable, tree in trees.items():
+            with allowed():
+                value = update_values.evaluated(session, variable, tree)
+            session.namespace[variable] = value
+        session.branch = name
+        if values or trees:
+            session.ran(update_values.bound_by_hand(values))
+            session.ran(ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items())))
+            lines = [
+                update_values.line(n, update_values.text_of(value), value)
+                for n, value in values.items()
+            ]
+            lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
+            made = _keep(session, target.name, lines, (*values, *trees), "fork")
+            moved = moved._replace(checkpoint=made)
+        else:
+            session.move_head(target, told=f"branch {name!r}")
+    navigation.note(session, "forked", moved, branch=name)
+    return moved
+
+
+@whole
+def branch_off(session: Session) -> str:
+    """The name of a new branch where the session stands; it is on it, and nothing else changed.
+
+    Raises
+    ------
+    UsageError
+        If it stands nowhere yet.
+    """
+    if session.position is None:
+        message = "nothing has been checkpointed here yet: there is nothing to branch from"
+        raise UsageError(message)
+    session.branch = new_branch(session, None)
+    here = session.timeline.checkpoints[session.position]
+    session.move_head(here, told=f"branch {session.branch!r}")
+    return session.branch
+
+
+def switch(session: Session, branch: str) -> Moved:
+    """Go to the head of a branch; what was there is checkpointed first."""
+    require_text(branch, "the name of a branch")
+    session.refresh()
+    head = session.timeline.head(branch)
+    if head is None:
+        raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
+    require_trusted(head)
+    navigation.keep_unsaved(session, "before-switch")
+    head = session.timeline.head(branch)
+    if head is None:  # its name went with what was kept just now: it is contained in that
+        raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
+    moved = navigation.move(session, head)
+    session.branch = branch
+    session.move_head(head, told=f"the switch to {branch!r}")
+    navigation.note(session, "switched", moved, branch=branch)
+    return moved
+
+
+def update(
+    session: Session,
+    ref: str,
+    values: Mapping[str, object],
+    as_step: str | None,
+    expressions: Mapping[str, str],
+) -> Checkpoint:
+    """A child of `ref` with values that go through the reducers of their variables."""
+    target = session.get(ref)
+    require_trusted(target)
+    name = target.name if as_step is None else _step(session, as_step)
+    trees = update_values.understood(values, expressions)
+    if not values and not trees:
+        message = f"update {ref!r}: give the values, as in update({ref!r}, {{'name': value}})"
+        raise UsageError(message)
+    navigation.keep_unsaved(session, "before-update")
+    head = session.head
+    goes_on = head is not None and head.id == target.id
+    branch = session.branch if goes_on else new_branch(session, None)
+    with _moving(session, target) as moved:
+        with allowed():  # the expressions' and the reducers' own code; all of it can be undone
+            lines = [
+                update_values.reduce(session, target, n, value, update_values.text_of(value))
+                for n, value in values.items()
+            ]
+            for n, tree in trees.items():
+                value = update_values.evaluated(session, n, tree)
+                lines.append(update_values.reduce(session, target, n, value, ast.unparse(tree)))
+        session.branch = branch
+        session.ran(ast.parse("\n".join(lines)))
+        session.ran(update_values.bound_by_hand((*values, *trees)))
+        made = _keep(session, name, lines, (*values, *trees), "update")
+    navigation.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
+    return made
+
+
+@contextmanager
+def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
+    """The move to a checkpoint; if the body fails, all is as it was, down to the objects.
+
+    Not if the disk refused: then all is there, and is written as soon as it can be.
+    """
+    was = (session.position, session.before, session.before_branch, session.origin, session.moved)
+    before, seeded, branch = dict(session.namespace), set(session.seeded), session.branch
+    moved = navigation.move(session, target)
+    try:
+        yield moved
+    except StoreError:
+        raise
+    except BaseException:
+        with held(firmly=True):
+            session.namespace.clear()
+            session.namespace.update(before)
+            # An expression may have changed an object in place that both states hold.
+            session.capturer.touched(None)
+            if was[0] is not None:
+                there = session.timeline.checkpoints[was[0]]
+                navigation.restore_all(session, there, delete=False, is_undone=True)
+            session.seeded, session.branch = seeded, branch
+            session.position, session.before, session.before_branch = was[:3]
+            session.origin, session.moved = was[3:]
+        raise
+
+
+def _keep(
+    session: Session, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
+) -> Checkpoint:
+    """Checkpoint what the given values made of where the namespace is."""
+    with session.holding(name):
+        captured = session.capture(navigation.EVERYTHING)
+        draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
+        draft = replace(draft, bound=tuple(sorted(bound)), made_by=made_by)
+        session.commit(draft)
+    return draft
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def new_branch(session: Session, name: str | None) -> str:
+    """A name for a new branch: the one that was asked for, if it can be had."""
+    taken, names = session.timeline.is_branch, session.timeline.names()
+    if name is None:
+        stem = m["stem"] if (m := _NUMBERED.fullmatch(session.branch)) else session.branch
+        n = 2
+        while taken(f"{stem}-{n}") or f"{stem}-{n}" in names:
+            n += 1
+        return f"{stem}-{n}"
+    require_text(name, "the name of a branch")
+    if not _BRANCH.fullmatch(name):
+        message = (
+            f"{name!r} is no name for a branch: use letters, digits, '_', '-' and '.',"
+            " and begin with a letter or digit"
+        )
+        raise UsageError(message)
+    if taken(name):
+        message = f"branch {name!r} exists: choose another name, or `%switch {name}` to go there"
+        raise BranchExistsError(message)
+    if name in names:
+        message = f"{name!r} is the name of a checkpoint: choose another name for the branch"
+        raise UsageError(message)
+    return name
+
+
+def _step(session: Session, name: str) -> str:
+    require_text(name, "the name of a step")
+    known = session.timeline.names("done")
+    if name in known:
+        return name
+    message = f"no step {name!r} has been recorded; {references.hint(name, known)}"
+    raise UsageError(message)

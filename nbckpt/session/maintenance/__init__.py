@@ -1,0 +1,1 @@
+"""Work on a whole store, as people ask for it: prune, export, settings, trust."""

@@ -1,0 +1,143 @@
+"""Export: one checkpoint, with all that belongs to it, becomes a store of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.capture.untrusted import require_trusted
+from nbckpt.digests import Digest
+from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
+from nbckpt.fingerprint.random_state import NAMES as RANDOM
+from nbckpt.model import Checkpoint, Record, Variable, checkpoint_record
+from nbckpt.runtime.interrupts import result_of
+from nbckpt.session.branch_position import Standing
+from nbckpt.session.maintenance.export_report import Exported
+from nbckpt.session.maintenance.export_selection import Portion
+from nbckpt.timeline.records import head_record
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+    from nbckpt.storage.store import Store
+
+_TABLES = ("DataFrame", "Table")
+
+
+def export(
+    session: Session,
+    ref: str,
+    out: Path,
+    *,
+    encryption: str | None = None,
+) -> Exported:
+    """A new store at `out` with the checkpoint `ref`, its outputs and the calls of its step.
+
+    Parameters
+    ----------
+    encryption
+        Where the key is that the new store is encrypted with, as in the setting `encryption`, or
+        ``off``; by default as the setting says.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names none.
+    UsageError
+        If it failed, or is of a loop that did not finish.
+    UntrustedError
+        If the user neither made nor trusts it: under this user's name it would be trusted.
+    StoreError
+        If `out` is taken, or the disk refuses: nothing is at `out` then.
+    NotFoundError, FormatError
+        If bytes of it are missing or damaged.
+    """
+    from nbckpt.storage.beside import new_store, refuse_taken
+
+    out = Path(out).absolute()
+    refuse_taken(out)
+    checkpoint = session.get(ref)
+    require_trusted(checkpoint)
+    if checkpoint.state != "done":
+        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
+        raise UsageError(message)
+    chosen = Portion(session, checkpoint)
+    with new_store(out, encryption) as store:
+        is_encrypted = store.cipher is not None
+        writer = _Writing(session.store, store)
+        for digest in chosen.blobs():
+            writer.copy(digest)
+        records = chosen.records()
+        for record in records:
+            if isinstance(blob := record.get("blob"), str):
+                writer.copy(blob, of=record)
+        made = chosen.checkpoint()
+        target = Standing(store, made.notebook, made.branch)
+        result_of(target.append([*records, checkpoint_record(made), _head(made)]))
+        target.refresh()
+        tables = _tables(target, made.id)
+    kinds = [record["kind"] for record in records]
+    return Exported(
+        path=out,
+        checkpoint=made,
+        variables=tuple(n for n in sorted(chosen.kept) if n not in RANDOM),
+        left=tuple(chosen.left),
+        recordings=kinds.count("recording"),
+        calls=kinds.count("step"),
+        tables=tables,
+        left_records=chosen.left_records,
+        size_bytes=writer.size_bytes,
+        encrypted=is_encrypted,
+    )
+
+
+class _Writing:
+    """Copies blobs from one store to another, each once."""
+
+    def __init__(self, source: Store, target: Store) -> None:
+        self.size_bytes = 0
+        self._source = source
+        self._target = target
+        self._done: set[Digest] = set()
+
+    def copy(self, digest: Digest, *, of: Record | None = None) -> None:
+        """Have the target hold a blob of the source."""
+        if digest in self._done:
+            return
+        self._done.add(digest)
+        parts: list[Any] = list(self._source.get_blob(digest, of=of))
+        self.size_bytes += sum(part.nbytes for part in parts)
+        if parts:  # streams are cut by their content, and are known by being `bytes`
+            stream = [bytes(parts[0]), *parts[1:]]
+            if self._target.put_blob(stream) == digest or self._target.put_blob(parts) == digest:
+                return
+        message = f"blob {digest[:12]}… cannot be written as it was: nothing was exported"
+        raise FormatError(message)
+
+
+def _head(checkpoint: Checkpoint) -> Record:
+    return head_record(
+        checkpoint.branch, checkpoint, None, notebook=checkpoint.notebook, at=checkpoint.created_at
+    )
+
+
+def _tables(target: Standing, checkpoint_id: str) -> tuple[str, ...]:
+    """The variables of which Parquet could be made, in the new store."""
+    manifest: Mapping[str, Variable] = target.timeline.manifest(checkpoint_id)
+    made = []
+    for name in _may_be_tables(manifest.values()):
+        try:
+            record = target.tables.record(manifest[name], manifest)
+        except NbckptError:  # no table, or not to be built here: its bytes are there all the same
+            continue
+        if (file := record.get("file")) is None:
+            continue
+        if Path(file).is_absolute():  # aside, where it would help this process alone
+            message = f"the table of {name!r} cannot be written: make room, then export again"
+            raise StoreError(message)
+        made.append(name)
+    return tuple(sorted(made))
+
+
+def _may_be_tables(variables: Iterable[Variable]) -> list[str]:
+    return [v.name for v in variables if v.type_name.rpartition(".")[2] in _TABLES]

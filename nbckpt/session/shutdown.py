@@ -1,0 +1,52 @@
+"""The end of a session: what is joined is kept first, and the history knows that it ended well."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nbckpt.errors import NbckptError
+from nbckpt.session.auto.lifetimes import ENDED
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+
+
+_EXPECTED: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def end(session: Session) -> None:
+    """Keep what is joined and note that the session ends as it should; once."""
+    if session.ended:
+        return
+    session.ended = True
+    try:
+        session.joining.keep_aside()
+    finally:
+        if session.begun:
+            with suppress(NbckptError):  # the store was closed: nobody is the wiser
+                session.record_event(ENDED)
+
+
+def end_at_exit(session: Session) -> None:
+    """Have the session ended when the interpreter exits, if it is still there."""
+    if session in _EXPECTED:
+        return
+    _EXPECTED.add(session)
+    reference, pid = weakref.ref(session), os.getpid()
+
+    def last() -> None:
+        if (ending := reference()) is None or os.getpid() != pid:
+            return  # a forked child is a session of its own
+        try:
+            end(ending)
+        except NbckptError as problem:
+            with suppress(Exception):  # there may be no stderr any more
+                sys.stderr.write(f"nbckpt: what ran last was NOT kept: {problem}\n")
+
+    atexit.register(last)
+    weakref.finalize(session, atexit.unregister, last).atexit = False

@@ -1,0 +1,1 @@
+"""Code that is restored instead of run: cells, blocks, calls, loops, reruns, approvals."""

@@ -1,0 +1,53 @@
+"""Display of a question, and the wait for its answer: a line where nobody can be asked."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Protocol
+
+from nbckpt.reports.questions import waits_text
+from nbckpt.steps.approvals.desk import Desk
+from nbckpt.timeline.approvals import Question
+
+
+class Shown(Protocol):
+    """A question that somebody can see."""
+
+    def wait(self, came: threading.Event, seconds: float) -> None:
+        """Return after so many seconds, or when the event is set; who is asked may answer."""
+
+    def end(self, question: Question) -> None:
+        """Show what became of it: it may wait still, when the cell was interrupted."""
+
+
+class Asker(Protocol):
+    """Shows questions."""
+
+    def __call__(self, desk: Desk, question: Question) -> Shown:
+        """Show a question, as it is asked."""
+
+
+class Line:
+    """One line that says what waits, and how to answer."""
+
+    def __init__(self, desk: Desk, question: Question) -> None:
+        sys.stderr.write(f"nbckpt: {waits_text(question, desk.session.store.path)}\n")
+        sys.stderr.flush()
+
+    def wait(self, came: threading.Event, seconds: float) -> None:
+        """Wait."""
+        came.wait(seconds)
+
+    def end(self, question: Question) -> None:
+        """Nothing more is said."""
+
+
+def show(desk: Desk, question: Question) -> Shown:
+    """A question, shown by the shell of the session, or in the terminal, or in a line."""
+    asker: Asker | None = desk.session.asker
+    if asker is not None:
+        return asker(desk, question)
+    from nbckpt.steps.approvals.terminal import Prompt, can_prompt
+
+    return Prompt(desk, question) if can_prompt() else Line(desk, question)

@@ -1,0 +1,198 @@
+"""`with nbckpt.checkpoint(…) as step:` a step whose code is the body of a `with` statement."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from types import FrameType, TracebackType
+
+from nbckpt.capture.selection import Selection
+from nbckpt.errors import StoreError, UsageError
+from nbckpt.fingerprint.names import Own
+from nbckpt.model import Cell
+from nbckpt.runtime.interrupts import held
+from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.steps.step import Request, Step
+from nbckpt.timeline.references import require_name
+
+
+class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint("train"):
+    """A step whose code is the body of this `with` statement.
+
+    In a notebook the body is skipped when it can be restored. A script says so itself::
+
+        with nbckpt.checkpoint("embed", vars=["vectors"]) as step:
+            if step.todo:
+                for doc in step.track(docs):
+                    vectors.append(embed(doc))
+
+    Where the disk does not let it begin, which is told, the body runs and is not kept.
+
+    Parameters
+    ----------
+    name
+        Of the checkpoint.
+    vars
+        Variables to keep; by default every one that the body binds or changes.
+    exclude
+        Variables not to keep.
+    deps
+        Files that the body depends on.
+    rerun
+        Run the body even if it could be restored.
+    sync
+        Wait for the disk however long it takes.
+
+    Raises
+    ------
+    UsageError
+        If `name` is none that a reference can mean. On entering: no session is open, or this is
+        inside a function.
+    VariableNotFoundError
+        On entering: `vars` names what neither exists nor is bound by the body.
+    StoreError
+        On leaving: the checkpoint could not be written; the values are there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        vars: Iterable[str] | None = None,  # noqa: A002  # the option's name everywhere else
+        exclude: Iterable[str] = (),
+        deps: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        note: str = "",
+        rerun: bool = False,
+        sync: bool = False,
+    ) -> None:
+        if isinstance(vars, str):
+            message = f"vars is a list of names: vars=[{vars!r}]"
+            raise UsageError(message)
+        selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
+        self._request = Request(
+            require_name(name),
+            selection,
+            tuple(deps),
+            tuple(tags),
+            note,
+            rerun=rerun,
+            sync=sync,
+            is_block=True,
+        )
+        self._step: Step | None = None
+
+    def __enter__(self) -> Step:
+        session = current_session.session()
+        frame = sys._getframe(1)  # noqa: SLF001  # the `with` statement's own frame
+        if frame.f_globals is not session.namespace or frame.f_code.co_name != "<module>":
+            message = (
+                f"checkpoint {self._request.name!r} is inside a function: "
+                "use it at the top level, where its variables are the notebook's"
+            )
+            raise UsageError(message)
+        node = _with_at(frame)
+        if not _is_guarded(node) and not session.guards_blocks:
+            _warn_unguarded(self._request.name)
+            self._request = replace(self._request, is_skippable=False)
+        session.ran(session.running)
+        cell, tree = Cell(ast.unparse(node)), _body_of(node)
+        try:
+            with held():
+                self._step = self._begun(session, cell, tree)
+            return self._step
+        except BaseException:  # an interrupt: the body is not reached, so nobody ends the step
+            if self._step is not None:
+                self._step.left()
+            raise
+
+    def _begun(self, session: Session, cell: Cell, tree: ast.Module) -> Step:
+        """The step; if the disk does not let it begin, one of which nothing is kept."""
+        try:
+            return Step.begin(session, self._request, cell, tree)
+        except StoreError as problem:
+            from nbckpt.steps.calls.telling import tell
+
+            why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
+            tell(session, why)
+            session.capturer.touched(session.reach(tree))  # nothing else looks what it changes
+            return Step.refused(session, self._request, cell, tree, str(problem))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        step = self._step
+        if step is None or not step.todo:
+            return
+        with held():
+            if not step.is_kept:
+                step.left()
+                step.session.ran(step.tree)
+            elif error is None:
+                step.finish()
+            else:
+                step.session.joining.failed_blocks.append(step.fail(error).id)
+
+
+def _with_at(frame: FrameType) -> ast.With:
+    """The `with` statement that `frame` is entering."""
+    text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        tree = ast.Module([], [])
+    line = frame.f_lineno
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With) and node.lineno <= line < node.body[0].lineno + 1
+    ]
+    if not found:
+        message = "the source of this `with` block cannot be read: put it into a cell or a file"
+        raise UsageError(message)
+    return max(found, key=lambda node: node.lineno)
+
+
+def _body_of(node: ast.With) -> ast.Module:
+    """The body as code of its own, without the guard and without the step's own name."""
+    body = node.body[0].body if _is_guarded(node) else node.body  # type: ignore[attr-defined]
+    own = {item.optional_vars.id for item in node.items if isinstance(item.optional_vars, ast.Name)}
+    tree = ast.Module(list(body), [])
+    return ast.fix_missing_locations(_Unnamed(own).generic_visit(tree))  # type: ignore[return-value]
+
+
+class _Unnamed(ast.NodeTransformer):
+    """Replaces names that are no variables of the user's by constants."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(node.id) if node.id in self._names else node
+
+
+def _is_guarded(node: ast.With) -> bool:
+    first = node.body[0]
+    return (
+        len(node.body) == 1
+        and isinstance(first, ast.If)
+        and not first.orelse
+        and isinstance(first.test, ast.Attribute)
+        and first.test.attr == "todo"
+    )
+
+
+def _warn_unguarded(name: str) -> None:
+    warnings.warn(
+        f"the body of checkpoint {name!r} runs each time: begin it with `if step.todo:`, "
+        "so that it can be skipped",
+        stacklevel=3,
+    )

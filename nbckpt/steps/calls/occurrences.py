@@ -1,0 +1,116 @@
+"""The how-manieth of its equals a call is, within the step that runs.
+
+Five equal calls of one cell are five samples, and replay as the five answers. Outside a step they
+are counted within the cell that runs or, where no shell tells of cells, within the session. A
+call that another step makes is counted within that one, so that nothing shifts when it is replayed,
+and a call of an item of a loop or map within that item.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextvars import ContextVar
+from functools import partial
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from nbckpt.llm import scope
+from nbckpt.llm.scope import Scope
+from nbckpt.llm.turns import Turn
+from nbckpt.runtime.context import awaited_with, called_with
+from nbckpt.session.session import Session
+
+if TYPE_CHECKING:
+    from nbckpt.steps.step import Step
+
+
+class Occurrences:
+    """The calls that one run of a step has begun."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next: Counter[str] = Counter()
+        self._given_back: dict[str, list[int]] = {}
+        self.unanswered: set[str] = set()
+
+    def note_unanswered(self, question: str) -> None:
+        """Note that code went on without an answer of a person: it is to run again."""
+        self.unanswered.add(question)
+
+    def note_answered(self, question: str) -> None:
+        """Note that it asked again, and has an answer."""
+        self.unanswered.discard(question)
+
+    def reserve(self, key: str) -> int:
+        """The first place among equal calls that none has; reserved when the call begins."""
+        with self._lock:
+            if free := self._given_back.get(key):
+                return heappop(free)
+            self._next[key] += 1
+            return self._next[key] - 1
+
+    def give_back(self, key: str, n: int) -> None:
+        """Note that a call has no answer: the next equal one stands in its place."""
+        with self._lock:
+            heappush(self._given_back.setdefault(key, []), n)
+
+
+class Place(NamedTuple):
+    """The place of a call among its equals.
+
+    Attributes
+    ----------
+    within
+        The item to which it belongs, or the step, if that goes through items.
+    """
+
+    among: Occurrences
+    within: Scope | None
+    turn: Turn
+
+    def give_back(self, key: str) -> None:
+        """Note that the call has no answer: the next equal one stands in its place."""
+        self.turn.give_back(key, self.within, self.among)
+
+
+_inside: ContextVar[Occurrences | None] = ContextVar("nbckpt_step", default=None)
+_running: WeakKeyDictionary[Any, Occurrences] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def here(session: Session) -> Occurrences:
+    """Those of the step, cell or session that runs."""
+    if (inside := _inside.get()) is not None:
+        return inside
+    token: object = running_step(session) or session.running or session
+    with _lock:
+        found = _running.get(token)
+        if found is None:
+            found = _running[token] = Occurrences()
+        return found
+
+
+def items() -> Scope | None:
+    """Where calls of items are counted; None in a call of another step, and without items."""
+    within = None if _inside.get() is not None else scope.here().scope
+    return within if within is not None and within.has_items else None
+
+
+def running_name(session: Session) -> str | None:
+    """The name of the step that runs."""
+    step = running_step(session)
+    return step.request.name if step is not None else None
+
+
+def running_step(session: Session) -> Step | None:
+    """The step that runs, of several the one that began last."""
+    running = tuple(session.running_steps.values())
+    return running[-1] if running else None
+
+
+inside = partial(called_with, _inside)
+"""Call a function, and count the calls that it makes among occurrences, which are given first."""
+inside_async = partial(awaited_with, _inside)
+"""As `inside`, of one to wait for."""

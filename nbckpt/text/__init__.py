@@ -1,0 +1,1 @@
+"""Text for people: units, tables, descriptions of values, escapes, commands, progress bars."""
