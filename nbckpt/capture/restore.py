@@ -101,7 +101,7 @@ def load(
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
-    with Bar("restoring", size) as bar, _warnings_shown(silenced), _nothing_drawn(), uncollected():
+    with Bar("restoring", size) as bar, _warnings_shown(silenced), nothing_drawn(), uncollected():
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
@@ -140,7 +140,7 @@ def _warnings_shown(silenced: Iterable[object]) -> Iterator[None]:
 
 
 @contextmanager
-def _nothing_drawn() -> Iterator[None]:
+def nothing_drawn() -> Iterator[None]:
     """Have a figure that is one of pyplot's again not be drawn for that, nor shown by a cell."""
     if "matplotlib.pyplot" not in sys.modules:
         yield

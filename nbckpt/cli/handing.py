@@ -25,10 +25,13 @@ its Parquet files. So look first.
 
 _EXPORT = """\
 OUT becomes a store of its own, with one checkpoint: its variables, outputs, model calls, and
-tables as Parquet. Its receiver looks at it, trusts it, and restores it.
+tables as Parquet. Its receiver looks at it, trusts it, and restores it. With --portable OUT holds
+files that other programs read without nbckpt, and that need no trust: tables as Parquet, arrays as
+.npy, data as JSON, figures as PNG, and the cells that ran as notebook.ipynb.
 
   nbckpt export train handed
-  nbckpt log --store handed"""
+  nbckpt log --store handed
+  nbckpt export --portable train files"""
 
 
 def add(verbs: Any) -> None:
@@ -42,10 +45,17 @@ def add(verbs: Any) -> None:
     trust.add_argument("--show", action="store_true", help="only say what would be trusted")
     trust.add_argument("-y", "--yes", action="store_true", help="do not ask")
     export = parsing.verb(
-        verbs, "export", _export, "make a store of one checkpoint, to hand it on", _EXPORT
+        verbs,
+        "export",
+        _export,
+        "hand on one checkpoint: a store of it, or files in open formats",
+        _EXPORT,
     )
     parsing.takes_ref(export)
     export.add_argument("out", metavar="OUT", type=Path, help="a new or empty folder")
+    export.add_argument(
+        "--portable", action="store_true", help="files in open formats instead of a store"
+    )
     export.add_argument(
         "--encryption",
         metavar="KEY",
@@ -104,11 +114,17 @@ def _agreed(told: Strange) -> bool:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from nbckpt.session.maintenance.export import export
+    from nbckpt.session.maintenance.exports import export
 
     session = looking_session(arguments)
     try:
-        done = export(session, arguments.ref, arguments.out, encryption=arguments.encryption)
+        done = export(
+            session,
+            arguments.ref,
+            arguments.out,
+            portable=arguments.portable,
+            encryption=arguments.encryption,
+        )
     finally:
         session.store.close()
     if arguments.json:

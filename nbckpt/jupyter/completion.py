@@ -95,7 +95,7 @@ class Completion:
             "check": lambda _: ("--memory",),
             "approvals": lambda _: ("--waiting",),
             "trust": lambda _: ("--show",),
-            "export": lambda typed: self._first(typed, refs()),
+            "export": lambda typed: self._first(typed, refs(), "--portable"),
             "answer": self._answer,
             "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,
         }

@@ -148,7 +148,9 @@ def test_a_difference_is_told_by_the_records(shell: Any, moves: Callable[[], Non
 def test_the_data_of_a_question_is_not_built(
     shell: Any, moves: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NBCKPT_APPROVALS", "fail")
+    monkeypatch.setenv("NBCKPT_APPROVALS", "fail")  # so that nobody waits
+    unload(shell)
+    load(shell)
     run(shell, "import nbckpt\nnbckpt.approve('delete?', data=[1, 2])")
     moves()
 

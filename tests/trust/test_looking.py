@@ -9,9 +9,9 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.config.settings import settings_from, with_stored
-from nbckpt.jupyter.notebook import looks
 from nbckpt.model import checkpoint_record
 from nbckpt.reports.timeline_rows import outputs_of
+from nbckpt.session.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
@@ -41,7 +41,7 @@ def test_outputs_that_are_none_are_told_as_damaged(
 
     (told,) = outputs_of(store, other)
     assert "damaged" in str(told)
-    assert looks.outputs_of(store, other, 1) is None
+    assert notebook_outputs(store, other, 1) is None
     store.close()
     where = ["--store", str(tmp_path / "s")]
     assert main(["show", "forged", *where]) == 3

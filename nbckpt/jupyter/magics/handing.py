@@ -24,10 +24,11 @@ def trust(session: Session, line: str) -> None:
 
 
 def export(session: Session, line: str) -> None:
-    """Make a store of one checkpoint."""
-    from nbckpt.session.maintenance.export import export as exported
+    """Make a store of one checkpoint, or files in open formats."""
+    from nbckpt.session.maintenance.exports import export as exported
 
-    words, _ = lines.parted(line, "%nbckpt export REF OUT", 2, 2, ())
+    usage = "%nbckpt export REF OUT [--portable]"
+    words, given = lines.parted(line, usage, 2, 2, ("--portable",))
     session.wait()
-    done = exported(session, words[0], Path(words[1]))
+    done = exported(session, words[0], Path(words[1]), portable=bool(given))
     notices.tell(done.text(words[1]))

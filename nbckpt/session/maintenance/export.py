@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TABLES = ("DataFrame", "Table")
 
 
-def export(
+def export_store(
     session: Session,
     ref: str,
     out: Path,
@@ -52,15 +52,10 @@ def export(
     NotFoundError, FormatError
         If bytes of it are missing or damaged.
     """
-    from nbckpt.storage.beside import new_store, refuse_taken
+    from nbckpt.storage.beside import new_store
 
     out = Path(out).absolute()
-    refuse_taken(out)
-    checkpoint = session.get(ref)
-    require_trusted(checkpoint)
-    if checkpoint.state != "done":
-        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
-        raise UsageError(message)
+    checkpoint = checkpoint_to_export(session, ref, out)
     chosen = Portion(session, checkpoint)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
@@ -89,6 +84,27 @@ def export(
         size_bytes=writer.size_bytes,
         encrypted=is_encrypted,
     )
+
+
+def checkpoint_to_export(session: Session, ref: str, out: Path) -> Checkpoint:
+    """The checkpoint `ref`, if it can be exported to `out`.
+
+    Raises
+    ------
+    CheckpointNotFoundError, UsageError, UntrustedError
+        If it is not there, did not end well, or is not the user's and not trusted.
+    StoreError
+        If `out` is taken.
+    """
+    from nbckpt.storage.beside import refuse_taken
+
+    refuse_taken(out)
+    checkpoint = session.get(ref)
+    require_trusted(checkpoint)
+    if checkpoint.state != "done":
+        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
+        raise UsageError(message)
+    return checkpoint
 
 
 class _Writing:
