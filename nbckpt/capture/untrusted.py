@@ -1,7 +1,7 @@
 """Refusals to build what the user neither made nor trusts: checkpoints and their variables.
 
 Of a store that is not trusted nothing is built. A pickle is code, and a reader that builds only
-harmless types from one is a program of its own (`docs/decisions/0059`): so the record is all that
+harmless types from one is a program of its own (`docs/decisions/0060`): so the record is all that
 is read, with names, types, shapes and previews, until the user trusts it.
 """
 
