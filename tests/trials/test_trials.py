@@ -92,6 +92,13 @@ def test_what_does_not_load_is_refused_at_once_and_costs_nothing_else(
     assert resumed(library)["other"] == [1]
 
 
+def test_a_number_of_many_digits_is_tried_like_any_other(library: Any) -> None:
+    made(library, "Wrapper(0)", "v = {'it': lib.Careless(0), 'digits': 10**6000}")
+
+    assert refusals() == {}
+    assert resumed(library)["v"]["digits"] == 10**6000
+
+
 def test_what_comes_back_as_another_is_refused_with_what_differs(library: Any) -> None:
     made(library, "Wrapper(0)", "v = {'it': lib.Careless(5)}")
 
