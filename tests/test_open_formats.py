@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import json
 import math
 import os
@@ -26,6 +28,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from PIL import Image
+from scipy import sparse
 
 import nbckpt
 from nbckpt.capture.groups import encode_together
@@ -192,7 +195,7 @@ def test_text_that_utf_8_cannot_say_is_json(session: Session, tmp_path: Path) ->
     assert json.loads(file_of(tmp_path / "out", entries, "half").read_bytes()) == "a\ud800"
 
 
-def test_types_that_json_does_not_tell_are_noted(session: Session, tmp_path: Path) -> None:
+def test_what_json_changes_is_noted(session: Session, tmp_path: Path) -> None:
     values = {
         "pair": (1, [2, (3,)]),
         "losses": [np.float64(0.5), np.int64(2), np.bool_(True)],
@@ -207,8 +210,126 @@ def test_types_that_json_does_not_tell_are_noted(session: Session, tmp_path: Pat
         "ordered": {"b": 1, "a": 2},
     }  # fmt: skip
     assert list(read["ordered"]) == ["b", "a"]
-    assert entries["pair"]["note"] == "JSON does not tell of the types tuple"
+    assert entries["pair"]["note"] == "JSON changes it: tuple to list"
     assert "collections.defaultdict" in entries["groups"]["note"]
+
+
+def test_what_json_lacks_is_text_or_lists_and_noted(session: Session, tmp_path: Path) -> None:
+    values = {
+        "metrics": {"loss": math.nan, "best": -math.inf, "at": pd.Timestamp("2020-01-01")},
+        "labels": {0: "cat", 1: "dog"},
+        "flags": {True: 1, None: 2},
+        "several": {3, 1, 2},
+        "price": decimal.Decimal("1.10"),
+        "day": dt.date(2020, 1, 2),
+        "objects": np.array([1, "a", None], object),
+        "texts": np.array(["a", "b\0"], np.dtypes.StringDType()),
+        "mixed": {"rate": 0.1, "path": [np.arange(2), np.datetime64("2020-01-01")]},
+        "nothing": pd.NaT,
+    }
+    entries = export(session, values, tmp_path / "out")
+
+    read = {n: json.loads(file_of(tmp_path / "out", entries, n).read_bytes()) for n in values}
+    assert read == {
+        "metrics": {"loss": "NaN", "best": "-Infinity", "at": "2020-01-01T00:00:00"},
+        "labels": {"0": "cat", "1": "dog"}, "flags": {"true": 1, "null": 2},
+        "several": [1, 2, 3], "price": "1.10", "day": "2020-01-02", "objects": [1, "a", None],
+        "texts": ["a", "b\0"], "mixed": {"rate": 0.1, "path": [[0, 1], "2020-01-01"]},
+        "nothing": None,
+    }  # fmt: skip
+    assert entries["metrics"]["note"] == (
+        "JSON changes it: -Infinity, NaN, pandas.Timestamp to text"
+    )
+    assert entries["labels"]["note"] == "JSON changes it: keys of type int to text"
+    assert all("JSON changes it" in entry["note"] for entry in entries.values())
+
+
+def test_several_arrays_are_npz(session: Session, tmp_path: Path) -> None:
+    csr, dok = sparse.csr_matrix(np.eye(3)), sparse.dok_array((2, 2))
+    values = {
+        "state": torch.nn.Linear(2, 1).state_dict(),
+        "half": {"w": torch.ones(2, dtype=torch.bfloat16), "../b": np.arange(2)},
+        "masked": np.ma.array([1, 2], mask=[False, True], fill_value=9),
+        "csr": csr,
+        "dok": dok,
+    }
+    entries = export(session, values, tmp_path / "out")
+
+    files = {name: file_of(tmp_path / "out", entries, name) for name in values}
+    with np.load(files["state"], allow_pickle=False) as state:
+        assert {n: a.shape for n, a in state.items()} == {"weight": (1, 2), "bias": (1,)}
+    with np.load(files["half"], allow_pickle=False) as half:
+        assert (half["w"].tolist(), half["../b"].tolist()) == ([1, 1], [0, 1])
+    with np.load(files["masked"], allow_pickle=False) as masked:
+        assert {n: a.tolist() for n, a in masked.items()} == {
+            "data": [1, 2], "mask": [False, True], "fill_value": 9
+        }  # fmt: skip
+    assert (sparse.load_npz(files["csr"]) != csr).nnz == 0
+    assert type(sparse.load_npz(files["dok"])) is sparse.coo_array
+    assert entries["half"]["note"] == "w: NumPy has no bfloat16: its values are torch.float32 there"
+    assert entries["masked"]["note"] == "it is a masked array"
+    assert "note" not in entries["csr"]
+    assert entries["dok"]["note"] == "it is a scipy.dok_array, and a reader gets coo"
+
+
+def test_columns_that_parquet_lacks_are_text_and_noted(session: Session, tmp_path: Path) -> None:
+    frames = {
+        "mixed": pd.DataFrame({"a": [1, "x", None], "n": [1, 2, 3]}),
+        "twice": pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        "holes": pd.DataFrame({"s": pd.arrays.SparseArray([0, 0, 1])}),
+        "labels": pd.DataFrame({"n": [1, 2]}, index=[1, "b"]),
+        "waves": pd.DataFrame({"c": [1 + 2j]}),
+        "objects": pl.DataFrame({"o": pl.Series([{1}, None], dtype=pl.Object)}),
+    }
+    entries = export(session, frames, tmp_path / "out")
+
+    read = {n: pq.read_table(file_of(tmp_path / "out", entries, n)) for n in frames}
+    assert read["mixed"].to_pydict() == {"a": ["1", "x", None], "n": [1, 2, 3]}
+    assert read["twice"].to_pydict() == {"a": [1], "a.1": [2]}
+    assert read["holes"].to_pydict() == {"s": [0, 0, 1]}
+    assert read["labels"].to_pandas().index.tolist() == ["1", "b"]
+    assert read["waves"].to_pydict() == {"c": ["(1+2j)"]}
+    assert read["objects"].to_pydict() == {"o": ["{1}", None]}
+    notes = {name: entry["note"] for name, entry in entries.items()}
+    assert notes["mixed"].startswith("columns are text: a")
+    assert notes["twice"].startswith("columns of one name are numbered")
+    assert notes["holes"].startswith("sparse columns are filled: s")
+    assert notes["labels"].startswith("its index is text")
+    assert notes["objects"] == "columns are text: o"
+
+
+def test_indexes_and_arrays_of_pandas_are_tables(session: Session, tmp_path: Path) -> None:
+    values = {
+        "index": pd.Index(["a", "b"], name="k"),
+        "levels": pd.MultiIndex.from_product([["a"], [1, 2]], names=["x", "y"]),
+        "days": pd.date_range("2020-01-01", periods=2, tz="Europe/Berlin"),
+        "kinds": pd.Categorical(["a", "b"], categories=["b", "a"]),
+    }
+    entries = export(session, values, tmp_path / "out")
+
+    read = {n: pd.read_parquet(file_of(tmp_path / "out", entries, n)) for n in values}
+    assert read["index"]["k"].tolist() == ["a", "b"]
+    assert read["levels"].to_dict("list") == {"x": ["a", "a"], "y": [1, 2]}
+    assert read["days"]["value"].tolist() == values["days"].tolist()
+    assert read["kinds"]["value"].cat.categories.tolist() == ["b", "a"]
+    assert all("of this table" in entry["note"] for entry in entries.values())
+
+
+def test_what_only_polars_reads_is_noted(session: Session, tmp_path: Path) -> None:
+    large = pl.DataFrame({"i": pl.Series([2**100], dtype=pl.Int128)})
+
+    entries = export(session, {"large": large}, tmp_path / "out")
+
+    assert pl.read_parquet(file_of(tmp_path / "out", entries, "large")).equals(large)
+    assert entries["large"]["note"] == "Arrow cannot read its types, polars can"
+
+
+def test_a_file_of_parquet_has_nothing_of_nbckpt(session: Session, tmp_path: Path) -> None:
+    entries = export(session, {n: TABLES[n] for n in ("frame", "table")}, tmp_path / "out")
+
+    for name in ("frame", "table"):
+        metadata = pq.read_schema(file_of(tmp_path / "out", entries, name)).metadata or {}
+        assert set(metadata) <= {b"pandas"}
 
 
 def test_figures_and_pictures_are_png(session: Session, tmp_path: Path) -> None:
@@ -219,32 +340,33 @@ def test_figures_and_pictures_are_png(session: Session, tmp_path: Path) -> None:
     pixels = np.arange(12, dtype="u1").reshape(2, 2, 3)
     before = plt.get_fignums()
 
-    values = {"figure": figure, "shown": shown, "picture": Image.fromarray(pixels)}
+    pictures = {"picture": Image.fromarray(pixels), "ink": Image.new("CMYK", (1, 1), (1, 2, 3, 4))}
+    values = {"figure": figure, "shown": shown, "axes": axes, **pictures}
     entries = export(session, values, tmp_path / "out")
 
     assert plt.get_fignums() == before
     with Image.open(file_of(tmp_path / "out", entries, "figure")) as drawn:
         assert (drawn.format, drawn.size) == ("PNG", (200, 100))
         assert len(drawn.getcolors(1_000_000) or ()) > 2
+    with Image.open(file_of(tmp_path / "out", entries, "axes")) as drawn:
+        assert drawn.format == "PNG"
+    assert np.load(file_of(tmp_path / "out", entries, "ink")).tolist() == [[[1, 2, 3, 4]]]
+    assert entries["ink"]["note"] == "the pixels of a picture of mode CMYK"
     with Image.open(file_of(tmp_path / "out", entries, "picture")) as picture:
         assert np.array_equal(np.asarray(picture), pixels)
     plt.close(shown)
 
 
 NEVER: dict[str, tuple[Any, str]] = {
-    "objects": (np.array([object()], object), "without pickles"),
-    "strings": (np.array(["a"], np.dtypes.StringDType()), "without pickles"),
-    "masked": (np.ma.array([1, 2], mask=[False, True]), "not all of it"),
-    "mixed": (pd.DataFrame({"a": [1, "x"]}), "neither Parquet nor Arrow"),
-    "python": (pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}), "neither Parquet nor"),
+    "objects": (np.array([object()], object), "[0] is of type object, which JSON does not have"),
+    "fields": (np.array([(1, None)], [("a", "i4"), ("o", "O")]), "without pickles"),
     "sparse": (torch.eye(2).to_sparse(), "no such tensor"),
-    "cmyk": (Image.new("CMYK", (1, 1)), "PNG cannot hold it"),
-    "a_set": ({1}, "is a set, for which there is no open format"),
-    "inside": ({"a": [0, {2}]}, "['a'][1] is a set, which JSON does not have"),
-    "keys": ({"a": {1: 2}}, "a key of ['a'] is a int: in JSON keys are text"),
-    "infinite": ([math.inf], "[0] is inf, which JSON does not have"),
+    "inside": ({"a": [0, {b"x"}]}, "['a'][1][0] is of type bytes, which JSON does not have"),
+    "keys": ({"a": {(1, 2): 2}}, "['a'] has a key of type tuple: in JSON keys are text"),
+    "same_keys": ({1: 2, "1": 3}, "it has two keys that are '1' as text"),
     "digits": (10**5000, "JSON cannot hold it"),
     "module": (math, "is imported by whoever needs it"),
+    "rest": (..., "has a type for which there is no open format here"),
 }
 
 
@@ -253,7 +375,7 @@ def test_what_no_format_holds_is_named_with_the_reason_and_costs_nothing_else(
 ) -> None:
     values = {name: value for name, (value, _) in NEVER.items()}
     exec(
-        "class Model:\n    pass\nmodel = Model()\n"
+        "import enum\nclass Meta(enum.Enum):\n    A = 1\nclass Model:\n    pass\nmodel = Model()\n"
         "class Broken:\n    def __reduce__(self): return make, ()\n"
         "def make():\n    if asked: raise RuntimeError('not again')\n    return Broken()\nasked = []",
         session.namespace,
@@ -265,8 +387,9 @@ def test_what_no_format_holds_is_named_with_the_reason_and_costs_nothing_else(
     for name, (_, reason) in NEVER.items():
         assert entries[name]["file"] is None
         assert reason in entries[name]["reason"], name
-    assert entries["model"]["reason"] == "is a Model, for which there is no open format here"
+    assert entries["model"]["reason"] == "has a type for which there is no open format here"
     assert entries["Model"]["reason"] == "is code, which the cells in notebook.ipynb have"
+    assert entries["Meta"]["reason"] == entries["Model"]["reason"]
     assert entries["objects"]["shape"] == "1"
     assert json.loads(file_of(tmp_path / "out", entries, "fine").read_bytes()) == [1]
 
@@ -291,35 +414,60 @@ def test_what_does_not_come_back_and_what_was_not_kept_is_named(
     assert entries["later"]["reason"] == "was not asked to be kept"
 
 
-def test_a_list_that_holds_itself_ends(
+def test_what_holds_itself_or_never_ends_is_named(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_values, "MOST_VALUES", 1000)
-    endless: list[Any] = []
-    endless.append(endless)
+    endless: list[Any] = [0]
+    endless.append({"me": endless})
     wide: list[Any] = [0]
+    deep: list[Any] = [0]
     for _ in range(40):
         wide = [wide, wide]
+    for _ in range(900):
+        deep = [deep]
 
-    entries = export(session, {"endless": endless, "wide": wide}, tmp_path / "out")
+    entries = export(session, {"endless": endless, "wide": wide, "deep": deep}, tmp_path / "out")
 
-    for name in ("endless", "wide"):
-        assert "would have more than 1,000 values, or never end" in entries[name]["reason"]
+    same = "[1]['me'] is the same object as one that holds it, which JSON cannot say"
+    assert same in entries["endless"]["reason"]
+    assert "is beyond the first 1,000 values" in entries["wide"]["reason"]
+    assert "nested too deeply" in entries["deep"]["reason"]
 
 
-PARTS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+PARTS = st.none() | st.booleans() | st.integers() | FINITE | st.text()
 TREES = st.recursive(PARTS, lambda t: st.lists(t) | st.dictionaries(st.text(), t), max_leaves=20)
 
 
 @given(TREES)
-def test_json_is_what_was_given_or_refused(value: Any) -> None:
+def test_json_is_what_was_given(value: Any) -> None:
+    data, changes = encoded(value)
+
+    assert json.loads(data) == value
+    assert changes == ""
+
+
+KEYS = st.text() | st.integers() | st.floats() | st.none() | st.booleans() | st.dates()
+ODD = st.recursive(
+    PARTS | st.floats() | st.decimals() | st.datetimes() | st.sets(st.integers() | st.text()),
+    lambda t: st.tuples(t, t) | st.lists(t) | st.dictionaries(KEYS, t),
+    max_leaves=20,
+)
+
+
+@given(ODD)
+def test_json_of_anything_else_is_valid_and_says_what_it_changed(value: Any) -> None:
     try:
-        found = encoded(value)
-    except CaptureError:
-        assert "inf" in repr(value)
-    else:
-        assert json.loads(found.data) == value
-        assert found.types == ()
+        data, changes = encoded(value)
+    except CaptureError as error:
+        if "two keys" not in str(error):
+            raise
+        return
+
+    back = json.loads(data, parse_constant=pytest.fail)
+    assert (back == value) or changes
+    assert encoded(back).data == data
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -530,7 +678,7 @@ def test_it_fills_an_empty_folder(session: Session, tmp_path: Path) -> None:
 def test_a_disk_that_refuses_leaves_nothing(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session.namespace.update(TABLES, x=[1], a=np.arange(3))
+    session.namespace.update(TABLES, x=[1], a=np.arange(3), state={"w": np.arange(3)})
     session.checkpoint("made")
     session.wait()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -115,20 +115,28 @@ def write_parquet(path: Path, value: object) -> str:
         If the disk refuses.
     """
     kind = _kind(value)
-    _write(kind, value, path, None, OTHERS_TOO)
+    _write(kind, value, path, None, OTHERS_TOO, writers=_UNMARKED)
     reason = _difference(kind, value, partial(_source, path, None))
     _release_unused()
     return reason
 
 
-def _write(kind: str, value: object, path: Path, cipher: Cipher | None, mode: int) -> None:
+def _write(
+    kind: str,
+    value: object,
+    path: Path,
+    cipher: Cipher | None,
+    mode: int,
+    writers: Mapping[str, Callable[[Any, Any], None]] | None = None,
+) -> None:
+    write = (writers or _WRITERS)[kind]
     with refused(path), create_beside(path, mode=mode) as beside:
         try:
             if cipher is None:
-                _WRITERS[kind](value, beside)
+                write(value, beside)
             else:
                 parquet = io.BytesIO()
-                _WRITERS[kind](value, parquet)
+                write(value, parquet)
                 beside.write(sealed_file(cipher, parquet.getbuffer(), path.name))
         except OSError:
             raise
@@ -209,19 +217,19 @@ def _first_line(error: BaseException) -> str:
 # -- writing and reading, by kind
 
 
-def _write_pandas(frame: pd.DataFrame, file: BinaryIO | NewFile) -> None:
+def _write_pandas(frame: pd.DataFrame, file: BinaryIO | NewFile, mark: bytes = b"pandas") -> None:
     import pyarrow as pa
 
     if frame.attrs and not _is_json(frame.attrs):
         frame = frame.copy(deep=False)
         frame.attrs = {}  # Arrow would warn, and leave them out
-    _write_arrow(pa.Table.from_pandas(frame), file, "pandas")
+    _write_arrow(pa.Table.from_pandas(frame), file, mark)
 
 
-def _write_arrow(table: pa.Table, file: BinaryIO | NewFile, kind: str = "pyarrow") -> None:
+def _write_arrow(table: pa.Table, file: BinaryIO | NewFile, mark: bytes = b"pyarrow") -> None:
     import pyarrow.parquet as pq
 
-    metadata = {**(table.schema.metadata or {}), MARK: kind.encode()}
+    metadata = {**(table.schema.metadata or {}), **({MARK: mark} if mark else {})}
     pq.write_table(table.replace_schema_metadata(metadata), file, compression=COMPRESSION)
 
 
@@ -273,6 +281,12 @@ _WRITERS: dict[str, Callable[[Any, Any], None]] = {
     "polars": _write_polars,
     "pyarrow": _write_arrow,
 }
+_UNMARKED: dict[str, Callable[[Any, Any], None]] = {
+    **_WRITERS,
+    "pandas": partial(_write_pandas, mark=b""),
+    "pyarrow": partial(_write_arrow, mark=b""),
+}
+"""Writers of files that other programs read, without the mark of the library they are of."""
 _READERS: dict[str, Callable[[Source], object]] = {
     "pandas": _read_pandas,
     "polars": _read_polars,

@@ -22,7 +22,6 @@ from nbckpt.session.maintenance.open_formats.executed_cells import notebook_of
 from nbckpt.session.maintenance.open_formats.file_names import file_stems
 from nbckpt.session.maintenance.open_formats.value_formats import formats_of, put
 from nbckpt.storage.beside import new_folder
-from nbckpt.text.describe import type_name_of
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:
@@ -158,7 +157,9 @@ class _Writer:
 
     def _written(self, name: str, value: object) -> Entry:
         """The entry of a value, written in the first format that holds it."""
-        reason = f"is a {type_name_of(value)}, for which there is no open format here"
+        if isinstance(value, type):
+            return Entry(reason=_CODE)
+        reason = "has a type for which there is no open format here"
         for form in formats_of(value):
             file = f"{VARIABLES}/{self._stems[name]}{form.suffix}"
             try:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from nbckpt.errors import CaptureError, line_of
 from nbckpt.storage.disk import OTHERS_TOO, create_beside, refused
 from nbckpt.storage.tables import write_parquet
+from nbckpt.text.describe import type_name_of
 
 UNNAMED = "value"
 """Name of the column of what has none."""
@@ -20,7 +21,7 @@ class Table(NamedTuple):
     Attributes
     ----------
     note
-        The type of which it was made, if it is another.
+        The differences to the value of which it was made.
     """
 
     table: Any
@@ -37,9 +38,17 @@ def _of_pandas(value: Any) -> Table | None:
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):
-        return Table(value)
+        kind = type(value)
+        return Table(value, "" if kind is pd.DataFrame else f"it is a {type_name_of(value)}")
     if isinstance(value, pd.Series):
         return Table(value.to_frame(UNNAMED if value.name is None else value.name), _SERIES)
+    if isinstance(value, pd.MultiIndex):
+        return Table(value.to_frame(index=False, allow_duplicates=True), _LEVELS)
+    if isinstance(value, pd.Index):
+        name = UNNAMED if value.name is None else value.name
+        return Table(value.to_frame(index=False, name=name), _INDEX)
+    if isinstance(value, pd.api.extensions.ExtensionArray):
+        return Table(pd.Series(value, name=UNNAMED).to_frame(), _ARRAY)
     return None
 
 
@@ -61,11 +70,14 @@ def _of_arrow(value: Any) -> Table | None:
     if isinstance(value, pa.RecordBatch):
         return Table(pa.Table.from_batches([value]), "it is a record batch")
     if isinstance(value, pa.Array | pa.ChunkedArray):
-        return Table(pa.table({UNNAMED: value}), "it is an array, the one column of this table")
+        return Table(pa.table({UNNAMED: value}), _ARRAY)
     return None
 
 
 _SERIES = "it is a series, the one column of this table"
+_INDEX = "it is an index, the one column of this table"
+_LEVELS = "it is an index, and each column of this table one of its levels"
+_ARRAY = "it is an array, the one column of this table"
 _PACKAGES = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}
 
 
@@ -84,7 +96,21 @@ def write_parquet_of(found: Table, path: Path) -> str:
         message = "Parquet has no two columns of one name"
         raise CaptureError(message)
     changed = write_parquet(path, found.table)
-    return "; ".join(filter(None, (found.note, changed and f"Parquet changes it: {changed}")))
+    notes = [found.note] * bool(found.note)
+    notes += [f"Parquet changes it: {changed}"] * bool(changed)
+    notes += ["Arrow cannot read its types, polars can"] * (not _arrow_reads(path))
+    return "; ".join(notes)
+
+
+def _arrow_reads(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        pq.read_schema(path)
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def write_arrow_of(found: Table, path: Path) -> str:

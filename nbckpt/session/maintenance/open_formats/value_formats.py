@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.session.maintenance.open_formats import json_values, table_formats
+from nbckpt.session.maintenance.open_formats import (
+    array_formats,
+    json_values,
+    plain_tables,
+    table_formats,
+)
 from nbckpt.storage.disk import OTHERS_TOO, create_beside, refused
-from nbckpt.text.describe import type_name_of
 
 
 class Format(NamedTuple):
@@ -38,22 +42,43 @@ def formats_of(value: object) -> tuple[Format, ...]:
     if (table := table_formats.table_of(value)) is not None:
         parquet = partial(table_formats.write_parquet_of, table)
         arrow = partial(table_formats.write_arrow_of, table)
-        return Format("Parquet", ".parquet", parquet), Format("Arrow IPC", ".arrow", arrow)
+        as_text = partial(plain_tables.write_plain_parquet_of, table)
+        return (
+            Format("Parquet", ".parquet", parquet),
+            Format("Arrow IPC", ".arrow", arrow),
+            Format("Parquet", ".parquet", as_text),
+        )
+    if (named := array_formats.named_arrays(value)) is not None:
+        arrays, note = named
+        write = partial(array_formats.write_arrays, arrays, note=note)
+        return (Format("NumPy", ".npz", write),)
+    return _formats_of_data(value) or _formats_of_pictures(value)
+
+
+def _formats_of_data(value: object) -> tuple[Format, ...]:
+    as_json = Format("JSON", ".json", partial(_write_json, value))
     if _is_a(value, "numpy", "ndarray", "generic"):
-        return (Format("NumPy", ".npy", partial(_write_array, value)),)
-    if _is_a(value, "torch", "Tensor"):
-        return (Format("NumPy", ".npy", partial(_write_tensor, value)),)
-    if _is_a(value, "matplotlib.figure", "Figure"):
-        return (Format("PNG", ".png", partial(_write_figure, value)),)
-    if _is_a(value, "PIL.Image", "Image"):
-        return (Format("PNG", ".png", partial(_write_picture, value)),)
+        as_array = Format("NumPy", ".npy", partial(array_formats.write_array, value))
+        is_of_objects = array_formats.is_of_objects(value)
+        return (as_array, as_json) if is_of_objects else (as_array,)
+    if array_formats.is_array(value):
+        return (Format("NumPy", ".npy", partial(array_formats.write_array, value)),)
     if type(value) in (bytes, bytearray):
         return (Format("bytes", ".bin", partial(_write_bytes, value)),)
-    if json_values.is_plain(value):
-        as_json = Format("JSON", ".json", partial(_write_json, value))
-        if type(value) is str:  # as JSON what UTF-8 cannot say
-            return Format("text", ".txt", partial(_write_text, value)), as_json
-        return (as_json,)
+    if type(value) is str:  # as JSON what UTF-8 cannot say
+        return Format("text", ".txt", partial(_write_text, value)), as_json
+    return (as_json,) if json_values.is_plain(value) else ()
+
+
+def _formats_of_pictures(value: object) -> tuple[Format, ...]:
+    if _is_a(value, "matplotlib.figure", "Figure"):
+        return (Format("PNG", ".png", partial(_write_figure, value, "a picture of it")),)
+    if _is_a(value, "matplotlib.axes", "Axes"):
+        figure, note = value.get_figure(root=True), "a picture of its figure"  # type: ignore[attr-defined]
+        return (Format("PNG", ".png", partial(_write_figure, figure, note)),)
+    if _is_a(value, "PIL.Image", "Image"):
+        pixels = Format("NumPy", ".npy", partial(_write_pixels, value))
+        return Format("PNG", ".png", partial(_write_picture, value)), pixels
     return ()
 
 
@@ -86,77 +111,19 @@ def _write_text(value: Any, path: Path) -> str:
 
 def _write_bytes(value: Any, path: Path) -> str:
     put(path, value)
-    return ""
+    return "it is a bytearray" if type(value) is bytearray else ""
 
 
 def _write_json(value: object, path: Path) -> str:
-    data, types = json_values.encoded(value)
+    data, changes = json_values.encoded(value)
     put(path, data)
-    return f"JSON does not tell of the types {', '.join(types)}" if types else ""
-
-
-# -- arrays
-
-
-def _write_array(value: Any, path: Path) -> str:
-    """Write an array or scalar of NumPy; the type of array that it was, if that is lost."""
-    import numpy as np
-
-    if isinstance(value, np.ma.MaskedArray) or type(value).__module__.split(".")[0] != "numpy":
-        message = f".npy would hold the numbers of a {type_name_of(value)}, and not all of it"
-        raise CaptureError(message)
-    array = np.asarray(value)
-    if not _is_held(array.dtype):
-        message = f".npy holds no values of type {array.dtype} without pickles"
-        raise CaptureError(message)
-    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
-        np.lib.format.write_array(file, array, allow_pickle=False)
-    is_plain = type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic)
-    return "" if is_plain else f"it is a {type_name_of(value)}, and .npy gives back an array"
-
-
-def _is_held(dtype: Any) -> bool:
-    """True if the header of a file says this type, and a reader gets it back."""
-    from numpy.lib import format as npy
-
-    try:
-        back = npy.descr_to_dtype(npy.dtype_to_descr(dtype))
-    except (TypeError, ValueError):  # fields that overlap
-        return False
-    return bool(back == dtype and not dtype.hasobject)
-
-
-def _write_tensor(value: Any, path: Path) -> str:
-    """Write a tensor; of types that NumPy lacks, the wider one that holds each of its values."""
-    try:
-        array, note = _array_of(value)
-    except Exception as error:  # whatever a tensor of a library's own raises
-        message = f".npy holds no such tensor: {line_of(error)}"
-        raise CaptureError(message) from error
-    return _write_array(array, path) or note
-
-
-def _array_of(value: Any) -> tuple[Any, str]:
-    import torch
-
-    tensor = value.detach().cpu().resolve_conj().resolve_neg()
-    wider = {"bfloat16": torch.float32, "complex32": torch.complex64}.get(_dtype_name(tensor))
-    if wider is None and _dtype_name(tensor).startswith("float8"):
-        wider = torch.float32
-    if wider is None:
-        return tensor.numpy(), ""
-    name = _dtype_name(tensor)
-    return tensor.to(wider).numpy(), f"NumPy has no {name}: its values are {wider} there"
-
-
-def _dtype_name(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+    return f"JSON changes it: {changes}" if changes else ""
 
 
 # -- pictures
 
 
-def _write_figure(value: Any, path: Path) -> str:
+def _write_figure(value: Any, note: str, path: Path) -> str:
     picture = io.BytesIO()
     try:
         value.savefig(picture, format="png")
@@ -164,7 +131,7 @@ def _write_figure(value: Any, path: Path) -> str:
         message = f"it cannot be drawn: {line_of(error)}"
         raise CaptureError(message) from error
     put(path, picture.getvalue())
-    return "a picture of it"
+    return note
 
 
 def _write_picture(value: Any, path: Path) -> str:
@@ -177,3 +144,16 @@ def _write_picture(value: Any, path: Path) -> str:
     put(path, picture.getvalue())
     frames = getattr(value, "n_frames", 1)
     return f"the frame that it shows, of {frames:,}" if frames > 1 else ""
+
+
+def _write_pixels(value: Any, path: Path) -> str:
+    """Write the pixels of a picture that PNG cannot hold."""
+    import numpy as np
+
+    try:
+        pixels = np.asarray(value)
+    except Exception as error:  # a file that went
+        message = f"its pixels cannot be read: {line_of(error)}"
+        raise CaptureError(message) from error
+    array_formats.write_array(pixels, path)
+    return f"the pixels of a picture of mode {value.mode}"
