@@ -158,6 +158,9 @@ class Values(Mapping[str, object]):
             self._loaded |= decode(parts, loading, trusted=variable.trusted)
         return self._loaded[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._manifest  # without a value that is built
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._manifest)
 

@@ -116,6 +116,8 @@ def test_values_are_named_and_not_built(shell: Any, moves: Callable[[], None]) -
         f"'text' at checkpoint {look.id[:8]!r} was made by another user, or came from elsewhere,"
         " so it is not built: look at it (`nbckpt trust --show`), then `nbckpt trust`"
     )
+    assert "text" in look.values
+    assert "nothing" not in look.values
     shown = look.variables["text"]
     assert (shown.type_name, shown.preview) == ("str", "'theirs'")
 
@@ -270,7 +272,7 @@ del client"""
         assert provider.answered == 2
         out = capsys.readouterr()
         told = [*current_session.session().writing.news, out.out, out.err]
-        assert "are not replayed, as they may be somebody else's" in "\n".join(told)
+        assert "are not replayed, as they may be another user's" in "\n".join(told)
 
 
 def test_an_annotation_of_somebody_elses_joins_nothing(
@@ -300,7 +302,7 @@ def test_recorded_cells_are_not_run_again(
     run(shell, "%%checkpoint b\nnote('b ran')\ny = x")
     moves()
 
-    with pytest.raises(UntrustedError, match="'b' may be somebody else's code"):
+    with pytest.raises(UntrustedError, match="'b' may be another user's code"):
         nbckpt.rerun("a")
 
     assert noted(tmp_path) == ["b ran"]

@@ -10,7 +10,7 @@ from nbckpt.session.session import Session
 
 
 def trust(session: Session, line: str) -> None:
-    """Take what somebody else wrote in this store for one's own; with ``--show`` only look."""
+    """Trust what other users wrote in this store; with ``--show`` only look."""
     from nbckpt.session.maintenance import trust as trusting
 
     _, given = lines.parted(line, "%nbckpt trust [--show]", 0, 0, ("--show",))

@@ -1,4 +1,4 @@
-"""Trust as it is asked for: what of a store is somebody else's, who that is, and taking it over.
+"""Trust: the part of a store that another user made, its writers, and the verb that trusts it.
 
 The same for the command, the magic, the function and the panel. Nothing is built or run to
 tell: types and names stand in the records.
@@ -73,7 +73,7 @@ def amount(store: Store, timeline: Timeline) -> Strange:
 
 
 def _made(timeline: Timeline) -> list[Checkpoint]:
-    """The checkpoints that are somebody else's, oldest first."""
+    """The checkpoints of other users, oldest first."""
     made = (c for c in list(timeline.checkpoints.values()) if not c.trusted)
     return sorted(made, key=lambda checkpoint: checkpoint.created_at)
 
