@@ -552,9 +552,10 @@ def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     cell(shell, "%%checkpoint later\ny = 3", "not an id of nbformat")
     capsys.readouterr()
 
-    nbckpt.export("again", tmp_path / "out", portable=True)
+    done = nbckpt.export("again", tmp_path / "out", portable=True)
     nbckpt.export("later", tmp_path / "all", portable=True)
 
+    assert "not in the notebook: 1 output, damaged or of no form of nbformat" in done.text()
     notebook = nbformat.read(tmp_path / "out/notebook.ipynb", as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
     nbformat.validate(nbformat.read(tmp_path / "all/notebook.ipynb", as_version=4))
@@ -569,6 +570,7 @@ def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     assert texts["execute_result", None].data["text/plain"] == "2"
     assert texts["execute_result", None].execution_count == first.execution_count
     assert [o.data["text/html"] for o in drawn.outputs] == ["<b>bold</b>"]
+    assert json.loads((tmp_path / "out/index.json").read_text())["outputs_left_out"] == 1
 
 
 def test_a_block_stands_once_in_the_cell_that_holds_it(shell: Any, tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ class ExportedFiles:
         Variables that have none, each with its reason.
     cells
         Number of cells in the notebook.
+    left_outputs
+        Number of recorded outputs that the notebook lacks.
     """
 
     path: Path
@@ -92,6 +94,7 @@ class ExportedFiles:
     files: Mapping[str, str]
     left: tuple[Refusal, ...]
     cells: int
+    left_outputs: int
 
     def text(self, path: str = "") -> str:
         """The lines for people; `path` is how they would type where it is."""
@@ -99,6 +102,9 @@ class ExportedFiles:
         files, cells = count_text(len(self.files), "variable"), count_text(self.cells, "cell")
         lines = [f"{self.checkpoint.name!r} is in {where}, in open formats: {files}, {cells}"]
         lines += [f"  no file: {told}" for told in _reasons(self.left)]
+        if self.left_outputs:
+            outputs = count_text(self.left_outputs, "output")
+            lines.append(f"  not in the notebook: {outputs}, damaged or of no form of nbformat")
         lines.append(f"next: {where}/index.json says which file holds which variable")
         return lines_of(lines)
 
@@ -111,6 +117,7 @@ class ExportedFiles:
             "files": dict(self.files),
             "left_out": [refusal._asdict() for refusal in self.left],
             "cells": self.cells,
+            "left_out_outputs": self.left_outputs,
         }
 
 

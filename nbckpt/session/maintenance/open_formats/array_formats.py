@@ -72,10 +72,10 @@ def named_arrays(value: object) -> tuple[dict[str, Any], str] | None:
 
     These are dicts of arrays (the state of a model), masked arrays and sparse matrices.
     """
-    if type(value) in (dict, OrderedDict):
-        held = dict.items(value)  # type: ignore[arg-type]
-        if held and all(type(key) is str and is_array(one) for key, one in held):
-            return dict(held), _said_of(value)
+    if isinstance(value, dict) and type(value) in (dict, OrderedDict):
+        arrays = dict(dict.items(value))
+        if arrays and all(type(key) is str and is_array(one) for key, one in arrays.items()):
+            return arrays, _said_of(value)
         return None
     numpy, sparse = sys.modules.get("numpy"), sys.modules.get("scipy.sparse")
     if numpy is not None and isinstance(value, numpy.ma.MaskedArray):

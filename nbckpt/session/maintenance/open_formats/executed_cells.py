@@ -25,20 +25,40 @@ class Executed(NamedTuple):
     checkpoint: Checkpoint | None
 
 
-def notebook_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
-    """The notebook of nbformat 4.5 that has run up to a checkpoint, a cell for each run."""
+class Notebook(NamedTuple):
+    """A notebook of nbformat 4.5.
+
+    Attributes
+    ----------
+    left_outputs
+        Number of recorded outputs that it lacks: damaged, or of a form that nbformat does not have.
+    """
+
+    document: dict[str, Any]
+    left_outputs: int
+
+
+def notebook_of(session: Session, checkpoint: Checkpoint) -> Notebook:
+    """The notebook that has run up to a checkpoint, a cell for each run."""
     line = session.timeline.ancestry(checkpoint.id)[::-1]
     runs = _without_blocks(run for one in line for run in _runs_of(one))
     ids = _cell_ids([run.cell for run in runs])
-    return {
+    cells, left = [], 0
+    for run, cell_id in zip(runs, ids, strict=True):
+        outputs = _recorded(session.store, run)
+        valid = [output for output in outputs or () if _is_valid(output)]
+        left += 1 if outputs is None else len(outputs) - len(valid)
+        cells.append(_as_nbformat(run.cell, cell_id, valid))
+    document = {
         "nbformat": VERSION[0],
         "nbformat_minor": VERSION[1],
         "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
         },
-        "cells": [_as_nbformat(session.store, *pair) for pair in zip(runs, ids, strict=True)],
+        "cells": cells,
     }
+    return Notebook(document, left)
 
 
 def _runs_of(checkpoint: Checkpoint) -> Iterator[Executed]:
@@ -89,17 +109,21 @@ def _cell_ids(cells: Iterable[Cell]) -> list[str]:
     return found
 
 
-def _as_nbformat(store: Store, run: Executed, cell_id: str) -> dict[str, Any]:
-    cell, checkpoint = run
-    count = cell.execution_count
-    outputs = notebook_outputs(store, checkpoint, count) if checkpoint is not None else None
+def _recorded(store: Store, run: Executed) -> list[Output] | None:
+    """The outputs of a run, in the form of nbformat; None if they are damaged."""
+    if run.checkpoint is None:
+        return []
+    return notebook_outputs(store, run.checkpoint, run.cell.execution_count)
+
+
+def _as_nbformat(cell: Cell, cell_id: str, outputs: list[Output]) -> dict[str, Any]:
     return {
         "cell_type": "code",
         "id": cell_id,
         "metadata": {},
-        "execution_count": count,
+        "execution_count": cell.execution_count,
         "source": cell.source,
-        "outputs": [output for output in outputs or () if _is_valid(output)],
+        "outputs": outputs,
     }
 
 

@@ -86,8 +86,9 @@ def export_files(session: Session, ref: str, out: Path) -> ExportedFiles:
         with nothing_drawn(), _figures_let_go():
             entries = dict(_Writer(session, manifest, draft).entries())
         notebook = notebook_of(session, checkpoint)
-        put(draft / NOTEBOOK, _json(notebook))
-        put(draft / INDEX, _json(_index(checkpoint, manifest, entries)))
+        put(draft / NOTEBOOK, _json(notebook.document))
+        index = _index(checkpoint, manifest, entries)
+        put(draft / INDEX, _json({**index, "outputs_left_out": notebook.left_outputs}))
     left = [
         Refusal(name, name, manifest[name].type_name, entry.reason)
         for name, entry in entries.items()
@@ -98,7 +99,8 @@ def export_files(session: Session, ref: str, out: Path) -> ExportedFiles:
         checkpoint=checkpoint,
         files={name: entry.file for name, entry in entries.items() if entry.file is not None},
         left=(*left, *checkpoint.refused),
-        cells=len(notebook["cells"]),
+        cells=len(notebook.document["cells"]),
+        left_outputs=notebook.left_outputs,
     )
 
 
