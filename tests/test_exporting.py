@@ -18,6 +18,7 @@ import nbckpt
 from nbckpt.cli import main
 from nbckpt.errors import CheckpointNotFoundError, StoreError, UntrustedError, UsageError
 from nbckpt.session.maintenance.export import Exported, export_store
+from nbckpt.session.maintenance.exports import export
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage import system
@@ -153,6 +154,22 @@ def test_an_export_touches_nothing_that_is_there(kept: Session, tmp_path: Path, 
         export_store(kept, "train", out)
 
     assert not [p for p in tmp_path.iterdir() if p.name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize("portable", [True, False])
+def test_an_export_into_the_store_itself_is_refused(kept: Session, portable: bool) -> None:
+    out = Path(kept.store.path) / "handed"
+
+    with pytest.raises(StoreError, match="is inside of the store"):
+        export(kept, "train", out, portable=portable)
+
+    assert not out.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_a_folder_that_takes_no_others_is_a_refusal(kept: Session) -> None:
+    with pytest.raises(StoreError, match="/proc/nothing/out cannot be written"):
+        export(kept, "train", Path("/proc/nothing/out"))
 
 
 def test_an_export_fills_an_empty_folder(kept: Session, tmp_path: Path) -> None:

@@ -94,11 +94,15 @@ def checkpoint_to_export(session: Session, ref: str, out: Path) -> Checkpoint:
     CheckpointNotFoundError, UsageError, UntrustedError
         If it is not there, did not end well, or is not the user's and not trusted.
     StoreError
-        If `out` is taken.
+        If `out` is taken, or inside of the store.
     """
     from nbckpt.storage.beside import refuse_taken
 
     refuse_taken(out)
+    store = Path(session.store.path).resolve()
+    if out.resolve().is_relative_to(store):
+        message = f"{out} is inside of the store {store}: name a folder that is not"
+        raise StoreError(message)
     checkpoint = session.get(ref)
     require_trusted(checkpoint)
     if checkpoint.state != "done":
