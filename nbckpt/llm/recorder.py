@@ -184,7 +184,7 @@ class Recorder:
         if is_strange:
             self._tell(
                 f"answers of {question.endpoint.provider} in step {question.scope.step!r} are not"
-                f" replayed, as they may be somebody else's; {TRUST_IT}"
+                f" replayed, as they may be another user's; {TRUST_IT}"
             )
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:

@@ -323,7 +323,7 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
     for maker in makers:
         cell = repr(maker.name)
         if not maker.checkpoint.trusted:
-            return f"{cell}, which makes it, may be somebody else's code: {TRUST_IT}"
+            return f"{cell}, which makes it, may be another user's code: {TRUST_IT}"
         if maker.was_asked_for:
             continue
         tree = parsed(maker.cell.source)

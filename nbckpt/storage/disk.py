@@ -108,12 +108,17 @@ def make_folder(path: Path, *, durable: bool = False) -> None:
     Its own name does if `durable`; else whoever makes several syncs their folder once.
     """
     try:
+        _make_one(path, durable=durable)
+    except FileNotFoundError:
+        make_folder(path.parent, durable=True)
+        _make_one(path, durable=durable)  # once: some folders, as /proc, take no others
+
+
+def _make_one(path: Path, *, durable: bool) -> None:
+    try:
         system.files.mkdir(path)
         if durable:
             sync_folder(path.parent)
-    except FileNotFoundError:
-        make_folder(path.parent, durable=True)
-        make_folder(path, durable=durable)
     except FileExistsError:
         if not stat.S_ISDIR(system.files.stat(path).st_mode):
             raise

@@ -178,7 +178,7 @@ class Signers:
         if self._key is None and not self._take(self.user.key(make=True)):
             warnings.warn(
                 f"nbckpt cannot sign what it keeps: {self.user.problem}. In the next session it"
-                " will count as somebody else's until you trust it; set NBCKPT_HOME to a folder"
+                " will count as another user's until you trust it; set NBCKPT_HOME to a folder"
                 " of yours that can be written",
                 stacklevel=2,
             )

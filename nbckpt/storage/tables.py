@@ -8,9 +8,8 @@ queried, and `TableInfo.reason` says what a reader would not get back.
 from __future__ import annotations
 
 import io
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
 from nbckpt.storage.disk import (
+    OTHERS_TOO,
+    OWN,
     NewFile,
     create_beside,
     digest_of_file,
@@ -28,6 +29,7 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.sealed_tables import SUFFIX as SEALED
 from nbckpt.storage.sealed_tables import opened_file, sealed_file
+from nbckpt.storage.table_differences import DIFFERENCES, is_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,13 +95,48 @@ def write_table(
     """
     kind = _kind(value)
     path = table_path(folder, digest, cipher)
-    with refused(path), create_beside(path) as beside:
+    _write(kind, value, path, cipher, OWN)
+    reason = _difference(kind, value, partial(_source, path, cipher))
+    _release_unused()
+    rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
+    with refused(path):
+        file_digest = digest_of_file(path)
+    return TableInfo(path.name, file_digest, rows, columns, not reason, reason)
+
+
+def write_parquet(path: Path, value: object) -> str:
+    """Write a table as a Parquet file for other programs; the part that it changes, if any.
+
+    Raises
+    ------
+    CaptureError
+        If it is no table, or one that Parquet refuses; the message says why.
+    StoreError
+        If the disk refuses.
+    """
+    kind = _kind(value)
+    _write(kind, value, path, None, OTHERS_TOO, writers=_UNMARKED)
+    reason = _difference(kind, value, partial(_source, path, None))
+    _release_unused()
+    return reason
+
+
+def _write(
+    kind: str,
+    value: object,
+    path: Path,
+    cipher: Cipher | None,
+    mode: int,
+    writers: Mapping[str, Callable[[Any, Any], None]] | None = None,
+) -> None:
+    write = (writers or _WRITERS)[kind]
+    with refused(path), create_beside(path, mode=mode) as beside:
         try:
             if cipher is None:
-                _WRITERS[kind](value, beside)
+                write(value, beside)
             else:
                 parquet = io.BytesIO()
-                _WRITERS[kind](value, parquet)
+                write(value, parquet)
                 beside.write(sealed_file(cipher, parquet.getbuffer(), path.name))
         except OSError:
             raise
@@ -108,12 +145,6 @@ def write_table(
                 raise beside.refusal from error
             message = f"Parquet cannot hold it: {_first_line(error)}"
             raise CaptureError(message) from error
-    reason = _difference(kind, value, partial(_source, path, cipher))
-    _release_unused()
-    rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
-    with refused(path):
-        file_digest = digest_of_file(path)
-    return TableInfo(path.name, file_digest, rows, columns, not reason, reason)
 
 
 def _release_unused() -> None:
@@ -186,19 +217,19 @@ def _first_line(error: BaseException) -> str:
 # -- writing and reading, by kind
 
 
-def _write_pandas(frame: pd.DataFrame, file: BinaryIO | NewFile) -> None:
+def _write_pandas(frame: pd.DataFrame, file: BinaryIO | NewFile, mark: bytes = b"pandas") -> None:
     import pyarrow as pa
 
-    if frame.attrs and not _is_json(frame.attrs):
+    if frame.attrs and not is_json(frame.attrs):
         frame = frame.copy(deep=False)
         frame.attrs = {}  # Arrow would warn, and leave them out
-    _write_arrow(pa.Table.from_pandas(frame), file, "pandas")
+    _write_arrow(pa.Table.from_pandas(frame), file, mark)
 
 
-def _write_arrow(table: pa.Table, file: BinaryIO | NewFile, kind: str = "pyarrow") -> None:
+def _write_arrow(table: pa.Table, file: BinaryIO | NewFile, mark: bytes = b"pyarrow") -> None:
     import pyarrow.parquet as pq
 
-    metadata = {**(table.schema.metadata or {}), MARK: kind.encode()}
+    metadata = {**(table.schema.metadata or {}), **({MARK: mark} if mark else {})}
     pq.write_table(table.replace_schema_metadata(metadata), file, compression=COMPRESSION)
 
 
@@ -250,6 +281,12 @@ _WRITERS: dict[str, Callable[[Any, Any], None]] = {
     "polars": _write_polars,
     "pyarrow": _write_arrow,
 }
+_UNMARKED: dict[str, Callable[[Any, Any], None]] = {
+    **_WRITERS,
+    "pandas": partial(_write_pandas, mark=b""),
+    "pyarrow": partial(_write_arrow, mark=b""),
+}
+"""Writers of files that other programs read, without the mark of the library they are of."""
 _READERS: dict[str, Callable[[Source], object]] = {
     "pandas": _read_pandas,
     "polars": _read_polars,
@@ -266,112 +303,6 @@ def _difference(kind: str, value: Any, written: Callable[[], Source]) -> str:
         back = _READERS[kind](written())
         if type(value) is not type(back):
             return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
-        return _DIFFERENCES[kind](value, back)
+        return DIFFERENCES[kind](value, back)
     except Exception as error:  # a third party's column type again
         return f"cannot be read back: {_first_line(error)}"
-
-
-def _difference_pandas(frame: pd.DataFrame, back: pd.DataFrame) -> str:
-    if frame.flags.allows_duplicate_labels != back.flags.allows_duplicate_labels:
-        return "its flags are lost"
-    if frame.attrs and not _is_json(frame.attrs):
-        return "its attrs are not JSON"
-    if frame.attrs != back.attrs:
-        return "its attrs change"
-    for what, ours, theirs in (
-        ("column labels", frame.columns, back.columns),
-        ("index", frame.index, back.index),
-    ):
-        if difference := _difference_index(ours, theirs):
-            return f"its {what}: {difference}"
-    for i, label in enumerate(frame.columns):
-        if difference := _difference_array(frame.iloc[:, i].array, back.iloc[:, i].array):
-            return f"column {label!r}: {difference}"
-    return ""
-
-
-def _difference_index(ours: Any, theirs: Any) -> str:
-    if type(ours) is not type(theirs):
-        return f"{type(ours).__name__} comes back as {type(theirs).__name__}"
-    if list(ours.names) != list(theirs.names):
-        return "names change"
-    if ours.nlevels > 1:
-        pairs = zip(ours.levels, theirs.levels, strict=True)
-        differences = (_difference_index(a, b) for a, b in pairs)
-        same_codes = all(map(_same_bits, ours.codes, theirs.codes))
-        return next(filter(None, differences), "" if same_codes else "its codes change")
-    for trait in ("start", "step", "freq"):
-        if getattr(ours, trait, None) != getattr(theirs, trait, None):
-            return f"{trait} is lost"
-    return _difference_array(ours.array, theirs.array)
-
-
-def _difference_array(ours: Any, theirs: Any) -> str:
-    if repr(ours.dtype) != repr(theirs.dtype) or type(ours) is not type(theirs):
-        return f"{ours.dtype} comes back as {theirs.dtype}"
-    if hasattr(ours, "categories"):
-        if difference := _difference_index(ours.categories, theirs.categories):
-            return f"categories: {difference}"
-        return "" if _same_bits(ours.codes, theirs.codes) else "codes change"
-    if type(ours).__name__ == "NumpyExtensionArray":
-        return _difference_numpy(ours.to_numpy(), theirs.to_numpy())
-    return "" if ours.equals(theirs) else "values change"
-
-
-def _difference_numpy(ours: Any, theirs: Any) -> str:
-    if ours.dtype != object:
-        return "" if _same_bits(ours, theirs) else "bits change"
-    if not all(type(x) is str for x in ours):
-        return "holds Python objects"
-    return "" if list(ours) == list(theirs) else "values change"
-
-
-def _same_bits(ours: Any, theirs: Any) -> bool:
-    import numpy as np
-
-    a, b = np.ascontiguousarray(ours), np.ascontiguousarray(theirs)
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    return np.array_equal(a.view(np.uint8), b.view(np.uint8))
-
-
-def _difference_polars(frame: pl.DataFrame, back: pl.DataFrame) -> str:
-    if frame.schema != back.schema:
-        changed = [n for n in frame.columns if frame.schema[n] != back.schema.get(n)]
-        return f"column {changed[0]!r} changes its type" if changed else "its columns change"
-    return "" if frame.equals(back, null_equal=True) else "values change"
-
-
-def _difference_arrow(table: pa.Table, back: pa.Table) -> str:
-    if not table.schema.equals(back.schema, check_metadata=True):
-        return "its schema changes"
-    for name, ours, theirs in zip(table.column_names, table.columns, back.columns, strict=True):
-        if not _same_column(ours, theirs):
-            return f"column {name!r}: values change, or NaN inside keeps them from being compared"
-    return ""
-
-
-def _same_column(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-
-    if ours.equals(theirs):
-        return True
-    if not pa.types.is_floating(ours.type) or ours.type.bit_width < 32:
-        return False
-    bits = pa.int64() if ours.type.bit_width == 64 else pa.int32()
-    a, b = (pa.chunked_array([c.view(bits) for c in x.chunks], bits) for x in (ours, theirs))
-    return bool(a.equals(b))  # as bits, because NaN is not equal to itself
-
-
-def _is_json(value: object) -> bool:
-    try:
-        return bool(json.loads(json.dumps(value)) == value)
-    except (TypeError, ValueError):
-        return False
-
-
-_DIFFERENCES: dict[str, Callable[[Any, Any], str]] = {
-    "pandas": _difference_pandas,
-    "polars": _difference_polars,
-    "pyarrow": _difference_arrow,
-}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.ways import MOST_TIMES
 from nbckpt.model import Variable
 from nbckpt.runtime import sandbox
@@ -90,6 +91,13 @@ def test_what_does_not_load_is_refused_at_once_and_costs_nothing_else(
     assert "cannot be made again from what is kept of it (ValueError" in refusals()["v"]
     assert "not kept: v: list cannot be made again" in capsys.readouterr().out
     assert resumed(library)["other"] == [1]
+
+
+def test_a_number_of_many_digits_has_a_print_like_any_other() -> None:
+    large = 10**6000
+
+    assert print_of([large]) == print_of([10**6000])
+    assert print_of([large]) != print_of([large + 1])
 
 
 def test_what_comes_back_as_another_is_refused_with_what_differs(library: Any) -> None:

@@ -31,8 +31,7 @@ def print_of(value: Any) -> bytes:
             continue
         hasher.update(f"{kind.__module__}.{kind.__qualname__};".encode(errors="replace"))
         if kind in ATOMS:
-            text = item[:MOST_LETTERS] if isinstance(item, str | bytes) else item
-            hasher.update(repr(text).encode(errors="replace"))
+            hasher.update(_text_of(item).encode(errors="replace"))
             continue
         if id(item) in seen:
             hasher.update(b"%d" % seen[id(item)])
@@ -43,6 +42,12 @@ def print_of(value: Any) -> bytes:
         hasher.update(b"%d" % len(inside))
         waiting.extend(inside)
     return hasher.digest()
+
+
+def _text_of(atom: Any) -> str:
+    if type(atom) is int:  # its decimal digits may be more than Python converts
+        return hex(atom)
+    return repr(atom[:MOST_LETTERS] if isinstance(atom, str | bytes) else atom)
 
 
 def _inside(item: Any) -> list[Any]:

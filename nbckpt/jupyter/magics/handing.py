@@ -10,7 +10,7 @@ from nbckpt.session.session import Session
 
 
 def trust(session: Session, line: str) -> None:
-    """Take what somebody else wrote in this store for one's own; with ``--show`` only look."""
+    """Trust what other users wrote in this store; with ``--show`` only look."""
     from nbckpt.session.maintenance import trust as trusting
 
     _, given = lines.parted(line, "%nbckpt trust [--show]", 0, 0, ("--show",))
@@ -24,8 +24,8 @@ def trust(session: Session, line: str) -> None:
 
 
 def export(session: Session, line: str) -> None:
-    """Make a store of one checkpoint."""
-    from nbckpt.session.maintenance.export import export as exported
+    """Make a store of one checkpoint, or files in open formats."""
+    from nbckpt.session.maintenance.exports import export as exported
 
     usage = "%nbckpt export REF OUT [--portable]"
     words, given = lines.parted(line, usage, 2, 2, ("--portable",))

@@ -51,7 +51,7 @@ def certain(session: Session, call: CallId, code: Code, arguments: Arguments) ->
     if index.is_strange(call):
         message = (
             f"step {call.name!r} with ({arguments.text}) was begun or done, says a record that may"
-            f" be somebody else's; {TRUST_IT}, or {_moves(call.name, '')}"
+            f" be another user's; {TRUST_IT}, or {_moves(call.name, '')}"
         )
         index.asked[call.place] = Asked(call, arguments.text)
         raise UncertainError(message)

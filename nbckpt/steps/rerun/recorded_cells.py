@@ -115,7 +115,7 @@ def _require_trusted(start: Checkpoint, cells: Iterable[Recorded]) -> None:
     if names:
         told = ", ".join(map(repr, dict.fromkeys(names[:_MOST_NAMED])))
         message = (
-            f"what was recorded after {start.name!r} is not run: {told} may be somebody else's code"
+            f"what was recorded after {start.name!r} is not run: {told} may be another user's code"
             f" ({count_text(len(names), 'cell')}); {TRUST_IT}"
         )
         raise UntrustedError(message)
