@@ -111,7 +111,7 @@ def test_what_a_notebook_asks_for_and_does_not_exist_is_named(kept: Path) -> Non
 def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     mark = kept / ".nbckpt" / "format.json"
     written = mark.read_text()
-    mark.write_text(json.dumps({"format": 99}))
+    mark.write_text(json.dumps({"nbckpt": 99}))
 
     command = nbckpt(kept, "log")
     with Kernel(kept) as kernel:
@@ -125,6 +125,23 @@ def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     assert not loaded.ok
     assert cell.result == "1"
     assert is_whole(kept)
+
+
+def test_a_store_from_before_1_0_is_named_when_nbckpt_is_loaded(tmp_path: Path) -> None:
+    store = tmp_path / ".nbckpt"
+    (store / "journal").mkdir(parents=True)
+    (store / "format.json").write_text('{"format": 4}')
+
+    with Kernel(tmp_path) as kernel:
+        loaded = kernel.run("%load_ext nbckpt")
+        cell = kernel.run("x = 1\nx")
+
+    assert f"{store} is a store from before nbckpt 1.0 (format 4)" in plain(loaded)
+    assert "name another store with NBCKPT_STORE" in plain(loaded)
+    assert "Traceback" not in plain(loaded)
+    assert not loaded.ok
+    assert cell.result == "1"
+    assert sorted(p.name for p in store.rglob("*")) == ["format.json", "journal"]
 
 
 def test_a_store_that_is_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ KEPT_CALLS = (
 )
 INDENT = 4
 UNTRUSTED = (
-    "made by somebody else, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
+    "made by somebody else, or with a key that is lost: `nbckpt trust --show` says what it holds"
 )
 MOST = 50
 """Model calls that are listed."""

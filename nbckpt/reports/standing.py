@@ -52,8 +52,8 @@ def strangers_text(store: Store) -> str:
     what = f"{many} here" if found.checkpoints else count_text(found.records, "record")
     was = "was" if (found.checkpoints or found.records) == 1 else "were"
     return (
-        f"{what} {was} made by somebody else, or by an earlier nbckpt: tables, arrays and text come"
-        " back, the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
+        f"{what} {was} made by somebody else, or with a key that is lost: tables, arrays and text"
+        " come back, the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
     )
 
 

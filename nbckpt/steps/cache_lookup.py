@@ -119,7 +119,7 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     if not named:
         return [f"no checkpoint {name!r} was made before"]
     if not any(c.trusted for c in named):
-        return [f"what is kept was made by somebody else, or by an earlier nbckpt: {TRUST_IT}"]
+        return [f"what is kept was made by somebody else, or with a key that is lost: {TRUST_IT}"]
     newest = next(c for c in named if c.trusted)
     if newest.state != "done":
         return [f"the last run of {name!r} did not end well"]

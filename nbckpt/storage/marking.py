@@ -8,7 +8,17 @@ from nbckpt.errors import FormatError, StoreError
 from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.disk import exists, files_in, make_folder, refused
-from nbckpt.storage.folder import ASIDE, COPY, FORMAT, MARK, Mark, read_mark, write_mark
+from nbckpt.storage.folder import (
+    ASIDE,
+    COPY,
+    FORMAT,
+    MARK,
+    VERSION,
+    Mark,
+    read_mark,
+    refuse_former,
+    write_mark,
+)
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.private import require_no_links
@@ -22,10 +32,12 @@ def mend_mark(path: Path) -> str:
     Raises
     ------
     FormatError
-        If the store is encrypted and its wrapped key is in no copy any more.
+        If the store is encrypted and its wrapped key is in no copy any more, or if it is from
+        before nbckpt 1.0.
     StoreError
         If the disk refuses.
     """
+    refuse_former(path)
     try:
         if read_mark(path) is not None or not _is_store(path):
             return ""
@@ -44,7 +56,7 @@ def mend_mark(path: Path) -> str:
             aside = path / ASIDE / new_name(clock.now())
             make_folder(aside)
             system.files.rename(path / MARK, aside / MARK)
-        write_mark(path, mark or {"format": FORMAT})
+        write_mark(path, mark or {VERSION: FORMAT})
     return f"{MARK}: written anew"
 
 

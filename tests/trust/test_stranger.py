@@ -149,7 +149,7 @@ def test_every_command_looks_at_it_and_nothing_runs(
         shown = said(capsys, "show", i)
         said(capsys, "show", i, "--json")
         said(capsys, "diff", ids["plain"], i)
-        assert "made by somebody else, or by an earlier nbckpt" in shown
+        assert "made by somebody else, or with a key that is lost" in shown
     for query in QUERIES:
         said(capsys, "sql", query, status=(0, 2, 3))
     frame = said(capsys, "sql", "select sum(n) as total from variable('frame', 'plain')")
@@ -309,7 +309,7 @@ def test_a_notebook_on_it_gets_what_is_plain_and_nothing_else(
     space = opened.user_ns
     resumed = capsys.readouterr().out
 
-    assert "made by somebody else, or by an earlier nbckpt" in hello
+    assert "made by somebody else, or with a key that is lost" in hello
     assert "%nbckpt trust" in hello
     assert space["text"] == "of somebody"
     assert space["nested"] == {"a": [1, 2.5, None], "b": ("of somebody", {"c"})}

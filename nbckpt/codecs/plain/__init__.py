@@ -36,9 +36,6 @@ from nbckpt.codecs.plain.machine import Machine
 from nbckpt.codecs.streams import segments_of
 from nbckpt.errors import FormatError, UntrustedError
 
-OLD_STEPS = 16 << 20
-"""Opcodes that pieces of a stream may have beside the first: format 1 knew no payloads."""
-
 
 def load(parts: Sequence[memoryview]) -> dict[str, object]:
     """The values of a blob by variable name, if they are plain.
@@ -59,8 +56,8 @@ def _loaded(parts: Sequence[memoryview], *, is_look: bool) -> dict[str, object]:
     except (struct.error, IndexError) as error:
         message = "its stream is damaged at the beginning"
         raise FormatError(message) from error
-    # What may be named many times over, payloads, holds no opcodes, each of which takes memory.
-    most_steps = len(parts[0]) + OLD_STEPS
+    # Payloads may be named many times over; they hold no opcodes, each of which takes memory.
+    most_steps = len(parts[0])
     machine = Machine(b"".join(segments), buffers, is_look=is_look, most_steps=most_steps)
     values = machine.load()
     if type(values) is not dict or not all(type(name) is str for name in values):

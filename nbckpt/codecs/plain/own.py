@@ -56,7 +56,6 @@ _TABLE = table(
         (f"{_HOME}.views:make_view", Known("memoryview", make=_memoryview)),
         (f"{_HOME}.tensors:tensor_from", Known("tensor_from", make=tensors.tensor_from)),
         (f"{_HOME}.tensors:set_members", Known("set_members", make=tensors.set_members)),
-        (f"{_HOME}.tensors:storage_from", Known("storage_from", make=tensors.storage_from)),
         (f"{_HOME}.storages:storage_from", Known("storage_from", make=tensors.storage_from)),
         (f"{_HOME}.storages:bytes_of", Known("bytes_of", make=tensors.bytes_of)),
     ]

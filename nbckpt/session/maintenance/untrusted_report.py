@@ -74,7 +74,7 @@ class Strange:
         pickled = [f"{name} ({count})" for name, count in types.most_common()]
         facts = [
             ("store", str(self.path)),
-            ("not yours", f"{self._amount()}; or yours, by an earlier nbckpt"),
+            ("not yours", f"{self._amount()}; or yours, with a key that is lost"),
             ("says it is", f"by {few(self.writers)}" if self.writers else ""),
             ("made", _between(self.since, self.until)),
             ("functions", few(self.functions)),

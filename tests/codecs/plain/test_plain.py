@@ -296,7 +296,7 @@ def test_it_is_asked_for_before_anything_is_unpickled() -> None:
         decode(parts_of(Mine()), Loading({}, str), trusted=False)
 
 
-@pytest.mark.parametrize("parts", [[b""], [b"nbk2"], [b"nbk2\xff\xff\xff\xff"], [b"nope\0\0\0\0"]])
+@pytest.mark.parametrize("parts", [[b""], [b"NBST"], [b"NBST\xff\xff\xff\xff"], [b"nope\0\0\0\0"]])
 def test_what_is_no_blob_is_damage(parts: list[bytes]) -> None:
     with pytest.raises(FormatError):
         plain.load([memoryview(part) for part in parts])
