@@ -91,6 +91,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "stored": "nbckpt.codecs.stored_names",
     "Session": "nbckpt.session.session",
     "checkpoint": "nbckpt.steps.block",
     "BudgetError": "nbckpt.errors",
@@ -113,7 +114,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in __all__ and name not in _HOMES:
         message = f"module 'nbckpt' has no attribute {name!r}"
         raise AttributeError(message)
     from importlib import import_module

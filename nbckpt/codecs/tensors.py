@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.codecs.functions import itself
 from nbckpt.codecs.storages import StorageArray, StorageRef, place_of
 from nbckpt.fingerprint.values.spans import address_of
 
@@ -109,11 +110,6 @@ def _reduce_storage(pickler: NamespacePickler, storage: Any) -> Any:
     if storage.device.type not in _DEVICES:
         return NotImplemented
     return itself, (ref_of(pickler, storage),)
-
-
-def itself(obj: object) -> object:
-    """`obj`."""
-    return obj
 
 
 def _reduce_generator(_: object, generator: Any) -> Any:
