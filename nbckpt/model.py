@@ -381,7 +381,7 @@ class _Variables(Mapping[str, Variable]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
+        return type(self), (list(self._records.values()), self._trusted)
 
 
 def _variable_from(record: Record, trusted: bool) -> Variable:

@@ -1,7 +1,14 @@
-"""Names on disk of nbckpt's own functions and classes: a stream never says where in nbckpt one is.
+"""Names in streams of nbckpt's own functions and classes.
 
-A module may move, and then the right side of this table changes. The left side is part of the
-format: `FORMAT.md` lists it, and `tests/codecs/test_stored_names.py` holds it fixed.
+A stream that named modules would break when one moves. So it calls ``nbckpt.stored`` with a name of
+this table. A move changes the right side of a line; the left side belongs to the format, `FORMAT.md`
+lists it, and `tests/codecs/test_stored_names.py` holds it fixed.
+
+Notes
+-----
+Pickle looks for a function under its own `__module__`, which tools like `inspect` ask as well, so
+another module there was rejected. Codes of `copyreg` hold for all pickles of a process, also for
+the user's own. A `find_class` of our own would still need names that pickle can write.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ STORED: dict[str, str] = {
     "fill_cell": "nbckpt.codecs.functions:fill_cell",
     "cached_function": "nbckpt.codecs.functions:make_cached",
     "set_cached_function": "nbckpt.codecs.functions:set_cached",
-    "step_function": "nbckpt.durable.decorator:again",
+    "step_function": "nbckpt.steps.calls.decorator:again",
     "class": "nbckpt.codecs.class_making:make_class",
     "set_class": "nbckpt.codecs.class_making:set_class",
     "class_statement": "nbckpt.codecs.class_statements:make",
@@ -31,18 +38,18 @@ STORED: dict[str, str] = {
     "type_alias": "nbckpt.codecs.named:make_alias",
     "type_variable": "nbckpt.codecs.named:make_variable",
     "set_type_variable": "nbckpt.codecs.named:set_members",
-    "recipe": "nbckpt.recipes:follow",
+    "recipe": "nbckpt.capture.recipes:follow",
     # -- objects of any class
     "itself": "nbckpt.codecs.functions:itself",
     "new_bare": "nbckpt.codecs.bare_instances:new_bare",
     "new_of_base": "nbckpt.codecs.bare_instances:new_of_base",
     "made_by_base": "nbckpt.codecs.bare_instances:made_by_base",
-    "set_state": "nbckpt.values.reducing:set_state",
-    "set_members": "nbckpt.values.reducing:set_members",
-    "set_with_members": "nbckpt.values.reducing:set_with_members",
+    "set_state": "nbckpt.fingerprint.values.reducing:set_state",
+    "set_members": "nbckpt.fingerprint.values.reducing:set_members",
+    "set_with_members": "nbckpt.fingerprint.values.reducing:set_with_members",
     "set_attributes": "nbckpt.codecs.adapters:set_attributes",
     "set_dict": "nbckpt.codecs.instance_dicts:give",
-    "fill_container": "nbckpt.values.reducing:fill",
+    "fill_container": "nbckpt.fingerprint.values.reducing:fill",
     "set_bunch": "nbckpt.codecs.bunches:set_members",
     "hold_itself": "nbckpt.codecs.bunches:hold_itself",
     "sentinel": "nbckpt.codecs.singletons:sentinel_in",
@@ -58,7 +65,7 @@ STORED: dict[str, str] = {
     "memoryview": "nbckpt.codecs.views:make_view",
     "released_memoryview": "nbckpt.codecs.views:released_view",
     "dict_view": "nbckpt.codecs.views:make_dict_view",
-    "dict_iterator": "nbckpt.values.dict_iterators:dict_iterator",
+    "dict_iterator": "nbckpt.fingerprint.values.dict_iterators:dict_iterator",
     "set_iterator": "nbckpt.codecs.library:set_iterator",
     "ended_generator": "nbckpt.codecs.alive:ended_generator",
     "lock": "nbckpt.codecs.locks:make_lock",
@@ -125,6 +132,78 @@ STORED: dict[str, str] = {
     "pint_quantity": "nbckpt.codecs.adapters:make_quantity",
     "pint_unit": "nbckpt.codecs.adapters:make_unit",
     "with_fold": "nbckpt.codecs.adapters:with_fold",
+    # -- what a notebook imports from nbckpt
+    "Approval": "nbckpt.steps.approvals.approval:Approval",
+    "Session": "nbckpt.session.session:Session",
+    "answer": "nbckpt.steps.approvals.doors:answer",
+    "approvals": "nbckpt.steps.approvals.doors:approvals",
+    "approve": "nbckpt.steps.approvals.waiting:approve",
+    "approve_async": "nbckpt.steps.approvals.waiting:approve_async",
+    "budget": "nbckpt.llm.budget:budget",
+    "checkpoint": "nbckpt.steps.block:checkpoint",
+    "diff": "nbckpt.api.looking:diff",
+    "event": "nbckpt.api.keeping:event",
+    "export": "nbckpt.api.handing:export",
+    "fork": "nbckpt.api.moving:fork",
+    "get": "nbckpt.api.looking:get",
+    "history": "nbckpt.api.looking:history",
+    "note": "nbckpt.api.keeping:note",
+    "open": "nbckpt.api.looking:open",
+    "prune": "nbckpt.api.keeping:prune",
+    "recording": "nbckpt.llm.scope:recording",
+    "recover": "nbckpt.steps.retry_block:recover",
+    "reducer": "nbckpt.api.moving:reducer",
+    "rerun": "nbckpt.api.moving:rerun",
+    "resolve": "nbckpt.steps.calls.intents:resolve",
+    "resume": "nbckpt.api.moving:resume",
+    "rewind": "nbckpt.api.moving:rewind",
+    "sql": "nbckpt.api.looking:sql",
+    "step": "nbckpt.steps.calls.decorator:step",
+    "switch": "nbckpt.api.moving:switch",
+    "tag": "nbckpt.api.keeping:tag",
+    "trust": "nbckpt.api.handing:trust",
+    "update": "nbckpt.api.moving:update",
+    "wait": "nbckpt.api.keeping:wait",
+    "RunningStep": "nbckpt.steps.items:_Running",
+    "Provider": "nbckpt.testing.offline:Provider",
+    "Fault": "nbckpt.testing.faults:Fault",
+    "Received": "nbckpt.testing.counts:Received",
+    "ToolCall": "nbckpt.testing.replies:ToolCall",
+    # -- what nbckpt returns, and raises
+    "Checkpoint": "nbckpt.model:Checkpoint",
+    "Cell": "nbckpt.model:Cell",
+    "Key": "nbckpt.model:Key",
+    "Refusal": "nbckpt.model:Refusal",
+    "Variable": "nbckpt.model:Variable",
+    "Variables": "nbckpt.model:_Variables",
+    "Moved": "nbckpt.session.navigation:Moved",
+    "Rerun": "nbckpt.steps.rerun.result:Rerun",
+    "CellRun": "nbckpt.steps.rerun.result:CellRun",
+    "Pruned": "nbckpt.storage.pruning:Pruned",
+    "Exported": "nbckpt.session.maintenance.export_report:Exported",
+    "Untrusted": "nbckpt.session.maintenance.untrusted_report:Strange",
+    "Failure": "nbckpt.steps.calls.failures:Failure",
+    "BlobNotFoundError": "nbckpt.errors:BlobNotFoundError",
+    "BranchExistsError": "nbckpt.errors:BranchExistsError",
+    "BranchNotFoundError": "nbckpt.errors:BranchNotFoundError",
+    "BudgetError": "nbckpt.errors:BudgetError",
+    "CaptureError": "nbckpt.errors:CaptureError",
+    "CheckpointNotFoundError": "nbckpt.errors:CheckpointNotFoundError",
+    "FormatError": "nbckpt.errors:FormatError",
+    "NbckptError": "nbckpt.errors:NbckptError",
+    "NotFoundError": "nbckpt.errors:NotFoundError",
+    "NotebookError": "nbckpt.errors:NotebookError",
+    "RefusedError": "nbckpt.errors:RefusedError",
+    "ReplayError": "nbckpt.errors:ReplayError",
+    "RestoreError": "nbckpt.errors:RestoreError",
+    "SealedError": "nbckpt.errors:SealedError",
+    "StaleCaptureError": "nbckpt.errors:StaleCaptureError",
+    "StoreError": "nbckpt.errors:StoreError",
+    "UnansweredError": "nbckpt.errors:UnansweredError",
+    "UncertainError": "nbckpt.errors:UncertainError",
+    "UntrustedError": "nbckpt.errors:UntrustedError",
+    "UsageError": "nbckpt.errors:UsageError",
+    "VariableNotFoundError": "nbckpt.errors:VariableNotFoundError",
 }
 """Name in streams → module and name of the function or class, with a colon between them."""
 
@@ -132,7 +211,7 @@ _NAMES = {home: name for name, home in STORED.items()}
 
 
 def stored(name: str) -> object:
-    """The function or class of nbckpt that streams call `name`; what they name to get it.
+    """The function or class of nbckpt that streams call `name`.
 
     Raises
     ------
@@ -140,27 +219,33 @@ def stored(name: str) -> object:
         If there is none of that name.
     """
     if type(name) is not str or (home := STORED.get(name)) is None:
-        message = f"it holds {str(name)[:60]!r} of nbckpt, which needs a newer version: upgrade nbckpt"
+        message = f"it names {str(name)[:60]!r}, which a newer nbckpt has: upgrade nbckpt"
         raise FormatError(message)
     module, _, path = home.partition(":")
     found: object = attrgetter(path)(import_module(module))
     return found
 
 
-# The one path in nbckpt that streams hold: the root of the package is where it stays. Both texts
-# are nobody else's, for a text that a value holds as well would be written in other bytes.
+# The only path in nbckpt that streams hold: the root of the package stays where it is. Both texts
+# are nobody else's: pickle writes a text that a value holds, too, in other bytes.
 stored.__module__, stored.__qualname__ = "".join(("nb", "ckpt")), "".join(("sto", "red"))
 
 
 def reduced(obj: Any) -> tuple[Any, tuple[str]] | None:
-    """The reduction of a function or class of nbckpt that the table has; None of any other."""
+    """The reduction of a function or class of nbckpt that has a name here; None of any other."""
     module = obj.__module__
     if type(module) is not str or not module.startswith("nbckpt."):
         return None
     path = obj.__qualname__
     name = _NAMES.get(f"{module}:{path}")
-    if name is None or attrgetter(path)(sys.modules[module]) is not obj:
-        import os
-        if os.environ.get("NBSTRICT"): open(os.environ["NBSTRICT"], "a").write(f"{module}:{path}\n")
+    if name is None or _found(module, path) is not obj:
         return None
     return stored, (name.encode().decode(),)  # in a text that is nobody else's
+
+
+def _found(module: str, path: str) -> object:
+    """What a loaded module has there; None if it has nothing."""
+    found: object = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
