@@ -31,9 +31,10 @@ from tests.notebooks import define
 
 _OWN_WARNING = (
     "Class PassiveAggressive|Sparse CS[RC] tensor support|Sparse BS[RC] tensor"
-    "|The chararray class is deprecated"
+    "|The chararray class is deprecated|Passing a SingleBlockManager to "
 )
-"""What classes of scikit-learn, torch and NumPy 2.5 say whenever one is made, or asked for."""
+"""What classes of scikit-learn and torch say whenever one is made, NumPy 2.5 when one is asked for,
+and pandas 2.2.0 whenever a column is taken out of a frame of a class with its own columns."""
 
 BESIDE = ["kept", {"whatever": "x is"}]
 

@@ -1,0 +1,69 @@
+"""The versions that are tested beside those of the test environment: change them here."""
+
+from __future__ import annotations
+
+LOWEST_PYTHON = "3.11"
+
+LOWEST = {
+    # What nbckpt needs: the lower bounds of pyproject.toml.
+    "anywidget": "0.9.0",
+    "blake3": "1.0.0",
+    "cloudpickle": "3.1.0",
+    "dill": "0.4.0",
+    "duckdb": "1.4.0",
+    "ipykernel": "6.29.0",
+    "ipython": "8.20.0",
+    "ipywidgets": "8.1.0",
+    "nbclient": "0.10.0",
+    "nbformat": "5.10.0",
+    "pyarrow": "18.0.0",
+    "pyfastcdc": "0.3.1",
+    "rich": "13.0.0",
+    "tqdm": "4.66.0",
+    "zstandard": "0.23.0",
+    # Its extras.
+    "cryptography": "42.0.0",
+    "genai-prices": "0.1.0",
+    "jupyterlab": "4.2.0",
+    "keyring": "24.0.0",
+    "matplotlib": "3.9.0",
+    "opentelemetry-api": "1.30.0",
+    "pandas": "2.2.0",
+    "scikit-learn": "1.5.0",
+    # What the cases use, as low as the rest of the table lets it be.
+    "anthropic": "0.40.0",
+    "beautifulsoup4": "4.12.0",
+    "httpx": "0.27.0",
+    "lightgbm": "4.5.0",
+    "msgspec": "0.19.0",
+    "networkx": "3.4.0",
+    "numpy": "1.26.4",
+    "openai": "1.60.0",
+    "pillow": "11.0.0",
+    "plotly": "6.0.0",
+    "polars": "1.20.0",
+    "pydantic": "2.10.0",
+    "requests": "2.32.2",
+    "sqlalchemy": "2.0.0",
+    "statsmodels": "0.14.0",
+    "sympy": "1.13.0",
+    "torch": "2.4.0",
+    "xgboost-cpu": "3.0.0",
+    # What these have below them, and whose newest versions they do not know.
+    "pyparsing": "3.1.0",
+    "python-dateutil": "2.8.2",
+    "scipy": "1.13.0",
+}
+"""Distribution → version. spaCy is none of them: none goes with such a pydantic."""
+
+NEWEST_PYTHONS = ("3.14", "3.13", "3.12")
+"""The first of these that is installed here, and for which all of `NEWEST` is published."""
+
+NEWEST = (*LOWEST, "spacy")
+"""Distributions, each in the newest version that the package index has."""
+
+TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist", "regex")
+"""What the suites run with, in any version."""
+
+UNTESTED = frozenset({"numba", "pint", "shapely"})
+"""Packages of cases that are not installed, as in the test environment."""
