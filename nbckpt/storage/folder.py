@@ -186,11 +186,16 @@ def refuse_former(path: Path) -> None:
     except (OSError, ValueError, RecursionError):
         return
     if isinstance(mark, dict) and VERSION not in mark and type(mark.get(FORMER)) is int:
-        message = (
-            f"{path} is a store from before nbckpt 1.0 (format {mark[FORMER]}), which this version"
-            " cannot read: move or delete it, or name another store with NBCKPT_STORE"
-        )
-        raise FormatError(message)
+        raise former_store(path, f" (format {mark[FORMER]})")
+
+
+def former_store(path: Path, version: str = "") -> FormatError:
+    """The error for a store from before nbckpt 1.0."""
+    message = (
+        f"{path} is a store from before nbckpt 1.0{version}, which this version cannot read:"
+        " move or delete it, or name another store with NBCKPT_STORE"
+    )
+    return FormatError(message)
 
 
 def _refuse_strangers(path: Path) -> None:

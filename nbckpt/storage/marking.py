@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.runtime import clock
 from nbckpt.storage import system
-from nbckpt.storage.disk import exists, files_in, make_folder, refused
+from nbckpt.storage.disk import exists, files_in, make_folder, read_at, reading, refused
 from nbckpt.storage.folder import (
     ASIDE,
     COPY,
@@ -15,11 +16,13 @@ from nbckpt.storage.folder import (
     MARK,
     VERSION,
     Mark,
+    former_store,
     read_mark,
     refuse_former,
     write_mark,
 )
 from nbckpt.storage.journal import SUFFIX as JOURNAL
+from nbckpt.storage.packs import FORMER_MAGIC
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.private import require_no_links
 from nbckpt.storage.unlocking import holds_sealed
@@ -43,6 +46,7 @@ def mend_mark(path: Path) -> str:
             return ""
     except FormatError:
         pass
+    _refuse_former_packs(path)
     mark = _copied(path)
     if mark is None and holds_sealed(path):
         message = (
@@ -63,6 +67,20 @@ def mend_mark(path: Path) -> str:
 def _is_store(path: Path) -> bool:
     """True if a folder without a mark holds what only stores do."""
     return bool(files_in(path / "journal", JOURNAL) or files_in(path / "packs", PACK))
+
+
+def _refuse_former_packs(path: Path) -> None:
+    """Raise if a store whose mark is lost is from before nbckpt 1.0, as its packs say.
+
+    Raises
+    ------
+    FormatError
+        If it is: with a mark written anew it would pass for a store of this format.
+    """
+    for pack in files_in(path / "packs", PACK):
+        with suppress(OSError), reading(pack) as fd:  # the check tells of one that cannot be read
+            if read_at(fd, len(FORMER_MAGIC), 0) == FORMER_MAGIC:
+                raise former_store(path)
 
 
 def _copied(path: Path) -> Mark | None:

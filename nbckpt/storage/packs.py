@@ -43,7 +43,9 @@ from nbckpt.storage.frames import (
 SUFFIX = ".pack"
 VERSION = 1
 HEADER = struct.Struct("<8sI52x")
-MAGIC = b"\x93NBPACK\n"
+MAGIC = b"\x93NBCKPT\n"
+FORMER_MAGIC = b"\x93NBPACK\n"
+"""Began the packs of stores from before nbckpt 1.0."""
 CHUNK_BYTES = 256 << 10
 PAGE_BYTES = 4096
 ALIGNED_BYTES = 64

@@ -28,19 +28,28 @@ class Names(NamedTuple):
 
 
 def names_in(parts: Sequence[bytes | memoryview]) -> Names:
-    """nbckpt's names in the stream of a blob."""
+    """nbckpt's names in the stream of a blob, and in pickles that stand in it as bytes."""
     segments, _ = segments_of([memoryview(part) for part in parts])
+    stored: set[str] = set()
+    paths: set[str] = set()
+    streams = [b"".join(segments)]
+    while streams:
+        _collect(streams.pop(), stored, paths, streams)
+    return Names(frozenset(stored), frozenset(paths))
+
+
+def _collect(stream: bytes, stored: set[str], paths: set[str], inner: list[bytes]) -> None:
     pushed: list[object] = []  # only ever grows: what is called lies near its end
     memo: list[object] = []
-    stored, paths = set(), set()
-    for opcode, argument, _ in pickletools.genops(b"".join(segments)):
+    for opcode, argument, _ in pickletools.genops(stream):
         match opcode.name:
             case "MEMOIZE":
                 memo.append(pushed[-1])
             case "BINGET" | "LONG_BINGET":
                 pushed.append(memo[argument or 0])
-            case "STACK_GLOBAL":
-                path = f"{pushed[-2]}:{pushed[-1]}"
+            case "STACK_GLOBAL" | "GLOBAL":
+                words = str(argument).split() if argument else pushed[-2:]
+                path = ":".join(map(str, words))
                 if path.startswith("nbckpt") and path != STORED:
                     paths.add(path)
                 pushed.append(path)
@@ -50,4 +59,5 @@ def names_in(parts: Sequence[bytes | memoryview]) -> Names:
                 pass
             case _:
                 pushed.append(argument if isinstance(argument, str) else None)
-    return Names(frozenset(stored), frozenset(paths))
+        if isinstance(argument, bytes) and argument[:1] == b"\x80" and argument[-1:] == b".":
+            inner.append(argument)

@@ -81,6 +81,20 @@ def test_a_store_from_before_1_0_is_neither_read_nor_mended(tmp_path: Path, vers
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "s").rglob("*")} == before
 
 
+def test_a_lost_mark_is_not_written_anew_beside_packs_from_before_1_0(tmp_path: Path) -> None:
+    Store.open(tmp_path / "s").close()
+    (tmp_path / "s" / "packs" / "0123456789ab-01234567-0.pack").write_bytes(
+        b"\x93NBPACK\n\2\0\0\0" + bytes(52)
+    )
+    (tmp_path / "s" / "format.json").unlink()
+    (tmp_path / "s" / "format.copy.json").unlink()
+
+    with pytest.raises(FormatError, match=r"is a store from before nbckpt 1\.0, which"):
+        mend_mark(tmp_path / "s")
+
+    assert not (tmp_path / "s" / "format.json").exists()
+
+
 @pytest.mark.parametrize("mark", ["", "{", "[]", '{"nbckpt": "x"}', '{"nbckpt": 1e999}', "{}"])
 def test_a_damaged_mark_is_told(tmp_path: Path, mark: str) -> None:
     Store.open(tmp_path / "s").close()
