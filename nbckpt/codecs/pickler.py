@@ -432,6 +432,8 @@ def _reduce_past_getattr(_: object, value: object) -> Reduced:
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
+    if function is stored_names.stored:
+        return NotImplemented  # pickle writes its path
     short = functions.refer(pickler, function) or stored_names.reduced(function)
     short = short or torch_modules.reduce_compiled(function)
     return short or functions.reduce_function(pickler, function)

@@ -14,6 +14,7 @@ the user's own. A `find_class` of our own would still need names that pickle can
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -223,6 +224,11 @@ def stored(name: str) -> object:
     if type(name) is not str or (home := STORED.get(name)) is None:
         message = f"it names {str(name)[:60]!r}, which a newer nbckpt has: upgrade nbckpt"
         raise FormatError(message)
+    return _object_at(home)
+
+
+@cache
+def _object_at(home: str) -> object:
     module, _, path = home.partition(":")
     found: object = attrgetter(path)(import_module(module))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickletools
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from nbckpt.codecs.streams import segments_of
@@ -32,9 +33,11 @@ def names_in(parts: Sequence[bytes | memoryview]) -> Names:
     segments, _ = segments_of([memoryview(part) for part in parts])
     stored: set[str] = set()
     paths: set[str] = set()
-    streams = [b"".join(segments)]
-    while streams:
-        _collect(streams.pop(), stored, paths, streams)
+    inner: list[bytes] = []
+    _collect(b"".join(segments), stored, paths, inner)
+    while inner:
+        with suppress(ValueError, IndexError):  # bytes that are no pickle
+            _collect(inner.pop(), stored, paths, inner)
     return Names(frozenset(stored), frozenset(paths))
 
 
