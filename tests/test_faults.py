@@ -144,6 +144,27 @@ def test_a_store_from_before_1_0_is_named_when_nbckpt_is_loaded(tmp_path: Path) 
     assert sorted(p.name for p in store.rglob("*")) == ["format.json", "journal"]
 
 
+def test_no_call_of_a_notebook_reads_or_writes_a_store_from_before_1_0(tmp_path: Path) -> None:
+    former = tmp_path / "former"
+    (former / "journal").mkdir(parents=True)
+    (former / "format.json").write_text('{"format": 4}')
+
+    with Kernel(tmp_path) as kernel:
+        assert kernel.run("%load_ext nbckpt\nimport nbckpt").ok
+        assert kernel.run("%%checkpoint one\nx = 1").ok
+        opened = kernel.run("nbckpt.open('former')")
+        trusted = kernel.run("nbckpt.trust('former')")
+        exported = kernel.run("%nbckpt export one former")
+        still = kernel.run("x")
+
+    for said in map(plain, (opened, trusted)):
+        assert f"{former} is a store from before nbckpt 1.0 (format 4)" in said
+        assert "Traceback" not in said
+    assert "is not empty" in plain(exported)
+    assert still.result == "1"
+    assert sorted(p.name for p in former.rglob("*")) == ["format.json", "journal"]
+
+
 def test_a_store_that_is_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "store"
     file.write_text("mine")

@@ -127,6 +127,25 @@ def test_a_name_of_a_newer_nbckpt_says_so() -> None:
         stored("array_of_qubits")
 
 
+def test_a_variable_with_a_name_of_a_newer_nbckpt_is_left_out_with_that_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace: dict[str, Any] = {"array": np.arange(3), "text": "kept"}
+    session = Session(Store.open(tmp_path / "s"), namespace, notebook="n")
+    kept = session.checkpoint("one")
+    namespace.update(array=None, text=None)
+    session.checkpoint("two")
+    monkeypatch.delitem(STORED, "array")
+
+    moved = session.rewind(kept.id)
+    session.store.close()
+
+    assert namespace["text"] == "kept"
+    (failed,) = moved.failed
+    assert failed.variable == "array"
+    assert "it names 'array', which a newer nbckpt has: upgrade nbckpt" in str(failed)
+
+
 @pytest.mark.parametrize("name", ["os:system", "system", "nbckpt.api.moving:rewind", "", None, []])
 def test_nothing_else_is_found_by_a_name(name: Any) -> None:
     with pytest.raises(FormatError):
