@@ -1,14 +1,14 @@
 """Names in streams of nbckpt's own functions and classes.
 
-A stream that named modules would break when one moves. So it calls ``nbckpt.stored`` with a name of
-this table. A move changes the right side of a line; the left side belongs to the format, `FORMAT.md`
-lists it, and `tests/codecs/test_stored_names.py` holds it fixed.
+A stream that names a module breaks when the module moves. So a stream calls ``nbckpt.stored`` with
+a name of this table. A move changes the right side of a line. The left side belongs to the format:
+`FORMAT.md` lists it, and `tests/codecs/test_stored_names.py` pins it.
 
 Notes
 -----
-Pickle looks for a function under its own `__module__`, which tools like `inspect` ask as well, so
-another module there was rejected. Codes of `copyreg` hold for all pickles of a process, also for
-the user's own. A `find_class` of our own would still need names that pickle can write.
+Rejected: another `__module__` on the functions, where pickle looks for them, but tools like
+`inspect` do so, too; codes of `copyreg`, which hold for all pickles of a process, also for those of
+the user; a `find_class` of our own, which still needs names that pickle can write.
 """
 
 from __future__ import annotations
@@ -234,13 +234,13 @@ def _object_at(home: str) -> object:
     return found
 
 
-# The only path in nbckpt that streams hold: the root of the package stays where it is. Both texts
-# are nobody else's: pickle writes a text that a value holds, too, in other bytes.
+# The only path into nbckpt that streams hold: the root of the package stays where it is. Both texts
+# are made here, so that no value holds them: pickle would write a second use in other bytes.
 stored.__module__, stored.__qualname__ = "".join(("nb", "ckpt")), "".join(("sto", "red"))
 
 
 def reduced(obj: Any) -> tuple[Any, tuple[str]] | None:
-    """The reduction of a function or class of nbckpt that has a name here; None of any other."""
+    """The reduction of a function or class that has a name here; None of any other."""
     module = obj.__module__
     if type(module) is not str or not module.startswith("nbckpt."):
         return None
@@ -248,11 +248,11 @@ def reduced(obj: Any) -> tuple[Any, tuple[str]] | None:
     name = _NAMES.get(f"{module}:{path}")
     if name is None or _found(module, path) is not obj:
         return None
-    return stored, (name.encode().decode(),)  # in a text that is nobody else's
+    return stored, (name.encode().decode(),)  # a text that no value holds
 
 
 def _found(module: str, path: str) -> object:
-    """What a loaded module has there; None if it has nothing."""
+    """The object at a path in a loaded module; None if there is none."""
     found: object = sys.modules.get(module)
     for name in path.split("."):
         found = getattr(found, name, None)
