@@ -184,6 +184,7 @@ def test_a_newer_store_is_refused_with_the_next_move(
         *(["tag", "train", "t"], ["note", "train", "n"], ["prune"], ["cost"], ["config"]),
         *(["config", "retention_count", "3"], ["rekey", "--all"], ["trust"], ["trust", "--show"]),
         *(["export", "train", "out"], ["approvals"], ["answer", "q", "approve"]),
+        *(["export", "train", "out", "--portable"], ["status", "--json"], ["run", "n.ipynb"]),
     ],
     ids=" ".join,
 )
@@ -193,6 +194,7 @@ def test_a_store_from_before_1_0_gets_one_sentence_and_stays_as_it_is(
     path = kept.store.path
     (path / "format.json").write_text('{"format": 4, "id": "1234", "sum": "of other members"}')
     (path / "format.copy.json").unlink()
+    Path("n.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
     before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
 
     assert main(typed) == 3

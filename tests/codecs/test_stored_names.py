@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,17 @@ def test_no_name_is_another_than_when_it_was_first_written() -> None:
     assert sorted(STORED) == pinned, (
         f"a name that is gone makes stores unreadable; a new one belongs into {PINNED.name}"
     )
+
+
+def test_the_table_imports_no_module_before_a_name_is_asked_for() -> None:
+    look = (
+        "import sys, nbckpt.errors; before = set(sys.modules); import nbckpt.codecs.stored_names;"
+        "print(*(m for m in set(sys.modules) - before if m.startswith('nbckpt')))"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+
+    assert set(ran.stdout.split()) == {"nbckpt.codecs", "nbckpt.codecs.stored_names"}
 
 
 @pytest.mark.parametrize("name", STORED)
