@@ -119,7 +119,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(message)
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+    found = getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+    if name == "stored":  # each stream asks for it
+        globals()[name] = found
+    return found
 
 
 def load_ipython_extension(shell: Any) -> None:
