@@ -162,7 +162,7 @@ def read_journal(data: bytes, folder: Path) -> None:
     """A store whose journal holds these lines, each with a checksum that is right."""
     store = folder / "store"
     (store / "journal").mkdir(parents=True, exist_ok=True)
-    (store / "format.json").write_text('{"format": 4}')
+    (store / "format.json").write_text('{"nbckpt": 1}')
     signer = Signer()
     bodies = [line.partition(b',"n":')[0] for line in data.split(b"\n")][:40]
     lines = [signer.line(b.decode(errors="replace"), n, is_own=False) for n, b in enumerate(bodies)]
@@ -201,7 +201,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
                 chunks.append(head + os.pread(fd, min(p.length, 4096), p.offset))
         os.close(fd)
     sealed = SealedSigner("0-a", CIPHER, None, ())
-    roots = [chunk[4:] for chunk in chunks if chunk[4:8] == b"NBT2"]
+    roots = [chunk[4:] for chunk in chunks if chunk[4:8] == b"NBTR"]
     config = (path / "config.json").read_bytes()
     envelope = {
         "cipher": "AES-256-GCM",
@@ -218,7 +218,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
         "read_chunk": chunks,
         "read_body": list(BODIES),
         "read_config": [config],
-        "read_format": [b'{"format": 4}', json.dumps({"format": 4, "encryption": envelope}).encode()],
+        "read_format": [b'{"nbckpt": 1}', json.dumps({"nbckpt": 1, "encryption": envelope}).encode()],
         "read_vouches": [bytes(64)],
         "read_journal": journals,
     }  # fmt: skip
