@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt.capture import recipe_uses, recipes_generators, recipes_hashes
+from nbckpt.capture import recipe_uses, recipes_generators
 from nbckpt.fingerprint.values import databases, widgets
 from nbckpt.fingerprint.values.opaque import is_shut_down
 
@@ -72,7 +72,6 @@ class Bindings:
     """The top-level statement of the notebook that last bound each name."""
 
     _last: dict[str, Binding] = field(default_factory=dict)
-    _fed: dict[str, list[ast.expr]] = field(default_factory=dict)
     _named: dict[str, int] = field(default_factory=dict)
     _set_on: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -84,12 +83,9 @@ class Bindings:
             for name in _bound_by(statement):
                 definition = statement if isinstance(statement, ast.ClassDef) else None
                 self._last[name] = Binding(serial, statement if is_plain else None, definition)
-                self._fed.pop(name, None)
             self._named.update(dict.fromkeys(_loaded_by(statement), serial))
             for holder, attribute in _attributes_set_by(statement):
                 self._set_on[holder] = serial, attribute
-            if fed := recipes_hashes.fed_by(statement):
-                self._fed.setdefault(fed[0], []).append(fed[1])
 
     def of(self, name: str) -> Binding | None:
         """The last binding of `name`; None if no cell bound it."""
@@ -114,10 +110,6 @@ class Bindings:
     def is_named_since(self, name: str, serial: int) -> bool:
         """True if a statement that came later has read a name."""
         return self._named.get(name, -1) > serial
-
-    def fed_to(self, name: str) -> list[ast.expr]:
-        """Arguments that statements gave to `update` of the value that `name` was last bound to."""
-        return self._fed.get(name, [])
 
 
 def _bound_by(statement: ast.stmt) -> Iterable[str]:
@@ -170,8 +162,7 @@ class Recipe:
         Variables that the statement reads, as they were when it ran.
     after
         Operation on the new value: ``("seek", position)``, ``("close",)``, ``("shutdown",)``,
-        ``("set", attributes)``, ``("feed", data)``, ``("advance", steps, place)`` or
-        ``("fill", content)``.
+        ``("set", attributes)``, ``("advance", steps, place)`` or ``("fill", content)``.
     """
 
     name: str
@@ -196,8 +187,7 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
     scope: dict[str, object] = {"__builtins__": builtins, **values}
     exec(compile(statement, f"<nbckpt recipe of {name}>", "exec"), scope)
     value: Any = scope[name]
-    is_short_feed = after[:1] == ("feed",) and len(after[1]) <= _MOST_REMEMBERED
-    _remember(value, Recipe(name, statement, values, after if is_short_feed else ()))
+    _remember(value, Recipe(name, statement, values))
     match after:
         case ("seek", position):
             value.seek(position)
@@ -208,8 +198,6 @@ def follow(name: str, statement: str, values: dict[str, object], after: tuple[An
         case ("set", members):
             for member, is_set_to in members.items():
                 setattr(value, member, is_set_to)
-        case ("feed", data):
-            value.update(data)
         case ("advance", steps, place):
             recipes_generators.advance(value, steps, place)
         case ("fill", content):
@@ -226,9 +214,6 @@ class _Followed:
     recipe: Recipe
     serial: int
 
-
-_MOST_REMEMBERED = 1 << 20
-"""Bytes of what a hash object was fed, which are held as long as its place is its own."""
 
 _followed: dict[int, _Followed] = {}
 """Values that a recipe made again, by id: no statement of a cell has made them in this process."""
@@ -276,6 +261,8 @@ def recipe_for(
         return "and what it refers to may be gone by then"
     if widgets.is_widget(type(value)):
         return "and its cell runs again"
+    if hasattr(type(value), "hexdigest"):
+        return "and what it was fed would be lost"
     if (followed := _followed_for(name, value, bindings)) is not None:
         values = {n: _as_named(n, what, namespace, bindings) for n, what in followed.values.items()}
         as_now = replace(followed, name=name, values=values)  # the same text as in the namespace
@@ -283,7 +270,7 @@ def recipe_for(
         lost = _lost_state(value) or recipe_uses.lost_by_use(
             name, value, since, bindings, namespace
         )
-        return lost or _whole(as_now, value, bindings, namespace)
+        return lost or _whole(as_now, value)
     binding = bindings.of(name)
     if binding is None or binding.statement is None:
         return "and no single statement made it"
@@ -303,14 +290,12 @@ def recipe_for(
     rebound = [n for n in values if (b := bindings.of(n)) and b.serial > binding.serial]
     if rebound:
         return f"and `{source}` used another {rebound[0]!r} than there is now"
-    return _whole(Recipe(name, source, values), value, bindings, namespace)
+    return _whole(Recipe(name, source, values), value)
 
 
-def _whole(
-    recipe: Recipe, value: object, bindings: Bindings, namespace: Mapping[str, object]
-) -> Recipe | str:
+def _whole(recipe: Recipe, value: object) -> Recipe | str:
     """The recipe with what is to be done to the new value, or why that cannot be."""
-    after = _afterwards(recipe, value, bindings, namespace)
+    after = _afterwards(recipe, value)
     return after if isinstance(after, str) else replace(recipe, after=after)
 
 
@@ -342,7 +327,7 @@ def _builds(call: ast.Call, value: Any, namespace: Mapping[str, object]) -> bool
     function = _resolve(call.func, namespace)
     if isinstance(function, type):
         return isinstance(value, function) and _is_harmless(function)
-    return _qualified(function) in _BUILDERS or recipes_hashes.makes_hashers(function)
+    return _qualified(function) in _BUILDERS
 
 
 def _is_of_its_code(
@@ -447,8 +432,6 @@ def _lost_state(value: object) -> str | None:
 def _lost_by_kind(value: object) -> str | None:
     """State of a class's instances, taken in or given out by now, that they cannot be asked for."""
     kind = type(value)
-    if hasattr(kind, "hexdigest") and not recipes_hashes.is_hasher(value):
-        return "and what it was fed would be lost"
     if kind is weakref.finalize:
         return "and the object whose end it waits for may be another"
     if kind.__module__ == "mmap":
@@ -490,14 +473,10 @@ def _is_connected(sock: socket.socket) -> bool:
     return True
 
 
-def _afterwards(
-    recipe: Recipe, value: object, bindings: Bindings, namespace: Mapping[str, object]
-) -> tuple[Any, ...] | str:
+def _afterwards(recipe: Recipe, value: object) -> tuple[Any, ...] | str:
     """Operation for the new value; if none would do, the reason, as the end of a sentence."""
     if isinstance(value, types.GeneratorType):
         return _after_generator(recipe, value)
-    if recipes_hashes.is_hasher(value):
-        return _after_hasher(recipe, value, bindings, namespace)
     if isinstance(value, sqlite3.Connection):
         if _is_in_memory(value):
             return _after_database(recipe, value)
@@ -512,19 +491,6 @@ def _afterwards(
         return ("seek", value.tell())
     except OSError:  # a text file that `next` reads does not tell
         return "and where it stands cannot be told"
-
-
-def _after_hasher(
-    recipe: Recipe, value: Any, bindings: Bindings, namespace: Mapping[str, object]
-) -> tuple[Any, ...] | str:
-    feeds = bindings.fed_to(recipe.name)
-    for begun in {recipe.after[1] if recipe.after else b"", b""}:
-        fresh = recipe.made()
-        fresh.update(begun)
-        fed = recipes_hashes.fed_to(value, fresh, feeds, namespace)
-        if fed is not None:
-            return "feed", begun + fed
-    return "and what it was fed would be lost"
 
 
 def _after_generator(
