@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.capture.bindings import Bindings
 from nbckpt.capture.identity import (
     Identity,
     Place,
@@ -24,7 +25,6 @@ from nbckpt.capture.kept_variables import HeldObjects, KeptVariables
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.live_names import LiveNames
 from nbckpt.capture.random_states import Generators
-from nbckpt.capture.recipes import Bindings
 from nbckpt.capture.selection import Selection
 from nbckpt.capture.shared_objects import Ties
 from nbckpt.capture.trials import Trials

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nbckpt.capture.bindings import Bindings
 from nbckpt.capture.limits import least_size, too_large
-from nbckpt.capture.recipes import Bindings, Recipe, recipe_for
+from nbckpt.capture.recipes import Recipe, recipe_for
 from nbckpt.capture.shared_objects import connected, mutual, pairs_of
 from nbckpt.capture.trials.ways import Ways
 from nbckpt.codecs import depth, refused, ssl_contexts
