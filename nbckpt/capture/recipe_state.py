@@ -72,6 +72,7 @@ def _is_connected(sock: socket.socket) -> bool:
 
 
 def is_in_memory(connection: sqlite3.Connection) -> bool:
+    """True if the database of a connection is in memory, and can be asked."""
     try:
         cursor = sqlite3.Cursor(connection)
         cursor.row_factory = None

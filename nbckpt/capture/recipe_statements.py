@@ -45,6 +45,7 @@ _PURE_CALLS = frozenset(
 
 
 def sole_call(statement: ast.stmt, name: str) -> ast.Call | None:
+    """The call of a statement that binds its result to `name` alone; None if it is another one."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]  # type: ignore[attr-defined]
     value = statement.value  # type: ignore[attr-defined]
     is_simple = len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id == name
@@ -65,6 +66,7 @@ def is_plain(call: ast.Call, namespace: Mapping[str, object]) -> bool:
 
 
 def builds(call: ast.Call, value: Any, namespace: Mapping[str, object]) -> bool:
+    """True if such a call gives values like this one, and does nothing else."""
     if issubclass(type(value), types.GeneratorType | types.CoroutineType):
         return _is_of_its_code(call, value, namespace)
     if _is_writable(value) or _may_write(call, namespace):
