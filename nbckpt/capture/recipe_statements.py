@@ -19,16 +19,12 @@ _EFFECTFUL_MODULES = frozenset(
 )  # fmt: skip
 """Classes and functions of these do more than build a value when they are called."""
 
-
 _EFFECTFUL_CLASSES = re.compile(r".*(Thread|Timer|Process|Popen|Writer|Server|PdfPages)")
-
 
 _WRITING_MODE = re.compile(r"(?=.*[wax+])[rwaxbtU+]{1,4}")
 
-
 _BUILDERS = frozenset({"open", "sqlite3.connect", "duckdb.connect", "socket.socket", "numpy.load"})
 """Functions that build a value, beside classes."""
-
 
 _EXPRESSIONS = (
     ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.Set,
@@ -36,7 +32,6 @@ _EXPRESSIONS = (
     ast.expr_context, ast.operator, ast.unaryop, ast.Slice,
 )  # fmt: skip
 """Syntax that a recipe may be made of: nothing that assigns, awaits, yields or loops."""
-
 
 _PURE_CALLS = frozenset(
     {"os.getenv", "os.environ.get", "str", "int", "float", "bool", "bytes", "dict", "list",
