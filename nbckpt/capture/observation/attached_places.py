@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nbckpt.capture.observation.attached import (
-    Attached,
-    standing_of,
-    what_of,
-)
+from nbckpt.capture.observation.attached import Attached, standing_of, what_of
 from nbckpt.capture.observation.changes import UNKNOWN, Change
-from nbckpt.capture.observation.containers import Refill
+from nbckpt.capture.observation.container_contents import Refill
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.replacing import Replacement
-from nbckpt.capture.observation.stores import (
-    is_inert,
-    words_of_all,
-    words_of_tree,
-)
+from nbckpt.capture.observation.stores import is_inert, words_of_all, words_of_tree
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.keys.inputs import MODULE
 from nbckpt.fingerprint.names import Own

@@ -20,9 +20,7 @@ from collections.abc import (
 from dataclasses import dataclass
 from typing import Any, cast
 
-from nbckpt.capture.observation.attached import (
-    source_of,
-)
+from nbckpt.capture.observation.attached import source_of
 from nbckpt.capture.observation.attached_places import AttachedPlaces
 from nbckpt.capture.observation.last_look import LastLook
 from nbckpt.capture.observation.library_changes import LibraryChanges
@@ -31,9 +29,7 @@ from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.ownership import modules_beside
 from nbckpt.capture.observation.reattacher import Reattacher
 from nbckpt.capture.observation.registering import inner_stores, registering_calls
-from nbckpt.capture.observation.stores import (
-    is_harmless,
-)
+from nbckpt.capture.observation.stores import is_harmless
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.fingerprint.keys.inputs import MODULE
@@ -104,7 +100,7 @@ class Attachments(Own):
         is_harmless_cell = bool(self._harmless) and self._harmless.pop()
         if not is_harmless_cell:
             self._look(tree)
-            self.changes.containers.learn(tree)
+            self.changes.containers.variables.learn(tree)
         self._last_look.taken()
         if not self._harmless:  # else it was a cell within another one
             self._last_look.cell_ends()
@@ -141,7 +137,7 @@ class Attachments(Own):
 
     def _touch_of_process(self) -> None:
         """Have variables looked at that are containers of the process: who sets it names others."""
-        if names := self.changes.containers.of_process():
+        if names := self.changes.containers.variables.of_process():
             self.touch(frozenset(names))
 
     def ran_unseen(self) -> None:
@@ -248,7 +244,7 @@ class Attachments(Own):
 
     def bound(self, names: set[str]) -> None:
         """Make variables that were brought back one with the modules' objects that they were."""
-        self.changes.containers.unite(names)
+        self.changes.containers.variables.unite(names)
         self._reattacher.register_again()
         self.effects.bound(names)
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Collection,
-    Iterable,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from typing import Any, NamedTuple, cast
 
 from nbckpt.capture.identity import Place
@@ -56,7 +51,7 @@ class ModuleEffects(Own):
 
     def __init__(self, namespace: MutableMapping[str, object], changes: LibraryChanges) -> None:
         self._changes = changes
-        self._containers, self._modules = changes.containers, changes.modules
+        self._containers, self._modules = changes.containers.variables, changes.modules
         self._libraries = changes.libraries
         self.shared = SharedObjects(namespace, lambda: self._libraries.user_modules)
 
@@ -99,7 +94,7 @@ class ModuleEffects(Own):
             },
             _ANEW: replaced_in(window.containers, window.user_modules) if changes else [],
             _SHARED: shared,
-            _OF_LIBRARIES: self._containers.variables(),
+            _OF_LIBRARIES: self._containers.now(),
         }
 
     def _not_of_variables(self, changes: Mapping[str, Json]) -> dict[str, Json]:
@@ -161,7 +156,7 @@ class ModuleEffects(Own):
         found: dict[str, Json] = {
             _MODULES: self._modules.standing(),
             _SHARED: self.shared.now(),
-            _OF_LIBRARIES: self._containers.variables(),
+            _OF_LIBRARIES: self._containers.now(),
         }
         return {member: value for member, value in found.items() if value}
 
