@@ -58,7 +58,7 @@ class Refill(Own):
 
 
 def is_followed(name: object, container: Any) -> bool:
-    """True if a container under such a name is of the user's concern, and not too long."""
+    """True if a container is followed: its name is no bookkeeping, and it is not too long."""
     if type(name) is not str or name in _NEVER or is_bookkeeping(name):
         return False
     kind = next(kind for kind in KINDS if issubclass(type(container), kind))

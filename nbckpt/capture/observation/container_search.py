@@ -11,7 +11,8 @@ from typing import Any
 
 from nbckpt.capture.observation.changes import Kind
 from nbckpt.capture.observation.container_contents import KINDS, MANY, HeldContainer, is_followed
-from nbckpt.capture.observation.libraries import Libraries, members_of
+from nbckpt.capture.observation.followed_tables import members_of
+from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN
 from nbckpt.capture.observation.stores import (
     resolved,
@@ -194,5 +195,5 @@ def is_kept_elsewhere(owner: str) -> bool:
 
 
 def is_state_known(module: str) -> bool:
-    """True if a module's functions are known to keep nothing that they are given."""
+    """True if a module is of a library whose settings are process state."""
     return module.partition(".")[0] in STATE_IS_KNOWN
