@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from nbckpt.capture.observation.attached import source_of
 from nbckpt.capture.observation.attached_places import AttachedPlaces
+from nbckpt.capture.observation.harmless_cells import is_harmless
 from nbckpt.capture.observation.last_look import LastLook
 from nbckpt.capture.observation.library_changes import LibraryChanges
 from nbckpt.capture.observation.module_effects import ModuleEffects, ModulesWindow
@@ -29,7 +30,6 @@ from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.ownership import modules_beside
 from nbckpt.capture.observation.reattacher import Reattacher
 from nbckpt.capture.observation.registering import inner_stores, registering_calls
-from nbckpt.capture.observation.stores import is_harmless
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.fingerprint.keys.inputs import MODULE

@@ -14,6 +14,7 @@ from collections.abc import Iterator, MutableMapping
 from types import CodeType
 from typing import Any
 
+from nbckpt.capture.observation.call_arguments import Given, given_by, is_argument, statement_calls
 from nbckpt.capture.observation.changes import UNKNOWN, Change
 from nbckpt.capture.observation.container_contents import (
     HeldContainer,
@@ -30,14 +31,8 @@ from nbckpt.capture.observation.container_search import (
 )
 from nbckpt.capture.observation.container_variables import ContainerVariables, names_bound
 from nbckpt.capture.observation.libraries import Libraries
-from nbckpt.capture.observation.stores import (
-    Given,
-    codes_reached,
-    given_by,
-    is_argument,
-    resolved,
-    statement_calls,
-)
+from nbckpt.capture.observation.reachable_code import codes_reached
+from nbckpt.capture.observation.stores import resolved
 from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import (
-    Container,
-    MutableMapping,
-)
+from collections.abc import Container, MutableMapping
 
 from nbckpt.capture.observation.attribution import Attribution
 from nbckpt.capture.observation.changes import Change
 from nbckpt.capture.observation.containers import Containers
+from nbckpt.capture.observation.harmless_cells import defines, only_imports
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.library_functions import LibraryFunctions
-from nbckpt.capture.observation.stores import (
-    Codes,
-    defines,
-    stored_by_name,
-    stores_of,
-)
-from nbckpt.capture.observation.user_modules import (
-    ModuleState,
-    only_imports,
-)
+from nbckpt.capture.observation.stores import Codes, stored_by_name, stores_of
+from nbckpt.capture.observation.user_modules import ModuleState
 from nbckpt.fingerprint.names import Own
 
 
