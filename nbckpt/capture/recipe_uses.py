@@ -14,7 +14,7 @@ import types
 from collections.abc import Mapping
 from typing import Protocol
 
-from nbckpt.fingerprint.values.opaque import is_bare, is_client
+from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 
 _TOLD = (
     io.IOBase,
