@@ -12,7 +12,7 @@ serials: Iterator[int] = itertools.count()
 
 
 @dataclass(frozen=True)
-class Binding:
+class NameBinding:
     """The statement that last bound a name; no statement when it was part of a larger one."""
 
     serial: int
@@ -24,7 +24,7 @@ class Binding:
 class Bindings:
     """The top-level statement of the notebook that last bound each name."""
 
-    _last: dict[str, Binding] = field(default_factory=dict)
+    _last: dict[str, NameBinding] = field(default_factory=dict)
     _named: dict[str, int] = field(default_factory=dict)
     _set_on: dict[str, tuple[int, str]] = field(default_factory=dict)
 
@@ -35,12 +35,12 @@ class Bindings:
             is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
             for name in _bound_by(statement):
                 definition = statement if isinstance(statement, ast.ClassDef) else None
-                self._last[name] = Binding(serial, statement if is_plain else None, definition)
+                self._last[name] = NameBinding(serial, statement if is_plain else None, definition)
             self._named.update(dict.fromkeys(_loaded_by(statement), serial))
             for holder, attribute in _attributes_set_by(statement):
                 self._set_on[holder] = serial, attribute
 
-    def of(self, name: str) -> Binding | None:
+    def of(self, name: str) -> NameBinding | None:
         """The last binding of `name`; None if no cell bound it."""
         return self._last.get(name)
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from nbckpt.capture.observation.attached import Attached, standing_of, what_of
 from nbckpt.capture.observation.changes import UNKNOWN, Change
-from nbckpt.capture.observation.code_words import words_of_tree
 from nbckpt.capture.observation.container_contents import Refill
 from nbckpt.capture.observation.harmless_cells import is_inert
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.observer import Ran
-from nbckpt.capture.observation.reachable_code import words_of_all
+from nbckpt.capture.observation.reachable_code import words_of_all, words_of_tree
 from nbckpt.capture.observation.replacing import Replacement
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.keys.inputs import MODULE

@@ -11,10 +11,10 @@ from typing import Any
 
 from nbckpt.capture.observation.call_arguments import statement_calls
 from nbckpt.capture.observation.changes import Kind
-from nbckpt.capture.observation.code_words import sets_items, words_of_code, words_of_tree
 from nbckpt.capture.observation.container_contents import KINDS, MANY, HeldContainer, is_followed
 from nbckpt.capture.observation.followed_tables import members_of
 from nbckpt.capture.observation.libraries import Libraries
+from nbckpt.capture.observation.reachable_code import sets_items, words_of_code, words_of_tree
 from nbckpt.capture.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN
 from nbckpt.capture.observation.stores import resolved
 from nbckpt.fingerprint.code import nodes_of

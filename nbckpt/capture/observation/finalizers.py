@@ -15,10 +15,9 @@ from types import AsyncGeneratorType, BuiltinFunctionType, CoroutineType, Genera
 from typing import Any
 
 from nbckpt.capture.observation.called_back import touched_by
-from nbckpt.capture.observation.code_words import words_of_code
 from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.capture.observation.ownership import is_users
-from nbckpt.capture.observation.reachable_code import codes_reached
+from nbckpt.capture.observation.reachable_code import codes_reached, words_of_code
 from nbckpt.capture.observation.reached import reached
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree, nodes_of

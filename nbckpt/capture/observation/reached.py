@@ -11,12 +11,13 @@ from itertools import chain, pairwise
 from types import CodeType, FunctionType, ModuleType
 from typing import NamedTuple
 
-from nbckpt.capture.observation.code_words import words_of_code, words_of_tree
 from nbckpt.capture.observation.ownership import modules_beside
 from nbckpt.capture.observation.reachable_code import (
     codes_of_all,
     codes_of_definition,
     codes_of_modules,
+    words_of_code,
+    words_of_tree,
 )
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.keys.reach import definitions_in, is_definition

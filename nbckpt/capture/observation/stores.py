@@ -10,14 +10,16 @@ from itertools import chain
 from types import CodeType, ModuleType
 from typing import NamedTuple
 
-from nbckpt.capture.observation.code_words import (
+from nbckpt.capture.observation.reachable_code import (
+    codes_of_all,
+    codes_of_modules,
+    codes_reached,
     strings_of_code,
     texts_of_tree,
     with_nested,
     words_of_code,
     words_of_tree,
 )
-from nbckpt.capture.observation.reachable_code import codes_of_all, codes_of_modules, codes_reached
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.values.raw import member_of_class

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.public_attributes import (
-    Missing,
+    MissingAttribute,
     attribute_of,
     is_cached,
     of_no_matter,
@@ -182,7 +182,9 @@ class Comparison:
                 continue
             other = attribute_of(pair.back, name)
             if other is None:
-                yield _Pair(path, one.value, Missing(), is_held=False, level=level, owners=owners)
+                yield _Pair(
+                    path, one.value, MissingAttribute(), is_held=False, level=level, owners=owners
+                )
             else:
                 yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
 
@@ -231,7 +233,7 @@ def _is_its_word(kind: type) -> bool:
 
 def _is_lost(pair: _Pair) -> bool:
     """True if a plain member is left out by a class that puts nothing in its place."""
-    return _is_plain(pair.live) and isinstance(pair.back, Missing)
+    return _is_plain(pair.live) and isinstance(pair.back, MissingAttribute)
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
@@ -310,7 +312,7 @@ def _is_of_one_class(one: type, other: type) -> bool:
 
 
 def _of_kind(value: Any) -> str:
-    if isinstance(value, Missing):
+    if isinstance(value, MissingAttribute):
         return "an error"
     return f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
 

@@ -23,7 +23,7 @@ _OF_NO_MATTER = {
 """Attributes that show only how an object was made: package and class → names."""
 
 
-class Missing:
+class MissingAttribute:
     """Stands for an attribute that raises."""
 
 

@@ -29,8 +29,8 @@ LONGEST_S = 2.0
 Lacking = tuple[tuple[str, str], tuple[str, ...]]
 
 
-class Outcome(NamedTuple):
-    """Outcome of a trial.
+class TrialOutcome(NamedTuple):
+    """TrialOutcome of a trial.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     name: str = ""
 
     @classmethod
-    def of(cls, told: Any) -> Outcome:
+    def of(cls, told: Any) -> TrialOutcome:
         """One that came as JSON."""
         problem, (place, names), name = told
         lacking = ((str(place[0]), str(place[1])), tuple(map(str, names)))
@@ -104,7 +104,7 @@ class TrialRun:
 
     def _outcome(
         self, group: Group, values: Mapping[str, object], untold: list[str], kept: list[object]
-    ) -> Outcome:
+    ) -> TrialOutcome:
         """The outcome of a group."""
         from nbckpt.capture.trials.comparison import Comparison
 
@@ -114,12 +114,12 @@ class TrialRun:
             back = self._loaded(parts, group.names)
         except sandbox.StoppedError as stopped:
             untold.append(f"it wants {stopped}")
-            return Outcome()
+            return TrialOutcome()
         except PermissionError:  # to write something, which the copy may not
             untold.append("it wants to write")
-            return Outcome()
+            return TrialOutcome()
         except BaseException as error:  # a value's own code raises it: nobody interrupts a copy
-            return Outcome(f"cannot be made again from what is kept of it ({_told(error)})")
+            return TrialOutcome(f"cannot be made again from what is kept of it ({_told(error)})")
         kept.append(back)
         others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
         comparison = Comparison(time.monotonic() + LOOK_S, others)
@@ -129,8 +129,8 @@ class TrialRun:
                 kind = type(found.owner)
                 lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
                 text = on_a_line(found.text)
-                return Outcome(f"does not come back as it is: {text}", lacking, name)
-        return Outcome()
+                return TrialOutcome(f"does not come back as it is: {text}", lacking, name)
+        return TrialOutcome()
 
     def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
         """The values that come back where none of these names is bound, nor a refused one."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.trials.prints import print_of
-from nbckpt.capture.trials.trial_run import Outcome, TrialRun
+from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
 from nbckpt.capture.trials.ways import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import has_own_hash, may_not_be_filled
@@ -82,12 +82,12 @@ class Trials:
         outcomes = iter(self._tried([groups[n] for n in suspects], values))
         found: list[Group] = []
         for n, group in enumerate(groups):
-            outcome = next(outcomes) if n in suspects else Outcome()
+            outcome = next(outcomes) if n in suspects else TrialOutcome()
             found += self._mended(group, outcome, values, encoder) if outcome.problem else [group]
         return found
 
     def _mended(
-        self, group: Group, outcome: Outcome, values: Mapping[str, object], encoder: Encoder
+        self, group: Group, outcome: TrialOutcome, values: Mapping[str, object], encoder: Encoder
     ) -> list[Group]:
         """A group in another way, by which all of it comes back; else without what does not."""
         first = outcome
@@ -106,7 +106,7 @@ class Trials:
         return self._parted(group, first, values, encoder)
 
     def _parted(
-        self, group: Group, outcome: Outcome, values: Mapping[str, object], encoder: Encoder
+        self, group: Group, outcome: TrialOutcome, values: Mapping[str, object], encoder: Encoder
     ) -> list[Group]:
         """Refusals of what does not come back, and the rest of its group."""
         names = group.names
@@ -142,7 +142,7 @@ class Trials:
             if found.problem and not found.name
         }
 
-    def _learn(self, group: Group, outcome: Outcome) -> bool:
+    def _learn(self, group: Group, outcome: TrialOutcome) -> bool:
         """Have members be written that did not come back; whether there are new ones."""
         if group.encoded is None or group.recipes:
             return False
@@ -196,15 +196,15 @@ class Trials:
 
     # -- a trial ----------------------------------------------------------------------------
 
-    def _tried(self, groups: list[Group], values: Mapping[str, object]) -> list[Outcome]:
+    def _tried(self, groups: list[Group], values: Mapping[str, object]) -> list[TrialOutcome]:
         """The outcome of each group."""
         answer = self._run.asked(groups, values)
         if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
             return [self._tried([group], values)[0] for group in groups]
         if "why" in answer:
-            answer = {"outcomes": [Outcome()], "untold": [answer["why"]]}
+            answer = {"outcomes": [TrialOutcome()], "untold": [answer["why"]]}
         self.untold.update(map(str, answer["untold"]))
-        outcomes = [*map(Outcome.of, answer["outcomes"])]
+        outcomes = [*map(TrialOutcome.of, answer["outcomes"])]
         for group, outcome in zip(groups, outcomes, strict=True):
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)
