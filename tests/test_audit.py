@@ -99,13 +99,13 @@ def kept(session: Session, name: str) -> Any:
 
 def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what cannot change."""
-    monkeypatch.setattr("nbckpt.capture.capture.is_fixed", lambda _: True)
-    monkeypatch.setattr("nbckpt.capture.capture.Capturer.let_go", lambda *_: None)
+    monkeypatch.setattr("nbckpt.capture.change_tracker.is_fixed", lambda _: True)
+    monkeypatch.setattr("nbckpt.capture.change_tracker.ChangeTracker.let_go", lambda *_: None)
 
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what object a name is bound to, as an address used again does."""
-    monkeypatch.setattr("nbckpt.capture.capture.identity_of", Identity)
+    monkeypatch.setattr("nbckpt.capture.change_tracker.identity_of", Identity)
     monkeypatch.setattr("nbckpt.capture.identity.Identity.is_of", lambda *_: True)
 
 
@@ -467,11 +467,11 @@ def test_a_kernel_writes_what_it_found_to_the_log(
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
         kernel.run("%nbckpt auto on")
-        kernel.run("import nbckpt.capture.capture\nd = [1]")
+        kernel.run("import nbckpt.capture.change_tracker\nd = [1]")
         right = log.exists()
         kernel.run(
-            "nbckpt.capture.capture.is_fixed = lambda _: True\n"
-            "nbckpt.capture.capture.Capturer.let_go = lambda *_: None"
+            "nbckpt.capture.change_tracker.is_fixed = lambda _: True\n"
+            "nbckpt.capture.change_tracker.ChangeTracker.let_go = lambda *_: None"
         )
         ran = kernel.run("d.append(2)")
     found = [json.loads(line) for line in log.read_text().splitlines()]

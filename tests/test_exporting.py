@@ -51,7 +51,7 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> S
     space["words"] = ["a", {"b": (1, None)}]
     space["numbers"][0] = 5.0  # type: ignore[index]
     del space["gone"]
-    session.capturer.touched(["numbers", "view", "gone"])
+    session.tracker.touched(["numbers", "view", "gone"])
     session.checkpoint("train", note="the good one", tags=["best"])
     space["late"] = 1
     session.checkpoint("late")

@@ -253,17 +253,6 @@ CAME_BACK = {
         "list(handle)",
         "[(2, '2')]",
     ),
-    "hash": (
-        "import hashlib\nmore = b'b'\nhandle = hashlib.blake2b(b'a', key=b'k', digest_size=9)\n"
-        "handle.update(more)\nhandle.update('ü'.encode())",
-        "handle.digest() == hashlib.blake2b('abü'.encode(), key=b'k', digest_size=9).digest()",
-        "True",
-    ),
-    "hash of any length": (
-        "import hashlib\nhandle = hashlib.shake_128()\nhandle.update(b'a')",
-        "handle.hexdigest(4) == hashlib.shake_128(b'a').hexdigest(4)",
-        "True",
-    ),
     "memory": (
         "import sqlite3\npath = ':memory:'\nhandle = sqlite3.connect(path, isolation_level=None)\n"
         "_ = handle.executescript('create table t (a primary key); create view v as select a from t;"
@@ -278,15 +267,13 @@ CAME_BACK = {
         "handle.execute('select * from sqlite_master').fetchall()",
         "[]",
     ),
-    "memory in a transaction": (
+    "memory with odd values": (
         "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
         "_ = handle.execute('create table t (id integer primary key autoincrement, a)')\n"
-        "_ = handle.execute('insert into t (a) values (1)'); handle.commit()\n"
         "_ = handle.execute('insert into t (a) values (?)', ('zero\\0 \\'',))\n"
-        "_ = handle.execute('update t set a = 1e999 where id = 1')",
-        "(handle.in_transaction, handle.execute('select * from t').fetchall(), handle.rollback(),"
-        " handle.in_transaction, handle.execute('select * from t').fetchall())",
-        '(True, [(1, inf), (2, "zero\\x00 \'")], None, False, [(1, 1)])',
+        "_ = handle.execute('insert into t (a) values (1e999)'); handle.commit()",
+        "handle.execute('select * from t').fetchall()",
+        '[(1, "zero\\x00 \'"), (2, inf)]',
     ),
     "database with named rows": (
         "import sqlite3\nhandle = sqlite3.connect('new.db')\nhandle.row_factory = sqlite3.Row",
@@ -341,8 +328,7 @@ TOO_MUCH = {
     "        n = yield n\nhandle = work(); _ = next(handle); _ = handle.send(5)",
     "generator that takes long": "def work():\n    n = 0\n    while n < 10_000_000:\n"
     "        n = n + 1\n    yield n\nhandle = work(); _ = next(handle)",
-    "hash fed in a function": "import hashlib\ndef feed(h):\n    h.update(b'more')\n"
-    "handle = hashlib.sha256(); feed(handle)",
+    "hash": "import hashlib\nhandle = hashlib.sha256(b'a')",
     "hash fed by a call": "import hashlib\nhandle = hashlib.md5()\n"
     "handle.update((counted.append(1), b'a')[1])",
     "function": "def opened():\n    counted.append(1)\n    return open('in.txt')\n"
@@ -359,8 +345,8 @@ TOO_MUCH = {
     "_ = handle.execute('attach \"side.db\" as side')",
     "memory in another class": "import sqlite3\nclass C(sqlite3.Connection):\n"
     "    pass\nhandle = sqlite3.connect(':memory:', factory=C)",
-    "tables in a transaction": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
-    "_ = handle.execute('begin'); _ = handle.execute('create table t (a)')",
+    "memory in a transaction": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "_ = handle.execute('create table t (a)'); _ = handle.execute('insert into t values (1)')",
     "memory by address": "import sqlite3\nhandle = sqlite3.connect('file::memory:', uri=True)",
     "transaction": "import sqlite3\nhandle = sqlite3.connect('t.db')\n"
     "_ = handle.execute('create table t (a)'); _ = handle.execute('insert into t values (1)')",
@@ -470,23 +456,6 @@ def test_a_coroutine_that_was_not_awaited_is_told_how_to_be(
     shell.run_cell("results.pop().close()")
 
     assert "was not awaited: write `await` before it" in told
-
-
-def test_a_hash_that_came_back_is_kept_again_and_when_it_is_fed_more(tmp_path: Path) -> None:
-    with Kernel(tmp_path) as kernel:
-        kernel.run("%load_ext nbckpt\nimport hashlib")
-        kernel.run("digest = hashlib.sha256()")
-        kernel.run("digest.update(b'ab')")
-        assert kernel.run("%%checkpoint zero\nz = 0").ok
-    for data in ("cd", "ef"):
-        with Kernel(tmp_path) as kernel:
-            kernel.run("%load_ext nbckpt")
-            cells = ["%resume", "%%checkpoint one\nx = 1", f"digest.update(b'{data}')"]
-            ran = [kernel.run(cell) for cell in [*cells, "%%checkpoint two\ny = 2"]]
-            assert not any("not kept" in notice for each in ran for notice in each.notices)
-            expected = kernel.value("hashlib.sha256(b'abcdef').hexdigest() == digest.hexdigest()")
-
-    assert expected == "True"
 
 
 def test_a_file_that_is_read_line_by_line_is_named(

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nbckpt.capture.bindings import Bindings
+from nbckpt.capture.encode import encode_at_any_depth
 from nbckpt.capture.limits import least_size, too_large
-from nbckpt.capture.recipes import Bindings, Recipe, recipe_for
-from nbckpt.capture.shared_objects import connected, mutual, pairs_of
+from nbckpt.capture.recipes import Recipe, recipe_for
+from nbckpt.capture.shared_objects import connected, mutual_groups, pairs_of_encoded
 from nbckpt.capture.trials.ways import Ways
-from nbckpt.codecs import depth, refused, ssl_contexts
+from nbckpt.codecs import refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
@@ -22,13 +24,7 @@ from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
 from nbckpt.runtime.mapped_files import ShortenedError
-from nbckpt.runtime.time_limit import (
-    OutOfTimeError,
-    bounded,
-    limit_s,
-    limit_text,
-    slow,
-)
+from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, limit_text, slow
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.text.describe import type_name_of
 
@@ -123,7 +119,7 @@ class Encoder:
         encoded = {n: o.encoded for n, o in good.items() if o.encoded}
         pairs = self._pairs(encoded)
         self._note(encoded, pairs)
-        groups = connected(encoded, [*pairs, *_mutual(connected(encoded, pairs), encoded)])
+        groups = connected(encoded, [*pairs, *mutual_groups(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
 
@@ -186,7 +182,7 @@ class Encoder:
             )
             try:
                 with bounded(*values.values()):
-                    encoded = _encode_at_any_depth(values, scope, with_shares=with_shares)
+                    encoded = encode_at_any_depth(values, scope, with_shares=with_shares)
             except EncodeError as error:
                 if isinstance(error.__cause__, TooLargeError):
                     return self._refuse(names[0], None)
@@ -245,7 +241,7 @@ class Encoder:
 
     def _pairs(self, encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
         values = {name: self._values[name] for name in encoded}
-        return [*_pairs(encoded), *pairs_by_index(values)]
+        return [*pairs_of_encoded(encoded), *pairs_by_index(values)]
 
     def _substitute(
         self, error: EncodeError, values: Mapping[str, object]
@@ -322,63 +318,3 @@ def _out_of_time() -> str:
         f"takes longer than {limit_text()} to be written: make it smaller, or set"
         " capture_timeout_s by %nbckpt config"
     )
-
-
-def _pairs(encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
-    """Pairs of variables that share what can change, or of which one lies on the other's memory."""
-    pairs = pairs_of({name: one.shares for name, one in encoded.items()})
-    arrays = {name: one for name, one in encoded.items() if one.views}
-    seen = frozenset[int]().union(*(one.views for one in arrays.values()))
-    for table, one in encoded.items():
-        for memory in one.tables & seen:
-            pairs += [
-                (table, name)
-                for name, other in arrays.items()
-                if name != table and memory in other.views
-                if memory in one.written or memory in other.written
-            ]
-    return pairs
-
-
-def _mutual(
-    groups: Iterable[tuple[str, ...]], encoded: Mapping[str, Encoded]
-) -> list[tuple[str, str]]:
-    """Pairs of groups, each by its first name, that need each other's definitions."""
-    first = {name: group[0] for group in groups for name in group}
-    needs: dict[str, set[str]] = {}
-    for name, one in encoded.items():
-        if needed := {first[n] for n in one.needs if n in first} - {first[name]}:
-            needs.setdefault(first[name], set()).update(needed)
-    return mutual({name: frozenset(needed) for name, needed in needs.items()})
-
-
-def encode_together(values: Mapping[str, object], scope: Scope) -> Encoded:
-    """`values` as one blob, whatever they share.
-
-    Raises
-    ------
-    EncodeError
-        If an object inside refuses.
-    """
-    return _encode_at_any_depth(values, scope, with_shares=False)
-
-
-def _encode_at_any_depth(
-    values: Mapping[str, object], scope: Scope, *, with_shares: bool
-) -> Encoded:
-    """Encode; once more with a larger stack when the values are nested too deeply for this one."""
-    try:
-        return _encode_views(values, scope, with_shares=with_shares)
-    except EncodeError as error:
-        if not depth.is_too_deep(error.__cause__):
-            raise
-    return depth.with_room(lambda: _encode_views(values, scope, with_shares=with_shares))
-
-
-def _encode_views(values: Mapping[str, object], scope: Scope, *, with_shares: bool) -> Encoded:
-    """Encode; a second time when arrays turn out to share memory, or instances their dicts."""
-    encoded = encode(values, scope, with_shares=with_shares)
-    linked = frozenset(root for root, arrays in encoded.views.items() if len(arrays) > 1)
-    if not linked and not encoded.dicts:
-        return encoded
-    return encode(values, scope, linked=linked | encoded.dicts, with_shares=with_shares)

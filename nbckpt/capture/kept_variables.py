@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable
 
+from nbckpt.capture.identity import Identity
 from nbckpt.digests import digest_of
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Variable
 from nbckpt.runtime.snapshot_dict import SnapshotDict
 
 _BUCKETS = 256
+
+QUICK_BYTES = 2_000_000
+"""So much is pickled in some 20 milliseconds."""
+
+_IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
+
+_NEVER = object()
+"""Sentinel that no variable holds."""
 
 
 class KeptVariables(SnapshotDict[str, Variable]):
@@ -46,6 +56,18 @@ class KeptVariables(SnapshotDict[str, Variable]):
         """Names of variables that refer to some definitions."""
         return set().union(*(self._needing.get(name, ()) for name in definitions))
 
+    def quick_to_look_at(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` with small values, or arrays whose pages tell what was written."""
+        sizes = {n: self[n].size_bytes if n in self else 0 for n in names}
+        found = [n for n in sizes if n in self and _IN_PAGES.match(self[n].type_name)]
+        size = 0
+        for name in sorted(sizes.keys() - set(found), key=sizes.__getitem__):
+            size += sizes[name]
+            if size > QUICK_BYTES:
+                break
+            found.append(name)
+        return found
+
     def digest(self) -> str:
         """A digest of all names and blobs, but for those of random generators.
 
@@ -61,7 +83,7 @@ class KeptVariables(SnapshotDict[str, Variable]):
 
 
 class HeldObjects(SnapshotDict[str, object]):
-    """Name → token of the object that the name held at the last look (`fixed.identity_of`).
+    """Name → token of the object that the name held at the last look (`identity_of`).
 
     Attributes
     ----------
@@ -78,8 +100,6 @@ class HeldObjects(SnapshotDict[str, object]):
 
     def changes(self, key: str, value: object) -> None:
         """Keep the names that have to be looked at one by one."""
-        from nbckpt.capture.identity import Identity
-
         if type(value) is not Identity:
             self.others.discard(key)
             self.unproven.discard(key)
@@ -89,3 +109,13 @@ class HeldObjects(SnapshotDict[str, object]):
             self.unproven.discard(key)
         else:
             self.unproven.add(key)
+
+    def hold(self, name: str, value: object) -> bool:
+        """True if `value` is the object that a name held."""
+        known = self.get(name, _NEVER)
+        return known is value or (type(known) is Identity and known.is_of(value))
+
+    def kept_alive(self, names: Iterable[str] | None) -> list[str]:
+        """Those of `names` (None: all) whose objects live on because they are remembered."""
+        found = ((n, self.get(n)) for n in (list(self) if names is None else names))
+        return [n for n, known in found if type(known) is Identity and known.keeps_alive]

@@ -101,8 +101,8 @@ class Recapture:
             Names of functions and classes that streams may refer to; by default all.
         """
         capturer = self._capturer
-        known = capturer.user_names() if definitions is None else list(definitions)
-        encoder = capturer.encoder(known)
+        known = capturer.tracker.user_names() if definitions is None else list(definitions)
+        encoder = capturer.encoder.group_encoder(known)
         with allowed():
             outcomes = encoder.encode_groups(list(names))
             return [
@@ -122,14 +122,14 @@ class Recapture:
 
     def digests(self, names: Iterable[str]) -> dict[str, Digest]:
         """Digests of live values that are the same in every process."""
-        capturer = self._capturer
-        values = {n: capturer.value_of(n) for n in sorted(names)}
+        tracker = self._capturer.tracker
+        values = {n: tracker.values()[n] for n in sorted(names)}
         with allowed():
-            return {n: ValueDigester(capturer.namespace).digest(v) for n, v in values.items()}
+            return {n: ValueDigester(tracker.namespace).digest(v) for n, v in values.items()}
 
     def judged(self, names: list[str], blobs: Mapping[str, Digest], kept: Manifest) -> Judged:
         """Verdict on `names`, which have these bytes now and other ones in `kept`."""
-        if any(_is_gone(self._capturer.value_of(name)) for name in names):
+        if any(_is_gone(self._capturer.tracker.values()[name]) for name in names):
             return Judged(Verdict.UNTOLD)  # to build what was kept would import it again
         before = self.digests(names)
         if self.blobs(names) != blobs:
@@ -153,9 +153,9 @@ class Recapture:
             try:
                 return path_of_divergence(
                     name,
-                    capturer.value_of(name),
+                    capturer.tracker.values()[name],
                     values.namespace[name],
-                    ValueDigester(capturer.namespace).digest,
+                    ValueDigester(capturer.tracker.namespace).digest,
                     ValueDigester(values.namespace).digest,
                 )
             except Exception:  # whatever a value's own code raises

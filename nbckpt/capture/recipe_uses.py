@@ -14,8 +14,7 @@ import types
 from collections.abc import Mapping
 from typing import Protocol
 
-from nbckpt.capture import recipes_hashes
-from nbckpt.fingerprint.values.opaque import is_bare, is_client
+from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 
 _TOLD = (
     io.IOBase,
@@ -47,12 +46,7 @@ def lost_by_use(
         Serial of the statement.
     """
     kind = type(value)
-    if (
-        isinstance(value, _TOLD)
-        or is_client(kind)
-        or is_bare(kind)
-        or recipes_hashes.is_hasher(value)
-    ):
+    if isinstance(value, _TOLD) or is_client(kind) or is_bare(kind):
         return None
     if kind.__name__ == "DuckDBPyConnection":  # whoever asks has looked where its tables are
         return None

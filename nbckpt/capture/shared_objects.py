@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import Encoded
 
 
 @dataclass
@@ -33,7 +37,7 @@ class Ties:
         return [group for group in connected(wanted, pairs) if len(group) > 1]
 
 
-def pairs_of(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
+def _pairs_of(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
     """The pairs of variables that have an object in common."""
     pairs: list[tuple[str, str]] = []
     seen: set[int] = set()
@@ -63,7 +67,7 @@ def connected(names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[tu
     return [tuple(group) for group in groups.values()]
 
 
-def mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
     """Pairs of definitions that need each other: neither could be loaded first."""
 
     def reached(name: str) -> set[str]:
@@ -77,3 +81,31 @@ def mutual(needs: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
 
     reach = {name: reached(name) for name, needed in needs.items() if needed}
     return [(a, b) for a, names in reach.items() for b in names if a in reach.get(b, ())]
+
+
+def pairs_of_encoded(encoded: Mapping[str, Encoded]) -> list[tuple[str, str]]:
+    """Pairs of variables that share what can change, or of which one lies on the other's memory."""
+    pairs = _pairs_of({name: one.shares for name, one in encoded.items()})
+    arrays = {name: one for name, one in encoded.items() if one.views}
+    seen = frozenset[int]().union(*(one.views for one in arrays.values()))
+    for table, one in encoded.items():
+        for memory in one.tables & seen:
+            pairs += [
+                (table, name)
+                for name, other in arrays.items()
+                if name != table and memory in other.views
+                if memory in one.written or memory in other.written
+            ]
+    return pairs
+
+
+def mutual_groups(
+    groups: Iterable[tuple[str, ...]], encoded: Mapping[str, Encoded]
+) -> list[tuple[str, str]]:
+    """Pairs of groups, each by its first name, that need each other's definitions."""
+    first = {name: group[0] for group in groups for name in group}
+    needs: dict[str, set[str]] = {}
+    for name, one in encoded.items():
+        if needed := {first[n] for n in one.needs if n in first} - {first[name]}:
+            needs.setdefault(first[name], set()).update(needed)
+    return _mutual({name: frozenset(needed) for name, needed in needs.items()})

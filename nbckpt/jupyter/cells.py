@@ -185,8 +185,8 @@ class Cells:
             self._recorder = Recorder(self.shell)
             self._recorder.start()
         self._reach = self.session.reach(self.session.running) if step is None else frozenset()
-        self.session.capturer.touched(self._reach)  # for blocks in it
-        self.session.capturer.let_go(self._reach)
+        self.session.tracker.touched(self._reach)  # for blocks in it
+        self.session.tracker.let_go(self._reach)
         if is_restored and len(sys.modules) == n_modules:
             self._acting = ast.Module([], [])  # nothing ran, not even an import
         try:
@@ -205,11 +205,11 @@ class Cells:
         if self._info is None and not self._may_be_loading:
             self.session.runs(None)
             self.session.observer.ran_unseen()
-            self.session.capturer.touched(touched_by_pages(self.session.namespace))
+            self.session.tracker.touched(touched_by_pages(self.session.namespace))
 
     def _touch_beside(self) -> None:
         """Count what tasks and threads may have changed since a cell began or ended last."""
-        self.session.capturer.touched(self._beside)
+        self.session.tracker.touched(self._beside)
         namespace = self.session.namespace
         try:
             self.session.at_work = at_work(namespace)
@@ -244,7 +244,7 @@ class Cells:
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
-        self.session.capturer.touched(by_callbacks)
+        self.session.tracker.touched(by_callbacks)
         self._touch_beside()
         try:
             if tree is not None and not marking.is_our_own(tree):
@@ -257,7 +257,7 @@ class Cells:
                 is_live = recorder is not None and self._is_live(recorder, shown)
                 self._end(step, error, shown, values, is_live=is_live)
             elif tree is not None and (step is None or step.todo):
-                self.session.capturer.touched(self._reach)
+                self.session.tracker.touched(self._reach)
                 self.session.ran(tree)
                 is_news = not self.session.moved and not self.session.is_remaking
                 if is_news and not marking.is_our_own(tree):
@@ -272,7 +272,7 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
-        self.session.capturer.touched(by_callbacks)  # some are called after this
+        self.session.tracker.touched(by_callbacks)  # some are called after this
         self.session.audit.sample()
         self._tell_news()
 
@@ -283,7 +283,7 @@ class Cells:
             return recorder.is_live
         from nbckpt.jupyter.widget_states import are_held
 
-        names = self.session.capturer.user_names()
+        names = self.session.tracker.user_names()
         return not are_held(model_ids, names, self.session.namespace)
 
     def _leave_blocks(self) -> None:

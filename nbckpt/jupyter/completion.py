@@ -174,7 +174,7 @@ class Completion:
 
     def _checkpoint(self, typed: Typed) -> Iterable[str]:
         if typed.last in ("--vars", "--exclude"):
-            return sorted(self._session.capturer.user_names())
+            return sorted(self._session.tracker.user_names())
         if typed.last in ("--deps", "--note"):
             return ()
         if typed.last == "--tag":

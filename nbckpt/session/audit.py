@@ -159,8 +159,8 @@ class Audit(Own):
     # -- what -------------------------------------------------------------------------------
 
     def _stale_of_all(self, touched: set[str] | None) -> list[Stale]:
-        capturer, names = self._session.capturer, set(self._session.capturer.user_names())
-        names &= capturer.untouched()
+        capturer, names = self._session.capturer, set(self._session.tracker.user_names())
+        names &= capturer.tracker.untouched()
         names -= {refusal.variable for refusal in capturer.refusals()}  # absent, and never wrong
         kept = capturer.manifest()
         states, generators = random_state.states(), self._stale_generators()
@@ -269,8 +269,8 @@ class Audit(Own):
         if self._recapture().blobs(kept.group).get(name) == kept.blob:
             give_up()
             return _UNWRITTEN
-        if capturer.is_as_kept(name):
-            kind = type(capturer.value_of(name)).__name__
+        if capturer.tracker.is_as_kept(name):
+            kind = type(capturer.tracker.values()[name]).__name__
             return f"it seemed to be the same object, and nothing inside of {kind!r} can change"
         return "the look found other bytes"
 

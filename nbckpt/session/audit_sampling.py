@@ -89,7 +89,7 @@ class Sampler:
     def watched_memory(self, group: Names) -> memoryview | None:
         """The bytes of a large array, of which the kernel tells what was written; else None."""
         numpy: Any = sys.modules.get("numpy")
-        value: Any = self._capturer.namespace.get(group[0])
+        value: Any = self._capturer.tracker.namespace.get(group[0])
         if numpy is None or type(value) is not numpy.ndarray or value.nbytes < WATCHED_BYTES:
             return None
         if value.dtype.hasobject or not value.flags.c_contiguous:
@@ -105,8 +105,8 @@ class Sampler:
         return (
             not variable.recipe  # its bytes are a statement
             and self._restless[group] < RESTLESS
-            and self._capturer.is_untouched(group)
-            and all(name in self._capturer.namespace for name in group)
+            and self._capturer.tracker.is_untouched(group)
+            and all(name in self._capturer.tracker.namespace for name in group)
             and (
                 self._expected_s(group, variable) <= BUDGET_S
                 or self.watched_memory(group) is not None

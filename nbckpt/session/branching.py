@@ -157,7 +157,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
             session.namespace.clear()
             session.namespace.update(before)
             # An expression may have changed an object in place that both states hold.
-            session.capturer.touched(None)
+            session.tracker.touched(None)
             if was[0] is not None:
                 there = session.timeline.checkpoints[was[0]]
                 navigation.restore_all(session, there, delete=False, is_undone=True)

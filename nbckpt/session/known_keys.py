@@ -98,10 +98,10 @@ def _token(session: Keeping, *, can_import: bool) -> str:
     """
     beside = names_beside() if can_import else ()
     # What shares is in one blob, and what a value refers to by name stands in its blob.
-    variables = session.capturer.settled_digest()
+    variables = session.tracker.settled_digest()
     if beside is None or not variables:
         return ""
-    hidden = _digest_of_names(frozenset(session.capturer.hidden_names()))
+    hidden = _digest_of_names(frozenset(session.tracker.hidden_names()))
     # But the one for results, which IPython puts there.
     built_in = _digest_of_names(frozenset(vars(builtins).keys() - {"_"}))
     told = "\n".join([variables, "", hidden, built_in, "", *beside])

@@ -32,6 +32,7 @@ class LiveObjects:
 
     def __init__(self, capturer: Capturer) -> None:
         self._capturer = capturer
+        self._tracker = capturer.tracker
         self._refusals: dict[str, tuple[Refusal, ...]] = {}
         self._objects: dict[str, dict[str, weakref.ref[object]]] = {}
         self._shared: dict[str, dict[str, frozenset[str]]] = {}
@@ -49,7 +50,7 @@ class LiveObjects:
 
     def _note_waiting(self, checkpoint: Checkpoint) -> None:
         """Note the kept threads that have not begun: once they run, they are no longer copies."""
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         names = {*self._waiting, *checkpoint.changed}
         there = {n: namespace[n] for n in names if n in namespace}
         self._waiting = {
@@ -65,13 +66,13 @@ class LiveObjects:
 
         A copy that has not begun would be another thread: what stops one does not stop the other.
         """
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         waited = {n: of() for n, of in self._waited.get(checkpoint.id, {}).items()}
         return {n for n, t in waited.items() if t and t is namespace.get(n) and t.is_alive()}
 
     def _held_by(self, refusal: Refusal) -> frozenset[str]:
         """The other variables whose objects one that cannot be kept holds, as of its last look."""
-        name, namespace = refusal.variable, self._capturer.namespace
+        name, namespace = refusal.variable, self._tracker.namespace
         known = self._last.get(name)
         if known is None or known[0] is not refusal:
             held = self._inside(name)
@@ -81,8 +82,10 @@ class LiveObjects:
         return known[1]
 
     def _inside(self, name: str) -> dict[int, object] | None:
-        namespace = self._capturer.namespace
-        if name not in namespace or name in self._capturer.too_large:  # to walk it takes long
+        namespace = self._tracker.namespace
+        if (
+            name not in namespace or name in self._capturer.encoder.too_large
+        ):  # to walk it takes long
             return None
         with allowed():
             return held_by([namespace[name]], namespace)
@@ -92,7 +95,7 @@ class LiveObjects:
         then = self._shared.get(checkpoint.id, {}).get(name)
         if not then:
             return False
-        held, namespace = self._inside(name), self._capturer.namespace
+        held, namespace = self._inside(name), self._tracker.namespace
         return held is not None and any(
             n not in namespace or id(namespace[n]) not in held for n in then
         )
@@ -109,7 +112,7 @@ class LiveObjects:
         found = refused_by(checkpoint)
         bound = found.intersection(checkpoint.bound)
         before = {} if checkpoint.joined else self._objects.get(checkpoint.parent or "", {})
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         as_before = {
             n for n in found & before.keys() & namespace.keys() if before[n]() is namespace[n]
         }
@@ -123,7 +126,7 @@ class LiveObjects:
 
     def made_again(self, checkpoint: Checkpoint, name: str) -> None:
         """Take note that a name holds what a checkpoint could not keep."""
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         if name in namespace:
             with suppress(TypeError):
                 found = weakref.ref(namespace[name])
@@ -136,11 +139,11 @@ class LiveObjects:
         have shared it: made again, it would not.
         """
         refused = self._refusals.get(checkpoint.id, ())
-        stays = {r.variable for r in refused if self._capturer.still_refuses(r)}
+        stays = {r.variable for r in refused if self._tracker.still_refuses(r)}
         lost = [r for r in refused if r.variable not in stays]
         kinds = {r.type_name for r in lost}
         inside = {r.type_name for r in lost if r.path != r.variable}
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         return {
             r.variable
             for r in refused
@@ -153,7 +156,7 @@ class LiveObjects:
     def holders_of(self, *values: object) -> list[str]:
         """Variables that cannot be kept, a generator say, and that reach one of `values`."""
         refused = [r.variable for r in self._capturer.refusals()]
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         wanted = [value for value in values if type(value) not in ATOMS]
         if not refused or not wanted:
             return []
@@ -162,7 +165,7 @@ class LiveObjects:
 
     def holders_of_any(self, names: Iterable[str]) -> set[str]:
         """Variables that cannot be kept, and hold an object that one of `names` holds now."""
-        namespace = self._capturer.namespace
+        namespace = self._tracker.namespace
         return set(self.holders_of(*(namespace[n] for n in names if n in namespace)))
 
     def lasting(self, checkpoint: Checkpoint) -> set[str]:
@@ -172,7 +175,7 @@ class LiveObjects:
         """
         from nbckpt.codecs.outside import lives_outside
 
-        namespace, known = self._capturer.namespace, self._objects.get(checkpoint.id, {})
+        namespace, known = self._tracker.namespace, self._objects.get(checkpoint.id, {})
         same = {n for n, of in known.items() if n in namespace and of() is namespace[n]}
         with allowed():  # what is found inside may be the user's own mapping
             return {n for n in same if lives_outside(namespace[n])}

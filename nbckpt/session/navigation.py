@@ -181,7 +181,7 @@ def _would_lose(session: Session, target: Checkpoint) -> bool:
     if session.position is not None:
         return True
     manifest = session.timeline.manifest(target.id)
-    shared = {n for n in session.capturer.user_names() if n in manifest}
+    shared = {n for n in session.tracker.user_names() if n in manifest}
     if not shared:
         return False
     live = session.capturer.capture(only=shared).manifest
@@ -194,7 +194,7 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     Where the namespace does not come from the head of its branch (in a new process, or while the
     first cells of a finished notebook are restored), the branch stays where it is.
     """
-    if session.position is None and not session.capturer.user_names():
+    if session.position is None and not session.tracker.user_names():
         return None  # a new process: there is nothing, and nothing need be imported to look at it
     with session.holding(name):
         head = session.head
@@ -240,8 +240,7 @@ def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
 
 def own_names(session: Session) -> set[str]:
     """Names that hold nbckpt and what was imported from it: who moves by them needs them there."""
-    capturer = session.capturer
-    return {n for n in capturer.user_names() if is_nbckpts_own(session.namespace[n])}
+    return {n for n in session.tracker.user_names() if is_nbckpts_own(session.namespace[n])}
 
 
 def bring_back(
@@ -265,12 +264,12 @@ def bring_back(
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
-    if session.capturer.user_names():
+    if session.tracker.user_names():
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
             session.capturer.capture(only=_with_definitions(wanted, manifest))
     parted = session.observer.at_other_places(wanted.keys() & session.namespace.keys())
-    settled = session.capturer.settled()
+    settled = session.tracker.settled()
     live = {n: v for n, v in settled.items() if n not in anew and n not in parted}
     live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
@@ -324,7 +323,7 @@ def take(
     manifest = session.timeline.manifest(checkpoint.id)
     for name in removed:
         session.namespace.pop(name, None)
-    stay = [n for n in session.capturer.user_names() if n not in loaded.values]
+    stay = [n for n in session.tracker.user_names() if n not in loaded.values]
     session.torn_graphs.replaces(loaded.values.keys(), stay)
     session.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
@@ -333,7 +332,7 @@ def take(
     session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
     # What stays and shared an object with what was replaced shares it no more.
     stays = kept.keys() - replaced
-    session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
+    session.tracker.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position, session.is_at_position = checkpoint.id, False
     lost = {r.variable for r in loaded.failed} & manifest.keys()
     session.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
@@ -393,7 +392,7 @@ def restore_all(
         loaded = bring_back(session, target, manifest, gone=goes)
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
-    present = set(session.capturer.user_names())
+    present = set(session.tracker.user_names())
     untouched = session.live_objects.untouched(target)
     untouched -= session.live_objects.holders_of_any(loaded.values)  # they hold what is replaced
     lasting = session.live_objects.lasting(target) - untouched
@@ -414,12 +413,12 @@ def restore_all(
             session.namespace.pop(name, None)  # the last first: it may need, or drop, the others
         session.capturer.adopt({}, ending)
         loaded.drop()
-        session.capturer.touched(None)
+        session.tracker.touched(None)
         loaded = _without(bring_back(session, target, manifest, gone=gone), begun)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
     session.torn_graphs.goes_back(session.observer.standing)
-    session.capturer.touched(lasting | begun)  # they may share no more with what was replaced
+    session.tracker.touched(lasting | begun)  # they may share no more with what was replaced
     session.joining.forget()
     hidden = random_state.NAMES
     return Moved(

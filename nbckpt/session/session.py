@@ -266,7 +266,7 @@ class Session(Keeping, Own):
         """Take note of what may have changed: by the cell that asks, and by whatever else."""
         self.ran(self.running)
         if self.running is not None:
-            self.capturer.touched(self.capturer.quick_to_look_at())
+            self.tracker.touched(self.tracker.quick_to_look_at())
 
 
 def open_session(

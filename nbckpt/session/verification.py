@@ -67,7 +67,7 @@ class Verifier:
         thoroughly
             Leave nothing out, however long it takes.
         """
-        groups = self._groups(self._session.capturer.untouched())
+        groups = self._groups(self._session.tracker.untouched())
         left = [g for g in groups if not thoroughly and self._is_left_out(g)]
         self.left_out = tuple(sorted(name for group in left for name in group))
         todo = [g for g in groups if g not in left]
@@ -80,7 +80,7 @@ class Verifier:
         """
         chosen = []
         capturer = self._session.capturer
-        groups = filter(self._can_change, self._groups(capturer.untouched_objects()))
+        groups = filter(self._can_change, self._groups(capturer.tracker.untouched_objects()))
         for group in sorted(groups, key=self._seen_at):
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
@@ -159,7 +159,7 @@ class Verifier:
             if variable is not None and variable.recipe:
                 continue  # its bytes are a statement
             group = tuple(sorted(variable.group)) if variable and variable.group else (name,)
-            if capturer.is_untouched(group):
+            if capturer.tracker.is_untouched(group):
                 groups[group] = None
         return list(groups)
 

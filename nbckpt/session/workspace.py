@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.capture.capture import Captured, Capturer
+from nbckpt.capture.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.observation import Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing
@@ -80,7 +81,8 @@ class Keeping(Standing):
     ) -> None:
         super().__init__(store, notebook, branch)
         self.namespace = namespace
-        self.capturer = Capturer(store, namespace, hidden)
+        self.tracker = ChangeTracker(namespace, hidden)
+        self.capturer = Capturer(store, self.tracker)
         self._difference: Difference[str, Variable] = Difference()
         self.audit = Audit(self)
         self.capturer.audit = self.audit.after_look
@@ -91,12 +93,12 @@ class Keeping(Standing):
         self._never_seeded: dict[str, Digest] = {}  # generator → its state while that was so
         self.live_objects = LiveObjects(self.capturer)
         self.torn_graphs = TornGraphs(namespace)
-        touch, folder = self.capturer.touched, str(store.path)
+        touch, folder = self.tracker.touched, str(store.path)
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
         self.has_only_restored = self._has_only_modules()
-        self.is_at_position = not self.capturer.user_names()
+        self.is_at_position = not self.tracker.user_names()
 
     @property
     def settings(self) -> Settings:
@@ -121,7 +123,7 @@ class Keeping(Standing):
 
     def _has_only_modules(self) -> bool:
         """True if no variable tells of code that has run before nbckpt was there."""
-        values = map(self.namespace.get, self.capturer.user_names())
+        values = map(self.namespace.get, self.tracker.user_names())
         return all(type(value) is ModuleType for value in values)  # to the first that is none
 
     def runs(self, tree: ast.Module | None) -> None:
@@ -143,7 +145,7 @@ class Keeping(Standing):
         self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
-            self.capturer.touched(self.capturer.quick_to_look_at() if self.guards_blocks else None)
+            self.tracker.touched(self.tracker.quick_to_look_at() if self.guards_blocks else None)
             return
         from nbckpt.fingerprint import code, keys
         from nbckpt.fingerprint.values.sources import names_in
@@ -151,8 +153,8 @@ class Keeping(Standing):
         with allowed():
             names = code.names_of_tree(tree, self.namespace)
             touched = keys.touched(names, self.namespace)
-        self.capturer.touched(touched)
-        self.capturer.bindings.ran(tree)
+        self.tracker.touched(touched)
+        self.capturer.encoder.bindings.ran(tree)
         if random_state.seeds(tree, self.namespace, names_in):
             self.seeded.update(random_state.NAMES)
             if random_state.seeds_unreadable(tree, self.namespace):
@@ -197,10 +199,10 @@ class Keeping(Standing):
                 deps=deps,
                 options=selection.options(),
                 lacking=lacking,
-                kept=self.capturer.present(),
+                kept=self.tracker.present(),
                 met=met,
             )
-        groups = self.capturer.sharing(n for n in sorted(key.inputs) if n in self.namespace)
+        groups = self.capturer.encoder.sharing(n for n in sorted(key.inputs) if n in self.namespace)
         return key._replace(shares=tuple(map(self._described, groups)))
 
     def _described(self, group: Sequence[str]) -> str:
@@ -301,7 +303,7 @@ class Keeping(Standing):
 
     def require_names(self, selection: Selection, known: Container[str] = ()) -> None:
         """Raise unless every variable that `selection` names exists or is in `known`."""
-        present = self.capturer.present()
+        present = self.tracker.present()
         for name in sorted(selection.vars or ()):
             if name not in present and name not in known:
                 raise VariableNotFoundError(missing(name, present))

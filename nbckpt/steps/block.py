@@ -120,7 +120,7 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
 
             why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
             tell(session, why)
-            session.capturer.touched(session.reach(tree))  # nothing else looks what it changes
+            session.tracker.touched(session.reach(tree))  # nothing else looks what it changes
             return Step.refused(session, self._request, cell, tree, str(problem))
 
     def __exit__(

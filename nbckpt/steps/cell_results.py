@@ -239,8 +239,8 @@ def _encoded(session: Session, value: object) -> list[bytes]:
     namespace, capturer = session.namespace, session.capturer
     encoder = Encoder(
         namespace,
-        capturer.bindings,
-        homes_of(namespace, capturer.user_names()),
+        capturer.encoder.bindings,
+        homes_of(namespace, session.tracker.user_names()),
         MAX_BYTES,
         {_NAME: value},
     )

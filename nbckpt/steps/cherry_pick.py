@@ -87,7 +87,7 @@ def _on(session: Session, checkpoint: Checkpoint) -> Checkpoint:
 def _n_bytes_to_look_at(session: Session, checkpoint: Checkpoint) -> int:
     """Approximate bytes of the variables that code may have touched since they were looked at."""
     manifest, namespace = session.timeline.manifest(checkpoint.id), dict(session.namespace)
-    names = set(session.capturer.user_names()) - session.capturer.untouched()
+    names = set(session.tracker.user_names()) - session.tracker.untouched()
     return sum(
         max(
             least_size(namespace[n]),

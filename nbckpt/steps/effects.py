@@ -68,7 +68,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
     present = {n for n in mates if n in session.namespace}
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
-    if in_place or present or session.capturer.may_share(bound):
+    if in_place or present or session.tracker.may_share(bound):
         session.capturer.capture()  # to learn who else holds the objects that are replaced
     anew = _held_elsewhere(session, checkpoint, manifest, bound - in_place)
     anew |= _shown_before(session, manifest, bound - in_place)
@@ -113,7 +113,7 @@ def _held_elsewhere(
     state nobody can tell whether it is another; of a class its instances tell. A class of what the
     step reads, as in ``A = type(x)``, is none that it makes.
     """
-    namespace, live = session.namespace, session.capturer.settled()
+    namespace, live = session.namespace, session.tracker.settled()
     others = {n: v for n, v in live.items() if n not in bound}
     named = _needed_by(live, *(n for n, v in others.items() if not _is_as_kept(v, manifest)))
     read = (checkpoint.key.inputs.keys() if checkpoint.key else set()) - bound
@@ -191,7 +191,7 @@ def _held_anew(
     inputs: set[str] = set()
     if checkpoint.key is not None:
         inputs.update(checkpoint.key.inputs, checkpoint.key.functions)
-    namespace, live = session.namespace, session.capturer.settled()
+    namespace, live = session.namespace, session.tracker.settled()
     reasons = []
     for name in sorted(bound & inputs & namespace.keys()):
         known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
@@ -282,8 +282,8 @@ def _parted_mates(session: Session, loaded: restore.Loaded, present: set[str]) -
     names = sorted(present & set(loaded.values))
     if len(names) < 2:
         return []
-    then = session.capturer.sharing_within({**session.namespace, **loaded.values}, names)
-    now = {frozenset(group) for group in session.capturer.sharing(names)}
+    then = session.capturer.encoder.sharing_within({**session.namespace, **loaded.values}, names)
+    now = {frozenset(group) for group in session.capturer.encoder.sharing(names)}
     return [
         f"{group[0]!r} and {group[1]!r} shared an object then, and do not now"
         for group in then
@@ -295,7 +295,7 @@ def _changed_mates(
     session: Session, loaded: restore.Loaded, manifest: Manifest, present: set[str]
 ) -> list[str]:
     """Reasons: variables that hold something of the step's, and are not as they were."""
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     reasons = []
     for mate in sorted(present & set(loaded.values)):
         if mate in live and live[mate].value == manifest[mate].value:
@@ -334,7 +334,7 @@ def _parted(
     session: Session, checkpoint: Checkpoint, in_place: set[str], *, begins_again: bool
 ) -> list[str]:
     """Reasons: variables that changed only because they shared, and do not as they did then."""
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     key = checkpoint.key
     named = {*checkpoint.bound, *(key.inputs if key else ()), *(key.functions if key else ())}
     active = named - checkpoint.passive.keys()
@@ -409,7 +409,7 @@ def _other_holders(
     together: set[str],
 ) -> list[str]:
     """Reasons: variables that hold an object which would be replaced for others only."""
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     reasons = []
     for name in sorted(replaced):
         group = live[name].group if name in live else ()
@@ -440,7 +440,7 @@ def _lets_go(
     return (
         manifest[holder].value == kept
         and bool(tie)
-        and _is_as_then(session, session.capturer.settled(), holder, kept, digest)
+        and _is_as_then(session, session.tracker.settled(), holder, kept, digest)
         and session.tie_of(holder, checkpoint.key) == tie
     )
 
@@ -457,7 +457,7 @@ def _parted_definitions(
     Then it had another name or none, so that it was kept with the value. Not if the value held it
     by that name when the step began: the step has let it go.
     """
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
     stay = manifest.keys() - checkpoint.bound
     reasons = []
@@ -483,7 +483,7 @@ def _of_other_definitions(
     What it gives on of that would be of the one that has the name; what it changed by way of its
     class it would not change.
     """
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
     needed = {need for n in names & manifest.keys() for need in manifest[n].needs}
     inputs = checkpoint.key.inputs.keys() if checkpoint.key else set()
@@ -503,7 +503,7 @@ def _referring(
 
     ``B = type(o)`` gives a name to a class that `o` alone held.
     """
-    live = session.capturer.settled()
+    live = session.tracker.settled()
     built = {
         n for n in together & set(loaded.values)
         if issubclass(type(loaded.values[n]), FunctionType | type)
@@ -573,7 +573,7 @@ def _bind(
     changed = _changed_where_they_stand(session, checkpoint, values, values)
     session.observer.replaced(changed)
     leaving = values.keys() | aliases.keys()
-    staying = [n for n in session.capturer.user_names() if n not in leaving]
+    staying = [n for n in session.tracker.user_names() if n not in leaving]
     session.torn_graphs.replaces(leaving, staying)
     stay = [session.namespace[n] for n in staying]
     made = made_by(checkpoint.observed.get("widgets"))
@@ -589,7 +589,7 @@ def _bind(
     # What stays and shared an object with what was replaced shares it no more: its blob still
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
-    if session.follows(checkpoint) and session.capturer.is_untouched(parted):
+    if session.follows(checkpoint) and session.tracker.is_untouched(parted):
         same = {n for n in parted if n in manifest and manifest[n].trusted}
         same = {n for n in same if manifest[n].value == kept[n].value}
         left = {n: set(kept[n].group) - replaced for n in same}
@@ -599,7 +599,7 @@ def _bind(
     # An alias is looked at with its mate: alone it would seem to share nothing.
     # What was kept by the name of a definition that went is kept with it from now on.
     needing = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].needs)}
-    session.capturer.touched(
+    session.tracker.touched(
         {*parted, *parted_from, *needing, *aliases, *aliases.values(), *(values.keys() - whole)}
     )
     navigation.note_seeds(session, checkpoint, loaded)

@@ -71,7 +71,7 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     words = frozenset(_WORD.findall(ast.unparse(tree)))
     reads_any = found is None
     if found is None:  # a function that it calls may read anything
-        wanted, found = set(absent), frozenset(session.capturer.user_names())
+        wanted, found = set(absent), frozenset(session.tracker.user_names())
     else:
         found |= words if names.everything else frozenset()
         wanted = set((found | _results_named(tree, absent)) & absent.keys())
@@ -147,7 +147,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
         return False
     torn = set[str]()
     if session.torn_graphs:
-        torn = session.torn_graphs.among(session.capturer.user_names())
+        torn = session.torn_graphs.among(session.tracker.user_names())
     makers, wanted = _closed(session, wanted, torn)
     if not makers:
         return False
@@ -162,7 +162,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
         session.capturer.capture()
         before = _Before(
             dict(session.namespace),
-            session.capturer.settled(),
+            session.tracker.settled(),
             session.observer.standing(),
             random_state.states(),
         )
@@ -220,7 +220,7 @@ def _changed_with_variables(
     if not found:
         return set()
     session.capturer.capture()
-    live, changed = session.capturer.settled(), set()
+    live, changed = session.tracker.settled(), set()
     for name in found:
         maker = lost[name]
         then = session.timeline.manifest(maker.checkpoint.id)
@@ -439,7 +439,7 @@ def _put_back(
         del namespace[name]
     namespace.update({n: before.bindings[n] for n in differing if n in before.bindings})
     namespace.update(taken)
-    session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
+    session.tracker.touched({n for n in differing | taken.keys() if n in namespace})
     session.unkept.forget(made)
 
 

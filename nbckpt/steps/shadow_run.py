@@ -145,7 +145,7 @@ def digests_of_all(session: Session) -> dict[str, Digest]:
     """Digests of all variables of the user of which all can be told."""
     namespace = session.namespace
     found = {}
-    for name in filter(is_users_name, session.capturer.user_names()):
+    for name in filter(is_users_name, session.tracker.user_names()):
         examined = ValueDigester(namespace).examine(namespace[name])
         if not examined.exhausted:
             found[name] = examined.digest

@@ -23,6 +23,7 @@ from nbckpt.capture.background_work import (
     left_at_work,
     tasks_met,
 )
+from nbckpt.capture.change_tracker import changeable_definitions
 from nbckpt.capture.identity import Places
 from nbckpt.capture.observation import Ran, unheard
 from nbckpt.capture.selection import Selection
@@ -211,7 +212,7 @@ class Step(ThroughItems, Own):
         """
         loops.require_plain(request.name, tree)
         if request.selection.vars and not (names := code.names_of_tree(tree)).everything:
-            known = {*session.capturer.user_names(), *names.binds}
+            known = {*session.tracker.user_names(), *names.binds}
             session.require_names(request.selection, known)
         if session.reruns:
             request = replace(request, rerun=True)
@@ -447,7 +448,7 @@ class Step(ThroughItems, Own):
             self._began_as = known_keys.start_of(session, self.key, can_import=self._can_import)
         session.runs(self.tree)
         before = self._before = session.capturer.manifest()
-        self._places_before = session.capturer.places()
+        self._places_before = session.tracker.places()
         with allowed():
             perhaps = keys.bound(self.names, session.namespace)
         perhaps -= self.names.certain | self.key.inputs.keys()
@@ -455,7 +456,7 @@ class Step(ThroughItems, Own):
         self._mates_before = session.digests_of(self._mates())
         self._ties_before = {n: session.tie_of(n, self.key) for n in self._mates_before}
         self._users_before = self._users()
-        session.capturer.let_go({*self.names.loads, *self.names.binds})
+        session.tracker.let_go({*self.names.loads, *self.names.binds})
         states = {n: before[n].value for n in random_state.NAMES if n in before}
         self._random_before = session.states_asked_for(states)
         if not self.request.rerun:
@@ -478,15 +479,18 @@ class Step(ThroughItems, Own):
 
         A class is shared with its instances, and with its other names.
         """
-        capturer = self.session.capturer
-        kept = capturer.manifest()
+        kept = self.session.capturer.manifest()
         named = {*self.key.inputs, *self.names.binds}
         shared = {mate for n in named if n in kept for mate in kept[n].group} - named
         # Definitions hold objects, too: as defaults, as attributes.
         reached = {*named, *self.key.functions}
         shared |= {mate for n in reached if n in kept for mate in kept[n].group} - reached
         needed = {need for n in named if n in kept for need in kept[n].needs}
-        changeable = set(capturer.changeable(needed)) - named - self.names.loads
+        changeable = (
+            set(changeable_definitions(needed, self.session.tracker.values()))
+            - named
+            - self.names.loads
+        )
         return {n for n in shared | changeable if n in kept}
 
     def _users(self) -> dict[str, object]:
@@ -606,7 +610,7 @@ class Step(ThroughItems, Own):
         """Have what the body can have changed looked at, by functions that it redefined, too."""
         session = self.session
         session.ran(self.tree)
-        session.capturer.touched({n for n in self.key.inputs if n in session.namespace})
+        session.tracker.touched({n for n in self.key.inputs if n in session.namespace})
 
     def _note_lost(self, problem: StoreError) -> None:
         """Have the history say that the disk did not take what the body made."""
@@ -659,7 +663,7 @@ class Step(ThroughItems, Own):
             duration_s=duration_s,
             state=state,
             key=self.key,
-            lacking=session.digests_of(named - session.capturer.too_large),
+            lacking=session.digests_of(named - session.capturer.encoder.too_large),
             bound=tuple(sorted(bound)),
             in_place=tuple(sorted(in_place)),
             passive={

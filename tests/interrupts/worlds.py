@@ -60,7 +60,7 @@ def picture(session: Session) -> Picture:
     drawn = random.random()
     random.setstate(state)
     return Picture(
-        {n: _told(session.namespace[n]) for n in sorted(session.capturer.user_names())},
+        {n: _told(session.namespace[n]) for n in sorted(session.tracker.user_names())},
         drawn,
         session.branch,
         _shown(session, session.position),
@@ -125,7 +125,7 @@ def _of_values(session: Session, other: Session) -> list[str]:
     made = session.checkpoint("probe", sync=True)
     values = other.get(made.id)
     kept = {n: _told(v) for n, v in _values(other, values.id).items()}
-    live = {n: _told(session.namespace[n]) for n in session.capturer.user_names()}
+    live = {n: _told(session.namespace[n]) for n in session.tracker.user_names()}
     return [] if kept == live else [f"kept {kept}, there is {live}"]
 
 

@@ -464,7 +464,7 @@ def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
     assert was_restored("a")
 
     session = current_session.session()
-    session.capturer.touched(["Kind"])
+    session.tracker.touched(["Kind"])
     session.capturer.capture()
 
     assert before is not None

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from nbckpt.capture.observation.called_back import touched_by
 from nbckpt.capture.observation.changes import ABSENT, Change
-from nbckpt.capture.observation.containers import Refill, difference
+from nbckpt.capture.observation.container_contents import Refill, difference
 from nbckpt.capture.observation.ownership import is_users
 from nbckpt.digests import Digest, Json, digest_of, digest_of_json
 from nbckpt.fingerprint.code import Names

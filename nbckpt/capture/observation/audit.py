@@ -34,6 +34,7 @@ from nbckpt.capture.observation.audit_events import (
 )
 from nbckpt.capture.observation.commands import terminal_of
 from nbckpt.capture.observation.file_states import TICK_NS, changed_since
+from nbckpt.capture.observation.frame_lookups import HARMLESS, called_from_c, looks_up
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -274,15 +275,15 @@ def _framed(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     caller: FrameType | None = frame
     while caller is not None and _module_of(caller) in _PASSING:
         caller = caller.f_back
-    if caller is None or not _looks_up(caller.f_code):
+    if caller is None or not looks_up(caller.f_code):
         return None
     module = _module_of(caller)
-    if _is_nbckpts(module) or module.partition(".")[0] in _HARMLESS:
+    if _is_nbckpts(module) or module.partition(".")[0] in HARMLESS:
         return None
     target = args[0] if args and isinstance(args[0], FrameType) else None
     walks = target is None or "f_back" in caller.f_code.co_names
     is_notebook = target is not None and target.f_globals is _namespace
-    if not is_notebook and not walks and caller.f_code not in _called_from_c:
+    if not is_notebook and not walks and caller.f_code not in called_from_c:
         return None
     return Framed(caller.f_code, module, is_notebook, line_of(frame))
 
@@ -297,39 +298,6 @@ _GENERATING = frozenset({"ast", "collections", "dataclasses", "enum", "functools
 
 _PASSING = frozenset({"inspect"})
 """Modules that look at frames for those who call them."""
-
-_HARMLESS = frozenset(
-    {
-        *("IPython", "_pytest", "abc", "asyncio", "collections", "contextlib", "dataclasses"),
-        *("debugpy", "enum", "functools", "importlib", "ipykernel", "joblib", "logging"),
-        *("matplotlib", "narwhals", "pydantic", "sklearn", "sympy", "threading", "torch", "tqdm"),
-        *("traceback", "traitlets", "typing", "typing_extensions", "unittest", "warnings"),
-    }
-)
-"""Packages that look at frames for lines and names of modules, or for texts that they evaluate."""
-
-_verdicts: dict[CodeType, bool] = {}
-_called_from_c: set[CodeType] = set()
-
-
-def _looks_up(code: CodeType) -> bool:
-    """True if code that asks for a frame may look names up in it; remembered."""
-    known = _verdicts.get(code)
-    if known is None:
-        known = _verdicts[code] = _may_look_up(code)
-    return known
-
-
-def _may_look_up(code: CodeType) -> bool:
-    names = set(code.co_names)
-    if names.isdisjoint(("_getframe", "currentframe", "stack", "getouterframes")):
-        _called_from_c.add(code)  # C code that it calls does
-        return True
-    if "f_locals" in names:
-        return True
-    if "f_globals" in names:
-        return "__name__" not in code.co_consts
-    return names.isdisjoint(("f_back", "f_code", "f_lineno", "co_filename", "filename"))
 
 
 def _put(args: tuple[Any, ...], _: FrameType) -> None:

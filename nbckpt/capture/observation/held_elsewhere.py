@@ -101,7 +101,7 @@ class HeldElsewhere(Bystander):
         with uncollected():
             if not (bound and are_held_elsewhere([*bound.values()], holders, ran.namespace)):
                 return {}
-            united = self._attachments.shared.now()
+            united = self._attachments.effects.shared.now()
             read = {*ran.key.inputs, *ran.key.functions, *united}
             stay = [
                 value
@@ -134,7 +134,7 @@ class HeldElsewhere(Bystander):
             if is_user_name(name) and (name in read or self._who_holds(name) is None)
         ]
         with uncollected():
-            found = self._found(new, stay, self._attachments.shared.now(), ran, is_put=True)
+            found = self._found(new, stay, self._attachments.effects.shared.now(), ran, is_put=True)
         return [f"it puts an object into {n!r} that {who} holds" for n, who in found.items()]
 
     def held_by_others(self, names: Collection[str]) -> set[str]:
@@ -144,8 +144,8 @@ class HeldElsewhere(Bystander):
     def _note_changed(self, objects: Collection[int]) -> None:
         """Have moves say that modules hold what was changed by a variable, and cannot be set."""
         if objects:
-            places = self._attachments.shared.places_holding(objects)
-            self._attachments.modules.changed(dict.fromkeys(places))
+            places = self._attachments.effects.shared.places_holding(objects)
+            self._attachments.changes.modules.changed(dict.fromkeys(places))
 
     def _found(
         self,
@@ -180,7 +180,9 @@ class HeldElsewhere(Bystander):
         return who if self._namespace.get(name) is value else None
 
     def _is_any_held(self) -> bool:
-        return bool(self._attachments.libraries.user_modules) or any(True for _ in self._holders())
+        return bool(self._attachments.changes.libraries.user_modules) or any(
+            True for _ in self._holders()
+        )
 
     def _holders(self) -> Iterator[tuple[str, list[object]]]:
         yield from self._attachments.holders()

@@ -12,7 +12,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import NamedTuple
 
 from nbckpt.capture.observation.ownership import modules_beside
-from nbckpt.capture.observation.stores import (
+from nbckpt.capture.observation.reachable_code import (
     codes_of_all,
     codes_of_definition,
     codes_of_modules,

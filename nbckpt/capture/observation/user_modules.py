@@ -293,34 +293,6 @@ def _is_same(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-def only_imports(tree: ast.Module) -> bool:
-    """True if a cell imports, and does nothing that could change what it has imported."""
-    return all(
-        isinstance(node, ast.Import | ast.ImportFrom)
-        or not any(isinstance(part, _ACTS) and not _is_set_up(part) for part in ast.walk(node))
-        for node in tree.body
-    )
-
-
-_ACTS = (ast.Call, ast.Await, ast.AugAssign, ast.Delete, ast.With, ast.AsyncWith, ast.For,
-         ast.AsyncFor, ast.Attribute, ast.Subscript, ast.Starred, ast.comprehension)  # fmt: skip
-
-
-def _is_set_up(part: ast.AST) -> bool:
-    """A call or attribute of `sys` or `os`, or a magic but `%run`."""
-    root: Any = part
-    while isinstance(root, ast.Call | ast.Attribute):
-        if isinstance(root, ast.Attribute) and root.attr in ("run_line_magic", "run_cell_magic"):
-            return isinstance(part, ast.Attribute) or _magic(part) not in ("run", "")
-        root = root.func if isinstance(root, ast.Call) else root.value
-    return isinstance(root, ast.Name) and root.id in ("sys", "os", "get_ipython")
-
-
-def _magic(call: Any) -> str:
-    name = call.args[0] if getattr(call, "args", None) else None
-    return str(name.value) if isinstance(name, ast.Constant) else ""
-
-
 def _written(name: str) -> dict[str, object]:
     """The members of a module that its text sets once, at its top, to what JSON has."""
     try:

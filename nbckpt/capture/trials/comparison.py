@@ -18,14 +18,16 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from nbckpt.capture.trials.prints import print_of
+from nbckpt.capture.trials.public_attributes import (
+    MissingAttribute,
+    attribute_of,
+    is_cached,
+    of_no_matter,
+    properties_of,
+)
 from nbckpt.capture.trials.visible import are_alike, text_of
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import (
-    elements_of,
-    member_of_class,
-    members_of,
-    pairs_of,
-)
+from nbckpt.fingerprint.values.raw import elements_of, members_of, pairs_of
 from nbckpt.fingerprint.values.reducing import reduction_of
 from nbckpt.fingerprint.values.sure import OWN_CODECS, package_of
 from nbckpt.runtime.sandbox import StoppedError
@@ -40,20 +42,9 @@ _CODE = (
     types.MethodWrapperType, types.WrapperDescriptorType, types.CodeType, functools.partial,
     enum.Enum,
 )  # fmt: skip
-_DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType)
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset, deque})
 _PLAIN = ATOMS | _CONTAINERS
 
-_OF_NO_MATTER = {
-    ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
-    # Made when it is asked for, and what rests on it.
-    ("PIL", "Image"): frozenset({"palette", "pyaccess", "readonly", "has_transparency_data"}),
-    ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
-    ("holoviews", "Dimensioned"): frozenset({"pipeline"}),  # a counter is in it
-    # What keeps parts alive, and who lets them go.
-    ("faiss", "Index"): frozenset({"referenced_objects", "own_fields", "own_invlists", "thisown"}),
-}
-"""Attributes that show only how an object was made: package and class → names."""
 
 MOST_LEVELS = 1
 """Attributes of what a variable holds, and not of these: a counter there means nothing."""
@@ -84,7 +75,7 @@ class _Pair(NamedTuple):
     path: str
     live: Any
     back: Any
-    is_held: bool = True  # the live object is the same each time that it is asked for
+    is_held: bool = True  # the live object is the same each time that it is attribute_of for
     level: int = 0  # how many attributes lead here
     owners: tuple[Any, Any] | None = None  # whose attribute it is
 
@@ -176,22 +167,24 @@ class Comparison:
         kind, level, owners = type(pair.live), pair.level + 1, (pair.live, pair.back)
         members = {**members_of(pair.back), **members_of(pair.live)}
         names = [name for name in members if type(name) is str and not name.startswith("_")]
-        names += [n for n in _properties(kind) if n not in members]
-        names = [n for n in names if not _is_cached(kind, n)]
-        left_out = _of_no_matter(kind)
+        names += [n for n in properties_of(kind) if n not in members]
+        names = [n for n in names if not is_cached(kind, n)]
+        left_out = of_no_matter(kind)
         for name in [n for n in names if n not in left_out]:
             if time.monotonic() > self._until:
                 return
-            one = _asked(pair.live, name)
+            one = attribute_of(pair.live, name)
             if one is None or isinstance(one.value, _CODE) or inspect.isroutine(one.value):
                 continue
-            again = _asked(pair.live, name)
+            again = attribute_of(pair.live, name)
             path = f"{pair.path}.{name}"
             if again is None or not _is_steady(one.value, again.value):
                 continue
-            other = _asked(pair.back, name)
+            other = attribute_of(pair.back, name)
             if other is None:
-                yield _Pair(path, one.value, Missing(), is_held=False, level=level, owners=owners)
+                yield _Pair(
+                    path, one.value, MissingAttribute(), is_held=False, level=level, owners=owners
+                )
             else:
                 yield _Pair(path, one.value, other.value, one.value is again.value, level, owners)
 
@@ -240,7 +233,7 @@ def _is_its_word(kind: type) -> bool:
 
 def _is_lost(pair: _Pair) -> bool:
     """True if a plain member is left out by a class that puts nothing in its place."""
-    return _is_plain(pair.live) and isinstance(pair.back, Missing)
+    return _is_plain(pair.live) and isinstance(pair.back, MissingAttribute)
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
@@ -252,25 +245,6 @@ def _is_plain(value: Any, depth: int = 3) -> bool:
         return False
     inside = [*value, *value.values()] if kind is dict else value
     return all(_is_plain(item, depth - 1) for item in inside)
-
-
-class Missing:
-    """Stands for an attribute that raises."""
-
-
-class _Asked(NamedTuple):
-    value: Any
-
-
-def _asked(value: Any, name: str) -> _Asked | None:
-    """The value of an attribute; None if there is none, or asking does more than tell."""
-    try:
-        found = member_of_class(type(value), name)
-        if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`
-            return _Asked(found.__get__(value))
-        return _Asked(getattr(value, name))
-    except (Exception, StoppedError):  # whatever a library raises
-        return None
 
 
 def _is_steady(one: Any, again: Any) -> bool:
@@ -330,23 +304,6 @@ def _shortened(text: str, other: str) -> str:
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _is_cached(kind: type, name: str) -> bool:
-    """True if an attribute is computed when it is first asked for, and kept from then on."""
-    found = member_of_class(kind, name)
-    if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
-        return False
-    return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
-
-
-def _properties(kind: type) -> list[str]:
-    """Public names that a class computes, or keeps in slots."""
-    found: dict[str, object] = {}
-    for cls in reversed(kind.__mro__):
-        if cls is not object:
-            found.update(vars(cls))
-    return [n for n, v in found.items() if n[:1] != "_" and isinstance(v, _DESCRIPTORS)]
-
-
 def _is_of_one_class(one: type, other: type) -> bool:
     """Also where it is another object, as that of a class that was made again."""
     if one is other:
@@ -355,7 +312,7 @@ def _is_of_one_class(one: type, other: type) -> bool:
 
 
 def _of_kind(value: Any) -> str:
-    if isinstance(value, Missing):
+    if isinstance(value, MissingAttribute):
         return "an error"
     return f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", "")
 
@@ -375,11 +332,6 @@ def _can_be_shared(value: Any) -> bool:
 def _is_settable(member: object) -> bool:
     is_own = isinstance(member, types.MemberDescriptorType) and member.__name__[:1] != "_"
     return is_own or (isinstance(member, property) and member.fset is not None)
-
-
-def _of_no_matter(kind: type) -> frozenset[str]:
-    found = [_OF_NO_MATTER.get((package_of(cls), cls.__name__)) for cls in kind.__mro__]
-    return frozenset[str]().union(*filter(None, found))
 
 
 def _is_over(pair: _Pair) -> bool:

@@ -17,12 +17,7 @@ from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.code import digest_of_tree, names_of_tree, scripts_of
 from nbckpt.fingerprint.keys.difference import difference
-from nbckpt.fingerprint.keys.inputs import (
-    ABSENT,
-    MODULE,
-    TEXT,
-    Inputs,
-)
+from nbckpt.fingerprint.keys.inputs import ABSENT, MODULE, TEXT, Inputs
 from nbckpt.fingerprint.keys.memory import also_on, on_same_memory
 from nbckpt.fingerprint.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.fingerprint.keys.touching import bound, touched
@@ -91,7 +86,7 @@ def key_of(
     names = names_of_tree(tree, namespace)
     inputs = Inputs(namespace, names, digest_of_variable, lacking, kept=kept)
     inputs.of_cell()
-    if inputs.asks_caches():
+    if inputs.indirect.of_caches():
         inputs = Inputs(
             namespace, names, digest_of_variable, lacking, kept=kept, counts_caches=True
         )

@@ -12,21 +12,14 @@ from typing import Any
 from nbckpt.digests import Digest, digest_of
 from nbckpt.fingerprint.code import Names, reach_of_all
 from nbckpt.fingerprint.code.bytecode import SHORT, words_of
-from nbckpt.fingerprint.keys.gradients import FOLLOWING, holding_gradients, is_of_autograd
+from nbckpt.fingerprint.keys.gradients import holding_gradients, is_of_autograd
+from nbckpt.fingerprint.keys.indirect_reads import IndirectReads
 from nbckpt.fingerprint.keys.reach import names_of_definition
 from nbckpt.fingerprint.keys.scope import is_tool, is_users_name
 from nbckpt.fingerprint.values import Examined, ValueDigester, default_database
 from nbckpt.fingerprint.values.definitions import forward_names, functions_of_class, texts_of
 from nbckpt.fingerprint.values.homes import home_of_named, is_named
-from nbckpt.fingerprint.values.lookups import (
-    READERS_OF_SOURCE,
-    imports_by_name,
-    magics_of,
-    reaches_all,
-    reads_source,
-    runs_queries,
-    texts_in,
-)
+from nbckpt.fingerprint.values.lookups import magics_of, reaches_all, runs_queries, texts_in
 from nbckpt.fingerprint.values.modules import loaded, looks_into_main
 from nbckpt.fingerprint.values.sources import is_made_here, user_modules
 
@@ -41,16 +34,6 @@ MODULE = "module "
 
 TEXT = "text of "
 """Stands before the name of a definition whose source somebody asks for."""
-
-_IMPORTERS = """
-    import_module __import__ importlib.import_module runpy runpy.run_path runpy.run_module
-    exec_module load_module find_spec
-"""
-IMPORTERS = frozenset(_IMPORTERS.split())
-"""Names that code uses to import a module by its name: loads, attributes and imports."""
-
-READERS_OF_CACHES = frozenset({"cache_info", "get_referents"})
-"""Attributes by which code asks for what a cached function remembers."""
 
 
 class Inputs:
@@ -82,21 +65,13 @@ class Inputs:
         self.can_import = False
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
-        self.texts: set[str] = set()
-        self.imports_by_name = False
-        self.asks_for_source = False
-        self.asks_duckdb = False
-        self.attributes: set[str] = set()
+        self.indirect = IndirectReads()
         self.code: dict[int, object] = {}  # the definitions that were met
-
-    def asks_caches(self) -> bool:
-        """True if the code may ask what a cached function remembers."""
-        return not self.attributes.isdisjoint(READERS_OF_CACHES)
 
     def of_cell(self) -> None:
         """Collect what the cell itself reads."""
         self.modules(self.names.imports)
-        self.note_means(self.names)
+        self.indirect.of_code(self.names)
         if self.names.everything:
             self.all_variables()
         forward = self.names.forward & self.namespace.keys()
@@ -104,14 +79,14 @@ class Inputs:
         for name in sorted(self.names.reads | self.mentioned(self.names) | forward):
             self.variable(name, self.names.before.get(name, frozenset()))
         self.queried(self.names)
-        self.can_import = self.can_import or self.imports_by_name or self.has_all
-        if self.imports_by_name:
-            self.modules(sorted(text for text in self.texts if _is_dotted(text)))
-        if self.asks_for_source:
+        self.can_import = self.can_import or self.indirect.imports_by_name or self.has_all
+        if self.indirect.imports_by_name:
+            self.modules(sorted(text for text in self.indirect.texts if _is_dotted(text)))
+        if self.indirect.asks_for_source:
             self.sources()
-        if not self.attributes.isdisjoint(FOLLOWING):
+        if self.indirect.of_gradients():
             self.gradients()
-        if self.is_duckdb_asked():
+        if self.indirect.of_duckdb():
             self.variables[default_database.NAME] = default_database.digest_of_default()
 
     def variable(self, name: str, bound: frozenset[str]) -> None:
@@ -138,12 +113,7 @@ class Inputs:
             self.variables[name] = digest_of("reaches all")
             self.all_variables()
             return
-        if imports_by_name(value):
-            self.imports_by_name = True
-        if reads_source(value):
-            self.asks_for_source = True
-        if default_database.is_asked_by(value):
-            self.asks_duckdb = True
+        self.indirect.of_value(value)
         if runs_queries(value):
             self.queries = bound if self.queries is None else self.queries & bound
         if is_named(value, self.namespace):
@@ -164,7 +134,7 @@ class Inputs:
         """Collect a module, or a library's function or class, by its name."""
         home = home_of_named(value, self.namespace)
         if is_of_autograd(home):
-            self.attributes.add("autograd")
+            self.indirect.attributes.add("autograd")
         self.modules([home.partition(":")[0]])
         self.variables[name] = digest_of("named ", home)
 
@@ -198,7 +168,7 @@ class Inputs:
     def follow(self, names: Names, bound: frozenset[str]) -> None:
         """Collect the globals that a function reads."""
         self.modules(names.imports)
-        self.note_means(names)
+        self.indirect.of_code(names)
         if names.queries:
             self.queries = bound if self.queries is None else self.queries & bound
         if reach_of_all(names, self.namespace):
@@ -206,22 +176,6 @@ class Inputs:
         for name in sorted(names.loads | self.mentioned(names)):
             self.variable(name, bound)
         self.queried(names)
-
-    def note_means(self, names: Names) -> None:
-        """Note the means of some code to import by name and to ask for source, and its strings."""
-        asked = names.attributes | names.loads | names.imports
-        self.texts |= names.texts
-        self.attributes |= asked
-        if not asked.isdisjoint(IMPORTERS):
-            self.imports_by_name = True
-        if not asked.isdisjoint(READERS_OF_SOURCE):
-            self.asks_for_source = True
-
-    def is_duckdb_asked(self) -> bool:
-        """True if the code may ask DuckDB's default connection."""
-        if self.attributes.isdisjoint(default_database.FUNCTIONS):
-            return False
-        return self.asks_duckdb or any(n.split(".")[0] == "duckdb" for n in self.attributes)
 
     def magics(self) -> None:
         """Collect the user's own magics that the cell runs; the shell alone may hold them."""
@@ -275,7 +229,7 @@ class Inputs:
         found: set[str] = set()
         for name in sorted(names.loads & self.namespace.keys()):
             texts = texts_in(self.namespace[name])
-            self.texts.update(text for text in texts if len(text) <= SHORT)
+            self.indirect.texts.update(text for text in texts if len(text) <= SHORT)
             found.update(*map(words_of, texts))
         return frozenset(found)
 

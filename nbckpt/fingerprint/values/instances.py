@@ -21,17 +21,11 @@ from typing import Any
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import passing, plain
+from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
-from nbckpt.fingerprint.values.opaque import Told, is_bare, is_client
+from nbckpt.fingerprint.values.opaque import Told
 from nbckpt.fingerprint.values.reducing import NEW_OBJECT, reduction_of
-from nbckpt.fingerprint.values.walking import (
-    END,
-    RAISED,
-    End,
-    Frame,
-    Opaque,
-    Walk,
-)
+from nbckpt.fingerprint.values.walking import END, RAISED, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
 """Homes of types that hold whatever is put into them: they make no client of it."""

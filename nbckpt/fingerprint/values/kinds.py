@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from nbckpt.fingerprint.values import callables, containers
+from nbckpt.fingerprint.values.bare_types import is_bare
 from nbckpt.fingerprint.values.frames import Alone, parts_for, parts_of_scalar
 from nbckpt.fingerprint.values.instances import (
     put_parts,
@@ -16,7 +17,7 @@ from nbckpt.fingerprint.values.instances import (
     walk_known,
     walk_told,
 )
-from nbckpt.fingerprint.values.opaque import is_bare, teller_for
+from nbckpt.fingerprint.values.opaque import teller_for
 from nbckpt.fingerprint.values.views import walk_view
 from nbckpt.fingerprint.values.walking import End, Step
 

@@ -30,7 +30,6 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values import databases, widgets
 from nbckpt.fingerprint.values.generators import parts_of_generator
 from nbckpt.fingerprint.values.locks import parts_of_lock, parts_of_reentrant_lock
@@ -43,34 +42,6 @@ WHOLE_BYTES = 1 << 28
 Told: TypeAlias = "list[object] | None"
 """Parts that decide what a value does; None if these cannot be had."""
 
-_CLIENT_PACKAGES = """
-    aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google grpc
-    groq h11 hpack httpcore httpx huggingface_hub instructor langchain langchain_anthropic
-    langchain_community langchain_core langchain_google_genai langchain_openai langfuse langsmith
-    litellm llama_index mistralai ollama openai openrouter pinecone redis replicate requests s3fs
-    s3transfer tavily tenacity together urllib3 voyageai websockets xai_sdk
-"""
-_CLIENTS = frozenset(_CLIENT_PACKAGES.split())
-"""Packages whose objects, if they hold a connection, speak with the outside and hold no data."""
-
-_MACHINERY = frozenset({"IPython", "ipykernel", "tornado", "zmq"})
-"""Packages of the notebook itself."""
-
-_DATA = re.compile(r"IPython\.(utils|lib|core\.(display(_functions)?|macro|magics))(\.|$)")
-"""Modules of theirs whose objects hold what cells made: `!ls`, ``%%capture``, ``HTML('…')``."""
-
-_ANSWERS = ("Cursor", "Future", "Iterator", "Reader", "Response", "Result", "Stream")
-"""Endings of the names of classes of a client's package whose objects hold data after all."""
-
-_EMPTY_HANDED = frozenset(
-    {
-        "_abc._abc_data",
-        "ssl.SSLContext",
-        "_ssl._SSLContext",
-        "_asyncio.TaskStepMethWrapper",
-    }
-)
-"""Types whose instances hold no data."""
 
 _HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
 
@@ -78,24 +49,6 @@ _OF_SYSTEM = ("_context", "_handle", "_ident", "_name", "_native_id", "_stderr",
 """Members of a thread that are the system's."""
 
 _KEPT_BY_POOLS = ("_max_workers", "_initializer", "_initargs", "_mp_context")
-
-
-def is_client(kind: type) -> bool:
-    """True if a class is of a package that speaks with the outside, and is no answer from there."""
-    if str(kind.__module__).partition(".")[0] not in _CLIENTS:
-        return False
-    iterates = hasattr(kind, "__next__") or hasattr(kind, "__anext__")
-    return not iterates and not kind.__name__.endswith(_ANSWERS)
-
-
-def is_bare(kind: type) -> bool:
-    """True if instances of a class count by their type alone."""
-    package = str(kind.__module__).partition(".")[0]
-    if package in _MACHINERY:
-        return not _DATA.match(kind.__module__) or hasattr(kind, "class_traits")
-    if issubclass(kind, Own):
-        return True
-    return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
 
 
 def teller_for(kind: type) -> Callable[[Any], Told] | None:

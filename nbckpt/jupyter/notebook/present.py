@@ -62,7 +62,7 @@ class Present:
             return None
         if (now := self._digest_now(name)) is not None:
             return now != digest
-        settled = self._session.capturer.settled().get(name)
+        settled = self._session.tracker.settled().get(name)
         read = self._read(name, read_by)
         if settled is None or read is None or not _BUFFERS.match(settled.type_name):
             return None

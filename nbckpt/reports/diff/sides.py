@@ -119,7 +119,7 @@ def live_side(session: Session) -> Side | None:
     Its values are put into the store as they are, which the next checkpoint would do too, and
     compared from there: so that no code of theirs runs on the live ones.
     """
-    if not session.capturer.user_names():
+    if not session.tracker.user_names():
         return None
     session.ran(session.running)
     captured = session.capture(Selection())

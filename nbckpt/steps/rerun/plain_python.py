@@ -44,12 +44,12 @@ class Plainly:
     def _run_unkept(self, recorded: Recorded, tree: ast.Module, code: CodeType) -> None:
         session = self._session
         reach = session.reach(tree)
-        session.capturer.touched(reach)  # for blocks in it
+        session.tracker.touched(reach)  # for blocks in it
         session.runs(tree)
         try:
             self._execute(code)
         finally:
-            session.capturer.touched(reach)
+            session.tracker.touched(reach)
             session.ran(tree)
         if recorded.kind == "joined":
             session.joining.ran(recorded.name, recorded.cell, 0.0)

@@ -10,15 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.capture.observation.audit import put_in_environment
-from nbckpt.capture.observation.process_state.kinds import (
-    ABSENT,
-    MARK,
-    Change,
-    Imported,
-    Kind,
-    Ordered,
-    short_digest,
-)
+from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Imported, Kind, Ordered
+from nbckpt.capture.observation.process_state.state_json import MARK, short_digest
 from nbckpt.digests import Json
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)

@@ -5,34 +5,19 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from nbckpt.capture.observation.last_look import LastLook
 from nbckpt.capture.observation.observer import Ran
-from nbckpt.capture.observation.process_state.kinds import (
-    ABSENT,
-    ANYTHING,
-    IS_ABSENT,
-    IS_AS_BEFORE,
-    MARK,
-    Change,
-    Kind,
-    Reading,
-    is_settable,
-    names_variable,
-    short_digest,
-)
+from nbckpt.capture.observation.process_state.kinds import ANYTHING, Kind, Reading
 from nbckpt.capture.observation.process_state.readings import Readings
+from nbckpt.capture.observation.process_state.state_differences import StateDifferences
+from nbckpt.capture.observation.process_state.state_json import IS_AS_BEFORE, State, is_settable
+from nbckpt.capture.observation.process_state.state_setter import StateSetter
 from nbckpt.capture.observation.replacing import Replacement
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.names import Own
-
-State: TypeAlias = Mapping[str, Mapping[str, Json]]
-"""Name of a kind → item → value, or its digest."""
-
-_MANY = 3
 
 
 @dataclass(eq=False)
@@ -67,10 +52,10 @@ class ProcessState(Own):
         self._namespace = namespace
         self._touch = touch
         self._met: Mapping[str, Reading] = {}  # as the cell began
-        self._waiting: dict[str, dict[str, Json]] = {}  # to be set once variables are there
         self._windows: list[_Window] = []
-        self._named: set[str] = set()
         self._last_look = LastLook()
+        self._setter = StateSetter(self._readings, self._last_look.forget)
+        self._differences = StateDifferences(self._readings, namespace)
         self._is_known = False  # how the state was as the cell began
 
     # -- around cells and steps ---------------------------------------------------------------
@@ -101,7 +86,9 @@ class ProcessState(Own):
     def open(self) -> object:
         """A window that knows the state now."""
         self._look_again(None)
-        window = _Window(dict(self._readings.now), self._read_by_code(self._readings.kinds))
+        window = _Window(
+            dict(self._readings.now), self._differences.read_by_code(self._readings.kinds)
+        )
         self._windows.append(window)
         return window
 
@@ -114,7 +101,7 @@ class ProcessState(Own):
             self._look_again(ran.tree)
         self._tell_touched(window.before)
         met = {n: r.digests() for n, r in window.before.items() if r.changed}
-        done = self._changed_since(window.before)
+        done = self._differences.since(window.before)
         is_shown = ran.is_shown or window.is_shown
         reach: frozenset[str] | None = None
         if met and any(k.reach != ANYTHING for k in self._kinds_of(met)):
@@ -145,11 +132,11 @@ class ProcessState(Own):
         record = observed if isinstance(observed, dict) else {}
         self._look_again(None)
         met, done = _state(record, "met"), _state(record, "set")
-        if why := self._unsettable(done):
+        if why := self._differences.unsettable(done):
             return why
-        if why := self._read_otherwise(_state(record, "read")):
+        if why := self._differences.read_otherwise(_state(record, "read")):
             return why
-        differing = self._differing(met, done, ran.tree)
+        differing = self._differences.differing(met, done, ran.tree)
         if not differing:
             return None
         from nbckpt.capture.observation.process_state.reach import reach_of
@@ -170,12 +157,11 @@ class ProcessState(Own):
         record = observed if isinstance(observed, dict) else {}
         for window in self._windows:
             window.is_shown |= bool(record.get("shown"))
-        return self._set_but_waiting(_state(record, "set"))
+        return self._setter.set_but_waiting(_state(record, "set"))
 
     def bound(self, names: set[str]) -> Sequence[str]:  # noqa: ARG002
         """Set what waited for variables; they are there now, or will not be."""
-        waiting, self._waiting = self._waiting, {}
-        return self._set(waiting, with_originals=True)
+        return self._setter.set_waiting()
 
     def replaced(self, pairs: Sequence[tuple[object, object]]) -> None:
         """Have the process hold new objects of the notebook where it holds old ones."""
@@ -192,7 +178,7 @@ class ProcessState(Own):
         for name, reading in list(self._readings.now.items()):
             changed = {item: (v, replacement.of(v)) for item, v in reading.changed.items()}
             if new := {item: new for item, (old, new) in changed.items() if new is not old}:
-                self._apply(self._readings.kinds[name], new)
+                self._setter.apply(self._readings.kinds[name], new)
         self._readings.look(None, has_set=True)
         self._last_look.forget()
 
@@ -250,7 +236,7 @@ class ProcessState(Own):
             items: dict[str, Json] = {**dict.fromkeys(back, IS_AS_BEFORE), **then}
             if items:
                 target[name] = items
-        return self._set_but_waiting(target, with_originals=True)
+        return self._setter.set_but_waiting(target, with_originals=True)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -272,184 +258,11 @@ class ProcessState(Own):
     def _kinds_of(self, names: Iterable[str]) -> list[Kind]:
         return [self._readings.kinds[name] for name in names if name in self._readings.kinds]
 
-    def _read_by_code(self, names: Iterable[str]) -> dict[str, dict[str, Digest]]:
-        """Kind → item that holds code of the notebook → digest of the variables that it reads."""
-        from nbckpt.capture.observation.process_state.held_objects import reads_of
-
-        now = self._readings.now
-        read = {n: reads_of(now[n], self._namespace) for n in names if n in now and now[n].changed}
-        return {name: items for name, items in read.items() if items}
-
-    def _read_otherwise(self, read: State) -> str | None:
-        """Reason not to restore: the code in a setting reads something else than it did then."""
-        now = self._read_by_code(read)
-        for name, items in read.items():
-            kind = self._readings.kinds.get(name)
-            for item, digest in items.items():
-                if kind is not None and now.get(name, {}).get(item, digest) != digest:
-                    return f"process state: what the code in {kind.text(item)} reads is another now"
-        return None
-
     def _counted(
         self, name: str, items: Mapping[str, str], reach: Collection[str]
     ) -> dict[str, str]:
         kind = self._readings.kinds[name]
         return {i: d for i, d in items.items() if kind.reach_of(i) in (ANYTHING, *reach)}
-
-    def _changed_since(self, before: Mapping[str, Reading]) -> dict[str, dict[str, Json]]:
-        found: dict[str, dict[str, Json]] = {}
-        for name, now in self._readings.now.items():
-            was = before.get(name)
-            if was is now:
-                continue
-            old = {} if was is None else was.changed
-            items = [
-                item
-                for item in (*old, *(i for i in now.changed if i not in old))
-                if was is None
-                or (
-                    was.digest(item) != now.digest(item)
-                    and not now.kind.is_one(was.changed.get(item), now.changed.get(item))
-                )
-            ]
-            if items:
-                found[name] = {item: now.encoded(item) for item in items}
-        return found
-
-    # -- comparing ------------------------------------------------------------------------------
-
-    def _differing(self, met: State, done: State, tree: ast.Module) -> list[tuple[str, str]]:
-        from nbckpt.capture.observation.process_state.reach import sets_first
-
-        found = []
-        for name in dict.fromkeys((*met, *self._readings.now)):
-            now, then = self._readings.now.get(name), met.get(name, {})
-            live = now.digests() if now is not None else {}
-            for item in dict.fromkeys((*then, *live)):
-                digest = self._readings.digest(name, item)
-                if digest == then.get(item) or (item not in then and item not in live):
-                    continue
-                own = done.get(name, {}).get(item)
-                is_set = own is not None and short_digest(own) == digest
-                if not (is_set and sets_first(tree, self._readings.kinds[name], item)):
-                    found.append((name, item))
-        return found
-
-    def _unsettable(self, done: State) -> str | None:
-        for name, items in done.items():
-            kind = self._readings.kinds.get(name)
-            for item, value in items.items():
-                if kind is None:
-                    return f"it sets {name} {item}, which this nbckpt does not know"
-                is_secret = isinstance(value, dict) and value.get(MARK) == "secret"
-                if is_secret and self._readings.digest(name, item) == short_digest(value):
-                    continue
-                if not is_settable(value):
-                    return f"it sets {kind.text(item)}, which cannot be set from a record"
-        return None
-
-    # -- setting --------------------------------------------------------------------------------
-
-    def _set_but_waiting(self, target: State, *, with_originals: bool = False) -> list[str]:
-        """Set items; those that are variables wait for these."""
-        self._waiting = {}
-        at_once: dict[str, dict[str, Json]] = {}
-        for name, items in target.items():
-            for item, value in items.items():
-                into = self._waiting if names_variable(value) else at_once
-                into.setdefault(name, {})[item] = value
-        return self._set(at_once, with_originals=with_originals)
-
-    def _set(self, target: State, *, with_originals: bool = False) -> list[str]:
-        """Set items where they are other ones; a text for each."""
-        if not target:
-            return []
-        self._last_look.forget()
-        texts: list[str] = []
-        for name, kind in self._readings.kinds.items():
-            if name not in target:
-                continue
-            problem = self._loaded(kind)
-            differing = {
-                item: value
-                for item, value in target[name].items()
-                if problem or self._is_other(kind, item, value)
-            }
-            if not differing:
-                continue
-            done = [] if problem else self._put(kind, differing, with_originals=with_originals)
-            if kind.is_told:
-                texts += _told(kind, done)
-                texts += self._not_set(kind, [i for i in differing if i not in done], problem)
-        self._readings.look(None, has_set=True)
-        return texts
-
-    def _loaded(self, kind: Kind) -> str:
-        """Import the library of a kind; why it cannot be, if so."""
-        if kind.module not in sys.modules:
-            try:
-                __import__(kind.module)
-            except Exception as error:  # whatever an import raises
-                return str(error)
-        self._readings.look(None)
-        return ""
-
-    def _is_other(self, kind: Kind, item: str, value: Json) -> bool:
-        now = self._readings.now.get(kind.name)
-        if now is None:
-            return value != IS_AS_BEFORE
-        if value == IS_AS_BEFORE:
-            return item in now.changed
-        return now.digest(item) != short_digest(value)
-
-    def _put(self, kind: Kind, items: Mapping[str, Json], *, with_originals: bool) -> list[str]:
-        """Set items of one kind together, else one by one; those that were set."""
-        values: dict[str, Any] = {}
-        for item, value in items.items():
-            with suppress(Exception):  # one that cannot be set is named
-                values[item] = self._value(kind, item, value, with_originals=with_originals)
-        for some in (values, *({i: v} for i, v in values.items())):
-            with suppress(Exception):
-                self._apply(kind, some)
-            self._readings.look(None, has_set=True)
-            if not any(self._is_other(kind, item, items[item]) for item in values):
-                break
-        return [item for item in values if not self._is_other(kind, item, items[item])]
-
-    def _value(self, kind: Kind, item: str, value: Json, *, with_originals: bool) -> Any:
-        if value == IS_AS_BEFORE:
-            return IS_AS_BEFORE
-        if value == IS_ABSENT:
-            return ABSENT
-        if not is_settable(value) and with_originals:
-            return self._readings.originals[kind.name, item, short_digest(value)]
-        return kind.decoded(item, value)
-
-    def _apply(self, kind: Kind, items: Mapping[str, Any]) -> None:
-        if not items:
-            return
-        baseline = self._readings.baselines.get(kind.name, {})
-        now = self._readings.now.get(kind.name)
-        target = dict(now.changed) if now is not None else {}
-        values: dict[str, Any] = {}
-        gone: list[str] = []
-        for item, value in items.items():
-            was = baseline.get(item, ABSENT)
-            new = was if value is IS_AS_BEFORE else value
-            target[item] = new
-            if value is IS_AS_BEFORE or (new is ABSENT and was is ABSENT):
-                del target[item]
-            if new is ABSENT:
-                gone.append(item)
-            else:
-                values[item] = new
-        kind.put(sys.modules[kind.module], Change(values, gone, target, baseline))
-
-    def _not_set(self, kind: Kind, items: Sequence[str], problem: str) -> list[str]:
-        new = [item for item in items if kind.text(item) not in self._named]
-        self._named.update(kind.text(item) for item in new)
-        why = f" ({problem})" if problem else ""
-        return [f"NOT {text}{why}" for text in _told(kind, new)]
 
 
 def unsettable(observed: Json) -> str | None:
@@ -460,12 +273,6 @@ def unsettable(observed: Json) -> str | None:
             if not is_settable(value):
                 return f"it sets {name} {item}".rstrip() + ", which cannot be set from a record"
     return None
-
-
-def _told(kind: Kind, items: Sequence[str]) -> list[str]:
-    if len(items) > _MANY:
-        return [f"{kind.name} ({len(items)} settings)"]
-    return [kind.text(item) for item in items]
 
 
 def _state(record: Mapping[str, Any], member: str) -> State:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from nbckpt.capture.observation.process_state.kinds import OfVariable, described, short_digest
+from nbckpt.capture.observation.process_state.state_json import OfVariable, described, short_digest
 from nbckpt.digests import Json
 from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbckpt.capture.observation.process_state.held import Held
-from nbckpt.capture.observation.process_state.kinds import ABSENT, OfVariable, Reading
+from nbckpt.capture.observation.process_state.kinds import ABSENT, Reading
+from nbckpt.capture.observation.process_state.state_json import OfVariable
 from nbckpt.digests import Digest, Json, digest_of_json
 from nbckpt.fingerprint.code import Names
 from nbckpt.fingerprint.keys.inputs import Inputs

@@ -11,14 +11,8 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
-from nbckpt.capture.observation.process_state.kinds import (
-    ANYTHING,
-    Change,
-    Imported,
-    Kind,
-    Ordered,
-    described,
-)
+from nbckpt.capture.observation.process_state.kinds import ANYTHING, Change, Imported, Kind, Ordered
+from nbckpt.capture.observation.process_state.state_json import described
 from nbckpt.digests import Json
 from nbckpt.runtime import gc_pause
 

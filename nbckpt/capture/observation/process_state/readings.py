@@ -7,15 +7,8 @@ import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from nbckpt.capture.observation.process_state.kinds import (
-    ABSENT,
-    IS_ABSENT,
-    Imported,
-    Kind,
-    Reading,
-    is_settable,
-    short_digest,
-)
+from nbckpt.capture.observation.process_state.kinds import ABSENT, Imported, Kind, Reading
+from nbckpt.capture.observation.process_state.state_json import IS_ABSENT, is_settable, short_digest
 from nbckpt.fingerprint.names import Own
 
 

@@ -12,6 +12,7 @@ from nbckpt.capture.observation.process_state import (
     loggers,
     plots,
     shell,
+    shell_hooks,
     standard,
 )
 from nbckpt.capture.observation.process_state.kinds import Kind
@@ -52,7 +53,7 @@ _KINDS: list[MadeFor] = [
     shell.Configuration,
     shell.Showing,
     shell.Printers,
-    shell.Hooks,
+    shell_hooks.Hooks,
     shell.Attributes,
 ]
 

@@ -1,0 +1,175 @@
+"""One trial: groups are loaded in a copy of the process, and compared with what is live."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbckpt.capture.trials.prints import print_of
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.errors import NbckptError, RestoreError
+from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.values.sure import module_of
+from nbckpt.runtime import sandbox
+from nbckpt.runtime.interrupts import allowed
+from nbckpt.text.escape import on_a_line
+
+if TYPE_CHECKING:
+    from nbckpt.capture.groups import Group
+    from nbckpt.capture.trials.comparison import Difference
+
+LOOK_S = 0.5
+"""Seconds that the comparison of what came back may take."""
+
+LONGEST_S = 2.0
+"""Seconds that loading may take; what takes longer is not known to end."""
+
+Lacking = tuple[tuple[str, str], tuple[str, ...]]
+
+
+class TrialOutcome(NamedTuple):
+    """TrialOutcome of a trial.
+
+    Attributes
+    ----------
+    problem
+        End of a sentence on the first thing that is not as it was; empty if all is, or nobody
+        can tell.
+    lacking
+        Module and name of a class, and names of members that did not come back of its object.
+    name
+        The variable that is not as it was; empty if nothing came back.
+    """
+
+    problem: str = ""
+    lacking: Lacking = (("", ""), ())
+    name: str = ""
+
+    @classmethod
+    def of(cls, told: Any) -> TrialOutcome:
+        """One that came as JSON."""
+        problem, (place, names), name = told
+        lacking = ((str(place[0]), str(place[1])), tuple(map(str, names)))
+        return cls(str(problem), lacking, str(name))
+
+
+class TrialRun:
+    """Loads groups in a copy of the process, where nothing can be harmed by it.
+
+    Attributes
+    ----------
+    refused
+        Names of variables that are not there when the others come back.
+
+    Parameters
+    ----------
+    namespace
+        Where the definitions are that the values need.
+    """
+
+    def __init__(self, namespace: dict[str, object]) -> None:
+        self.refused: frozenset[str] = frozenset()
+        self._namespace = namespace
+
+    def asked(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
+        """The answer of a copy of the process, or ``why`` there is none that counts."""
+        with allowed():
+            answer = sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
+        has_problems = any(problem for problem, *_ in answer.get("outcomes", ()))
+        if has_problems and self._are_others_in_a_copy(groups, values):
+            return {"why": "a copy of the process changes it"}
+        return answer
+
+    def _are_others_in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> bool:
+        """True if values are others in a copy, before anything is done there.
+
+        Python says of threads that they ended, and libraries may do as much to what they have.
+        """
+        live = [values[name] for group in groups for name in group.names]
+        with allowed():
+            told = sandbox.in_a_copy(
+                lambda: {"prints": [print_of(value).hex() for value in live]}, LONGEST_S
+            )
+        return "prints" in told and told["prints"] != [print_of(value).hex() for value in live]
+
+    def _in_the_copy(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
+        untold: list[str] = []
+        kept: list[object] = []
+        outcomes = sandbox.confined(
+            lambda: [self._outcome(group, values, untold, kept) for group in groups], may_try=True
+        )
+        return {"outcomes": outcomes, "untold": untold}
+
+    def _outcome(
+        self, group: Group, values: Mapping[str, object], untold: list[str], kept: list[object]
+    ) -> TrialOutcome:
+        """The outcome of a group."""
+        from nbckpt.capture.trials.comparison import Comparison
+
+        assert group.encoded is not None
+        parts = [memoryview(bytes(memoryview(part))) for part in group.encoded.parts]
+        try:
+            back = self._loaded(parts, group.names)
+        except sandbox.StoppedError as stopped:
+            untold.append(f"it wants {stopped}")
+            return TrialOutcome()
+        except PermissionError:  # to write something, which the copy may not
+            untold.append("it wants to write")
+            return TrialOutcome()
+        except BaseException as error:  # a value's own code raises it: nobody interrupts a copy
+            return TrialOutcome(f"cannot be made again from what is kept of it ({_told(error)})")
+        kept.append(back)
+        others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
+        comparison = Comparison(time.monotonic() + LOOK_S, others)
+        for name in group.names:
+            found = comparison.first_difference(name, values[name], back[name])
+            if found is not None and self._is_steady(parts, group.names, back, found):
+                kind = type(found.owner)
+                lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
+                text = on_a_line(found.text)
+                return TrialOutcome(f"does not come back as it is: {text}", lacking, name)
+        return TrialOutcome()
+
+    def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
+        """The values that come back where none of these names is bound, nor a refused one."""
+        loading = Loading(self._namespace, self._resolved, is_silent=True)
+        own = {n: self._namespace.pop(n) for n in {*names, *self.refused} if n in self._namespace}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # those of the notebook may be errors
+                return decode(parts, loading, trusted=True)
+        finally:
+            self._namespace.update(own)
+
+    def _resolved(self, name: str) -> object:
+        if name not in self._namespace:
+            message = f"it needs {name!r}, which cannot be kept"
+            raise RestoreError(message)
+        return self._namespace[name]
+
+    def _is_steady(
+        self,
+        parts: list[memoryview],
+        names: Sequence[str],
+        back: Mapping[str, object],
+        found: Difference,
+    ) -> bool:
+        """True if it is the same each time that the group is loaded, and no number of its own."""
+        from nbckpt.capture.trials.comparison import Comparison
+
+        again = self._loaded(parts, names)
+        comparison = Comparison(time.monotonic() + LOOK_S, {})
+        for name, value in back.items():
+            other = comparison.first_difference(name, value, again[name])
+            if other is not None and other.path == found.path:
+                return False
+        return True
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, NbckptError):
+        return str(error)
+    text = str(error).strip().split("\n")[0][:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
