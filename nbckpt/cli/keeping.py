@@ -90,7 +90,7 @@ def _note(arguments: argparse.Namespace) -> int:
 
 
 def _prune(arguments: argparse.Namespace) -> int:
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import prune as pruning
 
     store = existing_store(arguments)
@@ -115,7 +115,7 @@ def _cost(arguments: argparse.Namespace) -> int:
 
     with writing_session(arguments) as session:
         if arguments.recompute:
-            from nbckpt.config.settings import settings_of
+            from nbckpt.config.sources import settings_of
             from nbckpt.llm.pricing import reprice
 
             session.settings = settings_of(session.store)
@@ -131,7 +131,7 @@ def _cost(arguments: argparse.Namespace) -> int:
 
 
 def _config(arguments: argparse.Namespace) -> int:
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import settings as configuring
 
     store = existing_store(arguments)

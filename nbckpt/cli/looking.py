@@ -102,7 +102,7 @@ def _log(arguments: argparse.Namespace) -> int:
 
 def _status(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.reports import health
 
     session = looking_session(arguments)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.config.settings import verify_log
+from nbckpt.config.sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.names import Own

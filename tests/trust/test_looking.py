@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.config.settings import settings_from, with_stored
+from nbckpt.config.sources import settings_from, with_stored
 from nbckpt.jupyter.notebook import looks
 from nbckpt.model import Variable, checkpoint_record
 from nbckpt.reports.timeline_rows import outputs_of

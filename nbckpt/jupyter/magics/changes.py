@@ -65,7 +65,7 @@ def prune(session: Session, line: str) -> None:
 
 def config(session: Session, line: str, width: int) -> None:
     """Tell the settings, or have the store remember one."""
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import settings
 
     name, _, value = line.partition(" ")
