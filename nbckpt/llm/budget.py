@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import providers
+from nbckpt.llm.outcomes import notify
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.usage import Usage
@@ -118,8 +119,7 @@ class Purse:
         if estimate is None and model:
             told = f"no price is known of {model!r}: the budget does not see its calls; "
             told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
-            if told not in self._session.writing.news:
-                self._session.writing.news.append(told)
+            notify(self._session, told)
         return estimate or 0.0
 
     def _estimate(

@@ -24,7 +24,7 @@ from nbckpt.runtime.interrupts import held
 from nbckpt.timeline.recordings import Headers, Outcome
 
 if TYPE_CHECKING:
-    from nbckpt.llm.recorder import Recorder
+    from nbckpt.llm.recording_writer import RecordingWriter
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -107,7 +107,7 @@ class Call:
 
     def __init__(
         self,
-        recorder: Recorder,
+        writer: RecordingWriter,
         question: Question,
         kept: Kept | None = None,
         *,
@@ -126,7 +126,7 @@ class Call:
         self.first_byte_s: float | None = None
         self.usage = Usage()
         self.is_cut = False
-        self._recorder = recorder
+        self._writer = writer
         self._began = time.perf_counter()
         self._is_framed = True
         self._decode: Callable[[bytes], bytes] | None = bytes
@@ -212,7 +212,7 @@ class Call:
         if self.chunks and self.is_streamed:
             self.is_cut = True
             self._keep("partial")
-        self._recorder.failed(self, error)
+        self._writer.failed(self, error)
 
     @_harmless
     def left(self) -> None:
@@ -240,7 +240,7 @@ class Call:
         self.is_over = True
         if self.flight is not None:
             self.flight.land()
-        self._recorder.defect(problem)
+        self._writer.outcomes.notify_defect(problem)
 
     # -- within -------------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ class Call:
                 return None
             self.usage = usage_of(_telling_events(text))
         self._written = self.size if state == "done" else 0
-        return self._recorder.keep(self, state)
+        return self._writer.keep(self, state)
 
 
 def _telling_events(text: bytes) -> list[Any]:

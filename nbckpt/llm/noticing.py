@@ -77,9 +77,9 @@ def _tell(place: str, what: str, *, is_anywhere: bool = False) -> None:
     if recorder is None or (here.mode or recorder.mode) == "off":
         return
     if here.scope is not None:
-        recorder.missed(place, f"step {here.scope.step!r} {what}")
+        recorder.outcomes.notify_missed(place, f"step {here.scope.step!r} {what}")
     elif is_anywhere:
-        recorder.missed(place, f"this notebook {what}")
+        recorder.outcomes.notify_missed(place, f"this notebook {what}")
 
 
 def _is_models(name: str, place: str) -> bool:

@@ -63,7 +63,7 @@ def waiting(within: scope.Scope) -> int:
 def counted(what: str) -> int:
     recorder = current.recorder()
     assert recorder is not None
-    return recorder.counts[what, "openai"]
+    return recorder.outcomes.counts[what, "openai"]
 
 
 def opened(gate: threading.Event, within: scope.Scope, n: int) -> None:

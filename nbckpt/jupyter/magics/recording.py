@@ -56,7 +56,7 @@ def calls_text() -> str:
     from nbckpt.llm.telling import calls_text
 
     recorder = current.recorder()
-    return "none" if recorder is None else calls_text(recorder)
+    return "none" if recorder is None else calls_text(recorder.outcomes)
 
 
 def _facts() -> list[str]:
