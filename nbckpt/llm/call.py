@@ -16,7 +16,8 @@ from nbckpt.llm.flights import Flight
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.providers import Endpoint
-from nbckpt.llm.scope import Mode, Scope
+from nbckpt.llm.scope import Mode
+from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.turns import Turn
 from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbckpt.llm.scope import Scope
+    from nbckpt.llm.step_scope import Scope
     from nbckpt.session.session import Session
 
 

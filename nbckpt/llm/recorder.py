@@ -18,6 +18,7 @@ from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
+from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.turns import Turn, taken
 from nbckpt.runtime.interrupts import whole
 
@@ -171,7 +172,7 @@ class Recorder:
         found = self._lookup.answer(question)
         return None if found is None else self._answered(question, found)
 
-    def _turn(self, within: scope.Scope, request: Digest) -> Turn:
+    def _turn(self, within: Scope, request: Digest) -> Turn:
         """The place of a request among its equals, in its step and in the item of that."""
         if not within.has_items:
             return Turn(within.reserve(request))

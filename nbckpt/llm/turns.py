@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.step_scope import Scope
 
 
 class Counts(Protocol):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.llm import scope
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.turns import Turn
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
