@@ -123,7 +123,7 @@ class Commands:
             reports.status_text(session.store, session.timeline, session.branch, session.position)
         )
         notices.tell(health.text_of(found))
-        notices.tell(autos.status_text(session, self._cells.auto))
+        notices.tell(autos.status_text(session, self._cells.steps.auto))
         notices.tell(on_a_line(f"calls       {recording.calls_text()}"))
         notices.tell(f"durable     {session.writing.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
@@ -134,7 +134,7 @@ class Commands:
 
     def _why(self, line: str) -> None:
         name = lines.one(line, "%nbckpt why NAME") if line else None
-        step = self._session.steps.get(name) if name else self._cells.latest
+        step = self._session.steps.get(name) if name else self._cells.steps.latest
         if step is None:
             if name is not None:
                 self._session.get(name)  # says so if there is no such checkpoint either
