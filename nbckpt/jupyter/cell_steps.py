@@ -14,16 +14,13 @@ from nbckpt.errors import NbckptError, StoreError, line_of
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.claims import Claims
-from nbckpt.jupyter.running_cell import RunningCell
+from nbckpt.jupyter.running_cell import ANYTHING, RunningCell
 from nbckpt.session.session import Session
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
     from nbckpt.steps.step import Request, Step
-
-ANYTHING = (Exception, SystemExit, GeneratorExit)
-"""Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
 
 
 class CellRejected(InputRejected):
@@ -157,7 +154,28 @@ class CellSteps:
 
     # -- after it has run ---------------------------------------------------------------------
 
-    def end(
+    def keep(
+        self, cell: RunningCell, error: BaseException | None, shown: list[Any], run_s: float
+    ) -> None:
+        """Keep what a cell did: as its own checkpoint, or joined to the next one."""
+        session, step, tree = self._session, cell.step, cell.tree
+        if tree is not None and not marking.is_our_own(tree):
+            session.observer.cell_ends(cell.acting)
+        if cell.refused is not None:
+            cell.refused.left()
+        if step is not None and session.moved:
+            step.left()
+        if step is not None and step.todo and not session.moved:
+            self._end(step, error, shown, cell.recorder)
+        elif tree is not None and (step is None or step.todo):
+            session.capturer.touched(cell.reach)
+            session.ran(tree)
+            is_news = not session.moved and not session.is_remaking
+            if is_news and not marking.is_our_own(tree):
+                ended = Ended(cell.identity(self._shell), run_s, error, shown)
+                self._join(ended, tree)
+
+    def _end(
         self,
         step: Step,
         error: BaseException | None,
@@ -201,7 +219,7 @@ class CellSteps:
         names = {*step.key.inputs, *step.names.binds, *step.names.loads}
         entries[-1]["value"] = cell_results.kept(self._session, value, names)
 
-    def join(self, ended: Ended, tree: ast.Module) -> None:
+    def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
         head = self._session.head
         checkpoint = autos.join(self._session, ended, tree, sync=self.auto.sync)

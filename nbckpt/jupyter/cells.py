@@ -21,9 +21,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, NotebookError, UsageError
 from nbckpt.jupyter import marking, notices
-from nbckpt.jupyter.autos import Ended
 from nbckpt.jupyter.callbacks import BackgroundChanges, touched_by_callbacks, touched_by_pages
-from nbckpt.jupyter.cell_steps import ANYTHING, CellSteps
+from nbckpt.jupyter.cell_steps import CellSteps
 from nbckpt.jupyter.interrupting import (
     Interrupted,
     callback,
@@ -33,7 +32,7 @@ from nbckpt.jupyter.interrupting import (
     is_of_cell,
     is_outermost,
 )
-from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
+from nbckpt.jupyter.running_cell import ANYTHING, NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
 
@@ -205,7 +204,10 @@ class Cells:
     def _after(self, result: Any) -> None:
         self.loads = None
         if self._may_be_loading:
-            self._note_loading(result)
+            self._may_be_loading = False
+            from nbckpt.jupyter import loading
+
+            loading.note(self.shell, self.session, result)
         cell = self._cell
         if cell.info is None or not is_of_cell(result, cell.info):
             return
@@ -220,7 +222,7 @@ class Cells:
         self._background.note()
         subject = "this cell" if cell.step is None else f"checkpoint {cell.step.request.name!r}"
         try:
-            self._keep(cell, _error_of(result), shown, run_s)
+            self.steps.keep(cell, _error_of(result), shown, run_s)
         except NbckptError as problem:
             notices.warn(f"{subject} was NOT kept: {problem}")
         except KeyboardInterrupt:
@@ -235,45 +237,10 @@ class Cells:
         self.session.audit.sample()
         self._notify_news()
 
-    def _keep(
-        self, cell: RunningCell, error: BaseException | None, shown: list[Any], run_s: float
-    ) -> None:
-        """Keep what a cell did: as its own checkpoint, or joined to the next one."""
-        session, step, tree = self.session, cell.step, cell.tree
-        if tree is not None and not marking.is_our_own(tree):
-            session.observer.cell_ends(cell.acting)
-        if cell.refused is not None:
-            cell.refused.left()
-        if step is not None and session.moved:
-            step.left()
-        if step is not None and step.todo and not session.moved:
-            self.steps.end(step, error, shown, cell.recorder)
-        elif tree is not None and (step is None or step.todo):
-            session.capturer.touched(cell.reach)
-            session.ran(tree)
-            is_news = not session.moved and not session.is_remaking
-            if is_news and not marking.is_our_own(tree):
-                ended = Ended(cell.identity(self.shell), run_s, error, shown)
-                self.steps.join(ended, tree)
-
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""
         for step in () if self._n_inner else tuple(self.session.running_steps.values()):
             step.left()
-
-    def _note_loading(self, result: Any) -> None:
-        """Have the statements of the cell that loads nbckpt count as those of any other."""
-        self._may_be_loading = False
-        from nbckpt.jupyter import loading
-
-        try:
-            tree = loading.code_of(self.shell, result, has_moved=self.session.moved)
-            if tree is not None and not marking.is_our_own(tree):
-                self.session.ran(tree)
-        except ANYTHING as defect:  # a hook's error never breaks the user's cell
-            notices.notify_defect(
-                self.session, "what made the variables of this cell is not known", defect
-            )
 
     def _notify_unseen(self, info: Any) -> None:
         """Say once that this shell runs cells without showing them to anybody."""

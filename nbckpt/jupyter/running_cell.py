@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from nbckpt.steps.step import Request, Step
 
 NO_CODE = ast.Module([], [])
+ANYTHING = (Exception, SystemExit, GeneratorExit)
+"""Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
 
 
 class CellOverride(NamedTuple):
