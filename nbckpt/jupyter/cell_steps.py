@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError, StoreError, line_of
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
-from nbckpt.jupyter.claims import Claims
+from nbckpt.jupyter.cell_names import CellNames
 from nbckpt.jupyter.running_cell import ANYTHING, RunningCell
 from nbckpt.session.session import Session
 
@@ -37,7 +37,7 @@ class CellSteps:
     ----------
     auto
         What cells follow that ask for nothing themselves.
-    claims
+    names
         Names of the marked cells.
     latest
         The step that began last; None if none did.
@@ -45,7 +45,7 @@ class CellSteps:
 
     def __init__(self, shell: InteractiveShell, session: Session) -> None:
         self.auto = Auto()
-        self.claims = Claims(session)
+        self.names = CellNames(session)
         self.latest: Step | None = None
         self._shell = shell
         self._session = session
@@ -86,7 +86,7 @@ class CellSteps:
             notices.warn(f"the comment is no magic, and this cell runs without it: {problem}")
             return self.request(cell, None)
         try:
-            self.claims.take(request, cell.identity(self._shell))
+            self.names.take(request, cell.identity(self._shell))
         except NbckptError as problem:
             raise _rejected(problem) from problem
         return request, True

@@ -61,7 +61,7 @@ class Views:
             running=lambda: cells.running,
         )
         self.kept_marks = Marks(cells.session, self._moment)
-        cells.steps.claims.identities = self.kept_marks.identities
+        cells.steps.names.identities = self.kept_marks.identities
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
