@@ -28,7 +28,7 @@ _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens", "maxOutpu
 _OPTIONS = ("generationConfig", "generation_config", "options")
 
 
-class Purse:
+class SessionBudget:
     """Cost of a session's model calls so far, and the limit that the user set.
 
     Attributes
@@ -185,8 +185,8 @@ def budget(usd: float | None = None) -> str:
         if not isinstance(given, int | float | Decimal) or not given >= 0:
             message = f"budget {usd!r}: give US dollars, as in `%nbckpt budget 5.00`"
             raise UsageError(message)
-        recorder.purse.set(None if usd == float("inf") else float(usd))
-    return recorder.purse.text()
+        recorder.budget.set(None if usd == float("inf") else float(usd))
+    return recorder.budget.text()
 
 
 def _limit_of(members: Mapping[str, Any]) -> int | None:

@@ -10,7 +10,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import keys, providers, scope
 from nbckpt.llm.asked import Asked
-from nbckpt.llm.budget import Purse
+from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.noticing import named
@@ -41,7 +41,7 @@ class Recorder:
         Whether equal calls in flight share an answer, where no block says anything else.
     outcomes
         Counts of the calls.
-    purse
+    budget
         What they cost, and the budget.
     """
 
@@ -51,9 +51,9 @@ class Recorder:
         self.tags: tuple[str, ...] = ()
         self.coalesce = False
         self.outcomes = CallOutcomes(session)
-        self.purse = Purse(session)
+        self.budget = SessionBudget(session)
         self._lookup = ReplayLookup(session)
-        self._writer = RecordingWriter(session, self._lookup, self.purse, self.outcomes)
+        self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
 
     @whole
     def begin(self, asked: Asked, *, blocks: bool = True) -> Call | None:
@@ -112,7 +112,7 @@ class Recorder:
         self.outcomes.count_seen(endpoint.provider)
         if within is None or mode == "off":
             try:
-                self.purse.unseen(endpoint, body.members, len(asked.body))
+                self.budget.unseen(endpoint, body.members, len(asked.body))
             except BudgetError:
                 self.outcomes.count("stopped", endpoint.provider)
                 raise
@@ -182,7 +182,7 @@ class Recorder:
     def _paid(self, question: Question) -> Call:
         call = Call(self._writer, question)
         try:
-            self.purse.begin(call)
+            self.budget.begin(call)
         except BudgetError:
             question.give_back()
             self.outcomes.count("stopped", question.endpoint.provider)

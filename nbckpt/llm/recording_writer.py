@@ -10,7 +10,7 @@ from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import StoreError, line_of
 from nbckpt.llm import providers
 from nbckpt.llm.asked import Kept
-from nbckpt.llm.budget import Purse
+from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
@@ -36,12 +36,12 @@ class RecordingWriter:
     """
 
     def __init__(
-        self, session: Session, lookup: ReplayLookup, purse: Purse, outcomes: CallOutcomes
+        self, session: Session, lookup: ReplayLookup, budget: SessionBudget, outcomes: CallOutcomes
     ) -> None:
         self.outcomes = outcomes
         self._session = session
         self._lookup = lookup
-        self._purse = purse
+        self._budget = budget
 
     @whole
     def keep(self, call: Call, state: Outcome) -> Future[None] | None:
@@ -55,7 +55,7 @@ class RecordingWriter:
             with getattr(store, "writing", nullcontext)():
                 blob = store.put_blob(kept.parts)
                 recording = recording_of(call, kept, blob, state, self._session)
-                recording = self._purse.ended(call, recording._replace(shared=shared))
+                recording = self._budget.ended(call, recording._replace(shared=shared))
                 written = self._append(recording)
             if not call.is_cut:  # else its failure is told
                 _observe(call, recording)
@@ -98,7 +98,7 @@ class RecordingWriter:
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
         question = call.question
-        self._purse.failed(call)
+        self._budget.failed(call)
         scope_, endpoint = question.scope, question.endpoint
         question.give_back()
         if call.flight is not None:

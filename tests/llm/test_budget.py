@@ -150,4 +150,4 @@ def test_a_budget_needs_prices(recorded: Session, monkeypatch: pytest.MonkeyPatc
         nbckpt.budget(-1)
     recorder = current.recorder()
     assert recorder is not None
-    assert recorder.purse.limit_usd is None
+    assert recorder.budget.limit_usd is None
