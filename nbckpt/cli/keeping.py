@@ -110,7 +110,7 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 def _cost(arguments: argparse.Namespace) -> int:
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import book_of, call_as_json
+    from nbckpt.session.costs import call_as_json, ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     with writing_session(arguments) as session:
@@ -121,12 +121,12 @@ def _cost(arguments: argparse.Namespace) -> int:
             session.settings = settings_of(session.store)
             told = reprice(session).text()
             print(told, file=sys.stderr)
-        book = book_of(session.store, session.timeline)
+        ledger = ledger_of(session.store, session.timeline)
         recordings = session.store.records(RECORDING)
         if arguments.json:
-            print_json([call_as_json(call, book.paid_for(call)) for call in recordings])
+            print_json([call_as_json(call, ledger.paid_for(call)) for call in recordings])
         else:
-            say(costs_text(recordings, book, width=width()))
+            say(costs_text(recordings, ledger, width=width()))
     return DONE
 
 

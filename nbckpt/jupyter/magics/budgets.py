@@ -20,7 +20,7 @@ def budget(line: str) -> None:
 def cost(session: Session, line: str, width: int) -> None:
     """Tell what model calls have cost; with ``--recompute`` by the prices that are known today."""
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import book_of
+    from nbckpt.session.costs import ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     _, given = lines.parted(line, "%nbckpt cost [--recompute]", 0, 0, ("--recompute",))
@@ -29,8 +29,8 @@ def cost(session: Session, line: str, width: int) -> None:
         from nbckpt.llm.pricing import reprice
 
         notices.tell(reprice(session).text())
-    book = book_of(session.store, session.timeline)
-    notices.tell(costs_text(session.store.records(RECORDING), book, width=width))
+    ledger = ledger_of(session.store, session.timeline)
+    notices.tell(costs_text(session.store.records(RECORDING), ledger, width=width))
 
 
 def _amount(word: str, usage: str) -> float:

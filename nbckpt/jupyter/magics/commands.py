@@ -13,7 +13,7 @@ from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
-from nbckpt.session.costs import book_of, replays_in
+from nbckpt.session.costs import ledger_of, replays_in
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.timeline.references import unknown_branch
@@ -88,18 +88,18 @@ class Commands:
         if branches and session.timeline.head(branches[0]) is None:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
         here, writing = session.position, session.writing.unfinished
-        book = book_of(session.store, session.timeline)
+        ledger = ledger_of(session.store, session.timeline)
         text = reports.log_text(
-            session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
+            session.timeline, branch, here, limit=limit, writing=writing, ledger=ledger, width=WIDTH
         )
         notices.tell(text)
 
     def _show(self, line: str) -> None:
         checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
         session = self._session
-        book = book_of(session.store, session.timeline)
-        replays = replays_in(session.store, book, checkpoint.id)
-        text = reports.show_text(session.timeline, checkpoint, replays=replays, book=book)
+        ledger = ledger_of(session.store, session.timeline)
+        replays = replays_in(session.store, ledger, checkpoint.id)
+        text = reports.show_text(session.timeline, checkpoint, replays=replays, ledger=ledger)
         facts, gap, held = text.partition("\n\n")
         print(in_notebook(facts), gap, held, sep="")  # code and outputs stay as they are
 

@@ -18,7 +18,7 @@ from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
 from nbckpt.reports import user_names
 from nbckpt.reports.timeline_rows import row_of
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.session.maintenance.trust_reasons import why_locked
 from nbckpt.timeline.references import unknown_branch
 
@@ -157,17 +157,17 @@ def _offer(
 ) -> dict[str, Any]:
     target = line[-1]
     heads = [b for b, tip in session.timeline.branches.items() if tip == target.id]
-    book = book_of(session.store, session.timeline)
+    ledger = ledger_of(session.store, session.timeline)
     spared = list({c.name: c for c in line if AUTOMATIC not in c.tags}.values())
     if unfinished is not None and unfinished.goes_on:
         spared.append(unfinished.checkpoint)
-    paid = [usd for c in spared if (usd := book.of(c.id).paid_usd) is not None]
+    paid = [usd for c in spared if (usd := ledger.of(c.id).paid_usd) is not None]
     locked = _locked(session, manifest)
     names = [name for name in user_names(manifest) if name not in locked]
     kept = {manifest[n].blob: manifest[n].size_bytes for n in names}
     refused = [*target.refused, *locked.values()]
     return {
-        "checkpoint": row_of(target, heads, book.of(target.id)),
+        "checkpoint": row_of(target, heads, ledger.of(target.id)),
         "variables": len(names),
         "locked": len(locked),
         "size_bytes": sum(kept.values()),
