@@ -15,10 +15,10 @@ from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.flights import Flight
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
+from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.scope import Mode
 from nbckpt.llm.step_scope import Scope
-from nbckpt.llm.turns import Turn
 from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import held
@@ -68,25 +68,20 @@ class Question(NamedTuple):
     body: Canonical
     request: Digest
     scope: Scope
-    turn: Turn
+    occurrence: Occurrence
     tags: tuple[str, ...] = ()
     ttl_s: float | None = None
     mode: Mode = "replay"
 
     @property
-    def occurrence(self) -> int:
-        """Number of equal requests that the step began before."""
-        return self.turn.number
-
-    @property
     def asking(self) -> Asking:
         """Key of its recordings: step, request and occurrence number."""
-        return self.scope.step, self.request, self.occurrence
+        return self.scope.step, self.request, self.occurrence.number
 
     def give_back(self) -> None:
         """Have the next equal request, a retry, stand in its place."""
         within = self.scope
-        self.turn.give_back(self.request, within, within.around or within)
+        self.occurrence.give_back(self.request, within, within.around or within)
 
 
 class Call:

@@ -14,12 +14,12 @@ from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.noticing import named
+from nbckpt.llm.occurrence import Occurrence, occurrence_of
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.step_scope import Scope
-from nbckpt.llm.turns import Turn, taken
 from nbckpt.runtime.interrupts import whole
 
 if TYPE_CHECKING:
@@ -122,20 +122,22 @@ class Recorder:
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
         tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
         mode = "record" if within.is_fresh and mode != "only" else mode
-        question = Question(asked, endpoint, body, request, within, Turn(0), tags, ttl_s, mode)
+        question = Question(
+            asked, endpoint, body, request, within, Occurrence(0), tags, ttl_s, mode
+        )
         is_shared = self.coalesce if place.coalesce is None else place.coalesce
         return self._coalesced(question, blocks=blocks) if is_shared else self._alone(question)
 
     def _alone(self, question: Question) -> Call:
         """A call with a place of its own among its equals."""
-        question = question._replace(turn=self._turn(question.scope, question.request))
+        question = question._replace(occurrence=self._occurrence(question.scope, question.request))
         if question.mode == "record":
             return self._paid(question)
         found = self._lookup.answer(question)
         if found is not None:
             if found.recording is not None:
                 shared = found.recording.shared
-                question.scope.flights.share(question.request, question.turn, shared)
+                question.scope.flights.share(question.request, question.occurrence, shared)
             return self._answered(question, found)
         self._lookup.notify_untrusted(question)
         if question.mode == "only":
@@ -165,19 +167,19 @@ class Recorder:
 
     def _shared(self, question: Question) -> Call | None:
         """A call that gets an answer once more for which it waited in an earlier run."""
-        turn = question.scope.flights.shared(question.request)
-        if turn is None or question.mode == "record":
+        occurrence = question.scope.flights.shared(question.request)
+        if occurrence is None or question.mode == "record":
             return None
-        question = question._replace(turn=turn)
+        question = question._replace(occurrence=occurrence)
         found = self._lookup.answer(question)
         return None if found is None else self._answered(question, found)
 
-    def _turn(self, within: Scope, request: Digest) -> Turn:
+    def _occurrence(self, within: Scope, request: Digest) -> Occurrence:
         """The place of a request among its equals, in its step and in the item of that."""
         if not within.has_items:
-            return Turn(within.reserve(request))
+            return Occurrence(within.reserve(request))
         known = self._lookup.known(within.step, request)
-        return taken(request, within, within.around or within, known)
+        return occurrence_of(request, within, within.around or within, known)
 
     def _paid(self, question: Question) -> Call:
         call = Call(self._writer, question)

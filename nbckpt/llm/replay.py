@@ -17,8 +17,8 @@ from nbckpt.llm.call import Question
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.index import Asking, Index, newest
+from nbckpt.llm.occurrence import KnownOccurrences
 from nbckpt.llm.outcomes import notify
-from nbckpt.llm.turns import Known
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.timeline.recordings import RECORDING, recording_from
@@ -75,7 +75,7 @@ class ReplayLookup:
                 f" replayed, as they may be somebody else's; {TRUST_IT}",
             )
 
-    def known(self, step: str, request: Digest) -> Known:
+    def known(self, step: str, request: Digest) -> KnownOccurrences:
         """The recorded calls of a step's items that are equal to a request."""
         with self._lock:
             self._look()
@@ -112,7 +112,7 @@ class ReplayLookup:
 
     def format_missing(self, question: Question) -> str:
         """The message for a call that was not recorded, or too long ago."""
-        step = question.scope.step
+        step, nth = question.scope.step, question.occurrence.number + 1
         with self._lock:
             others = self._index.of_step(step)[:_COMPARED]
         near = [
@@ -123,14 +123,14 @@ class ReplayLookup:
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
         if self._made(question.asking):
             return (
-                f"call {question.occurrence + 1} of this {what} request in step {step!r} was "
+                f"call {nth} of this {what} request in step {step!r} was "
                 f"recorded longer ago than its ttl of {question.ttl_s:g} s: give a longer ttl, or "
                 "run it without mode 'only'"
             )
         fields = fields_of(self._session.settings.secret_fields)
         asked = hidden(question.body.members, fields)
         return (
-            f"no recording of call {question.occurrence + 1} of this {what} request in step "
+            f"no recording of call {nth} of this {what} request in step "
             f"{step!r}; {nearest.told(asked, near)}: "
             "run it once with recording on, or without mode 'only'"
         )
