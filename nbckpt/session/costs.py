@@ -258,14 +258,14 @@ class CostLedger:
 
 
 NOTHING = Spent()
-_books: WeakKeyDictionary[Store, CostLedger] = WeakKeyDictionary()
+_ledgers: WeakKeyDictionary[Store, CostLedger] = WeakKeyDictionary()
 
 
 def ledger_of(store: Store, timeline: Timeline) -> CostLedger:
     """The ledger of the calls of a store's steps, as far as the store has been read."""
-    ledger = _books.get(store)
+    ledger = _ledgers.get(store)
     if ledger is None:
-        ledger = _books[store] = CostLedger()
+        ledger = _ledgers[store] = CostLedger()
     ledger.take(store, timeline)
     return ledger
 
