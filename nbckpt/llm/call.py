@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.flights import Flight
+from nbckpt.llm.http_request import HttpRequest, Kept
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.occurrence import Occurrence
@@ -63,7 +63,7 @@ class Question(NamedTuple):
         ``record`` if it is to be paid in any case.
     """
 
-    asked: Asked
+    asked: HttpRequest
     endpoint: Endpoint
     body: Canonical
     request: Digest

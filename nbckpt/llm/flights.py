@@ -12,7 +12,7 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt.llm.asked import Kept
+from nbckpt.llm.http_request import Kept
 
 if TYPE_CHECKING:
     from nbckpt.llm.occurrence import Occurrence

@@ -9,10 +9,10 @@ from weakref import finalize
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import keys, providers, scope
-from nbckpt.llm.asked import Asked
 from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.noticing import named
 from nbckpt.llm.occurrence import Occurrence, occurrence_of
 from nbckpt.llm.outcomes import CallOutcomes
@@ -56,7 +56,7 @@ class Recorder:
         self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
 
     @whole
-    def begin(self, asked: Asked, *, blocks: bool = True) -> Call | None:
+    def begin(self, asked: HttpRequest, *, blocks: bool = True) -> Call | None:
         """The call of a request: answered, waiting for an equal one, or to be sent.
 
         Parameters
@@ -102,7 +102,7 @@ class Recorder:
             self.outcomes.notify_defect(problem)
             return None
 
-    def _begin(self, asked: Asked, *, blocks: bool) -> Call | None:
+    def _begin(self, asked: HttpRequest, *, blocks: bool) -> Call | None:
         body = keys.canonical(asked)
         endpoint = _endpoint(asked, body.members)
         if endpoint is None:
@@ -207,7 +207,7 @@ class Recorder:
         return Call(self._writer, question, landed.kept)
 
 
-def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | None:
+def _endpoint(asked: HttpRequest, members: Mapping[str, Any] | None) -> Endpoint | None:
     """Endpoint of a request; None if it is neither a model call nor to a host that is named."""
     endpoint = providers.endpoint_of(asked.method, asked.url)
     host = named(asked.method, asked.url)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import StoreError, line_of
 from nbckpt.llm import providers
-from nbckpt.llm.asked import Kept
 from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
+from nbckpt.llm.http_request import Kept
 from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.outcomes import CallOutcomes, notify
 from nbckpt.llm.replay import ReplayLookup

@@ -12,10 +12,10 @@ from nbckpt.config.record_hosts import fields_of
 from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NbckptError
 from nbckpt.llm import nearest
-from nbckpt.llm.asked import Kept
 from nbckpt.llm.call import Question
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
+from nbckpt.llm.http_request import Kept
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.occurrence import KnownOccurrences
 from nbckpt.llm.outcomes import notify

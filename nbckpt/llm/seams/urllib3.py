@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import bodies, current, seams
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.http_request import HttpRequest, Kept
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.seams.waiting import wait
@@ -90,7 +90,7 @@ def _begin(
     given = pool.headers if headers is None else headers
     pairs = [(_text(name).lower(), _text(value)) for name, value in given.items()]
     data = body.encode() if isinstance(body, str) else bytes(body or b"")
-    return begin(Asked(method, url, pairs, data))
+    return begin(HttpRequest(method, url, pairs, data))
 
 
 def _place(pool: Any, url: str) -> str:

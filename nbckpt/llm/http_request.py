@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Asked(NamedTuple):
+class HttpRequest(NamedTuple):
     """An HTTP request before it is sent.
 
     Attributes
