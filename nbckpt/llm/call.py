@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.flights import Flight
-from nbckpt.llm.http_request import HttpRequest, Kept
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.occurrence import Occurrence
@@ -105,7 +105,7 @@ class Call:
         self,
         writer: RecordingWriter,
         question: Question,
-        kept: Kept | None = None,
+        kept: RecordedResponse | None = None,
         *,
         awaited: Flight | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt.llm.http_request import Kept
+from nbckpt.llm.http_request import RecordedResponse
 
 if TYPE_CHECKING:
     from nbckpt.llm.occurrence import Occurrence
@@ -33,7 +33,7 @@ class Landed(NamedTuple):
         None if the disk refused it.
     """
 
-    kept: Kept
+    kept: RecordedResponse
     recording: Recording | None
 
 

@@ -27,7 +27,7 @@ class HttpRequest(NamedTuple):
         return next((value for key, value in self.headers if key == name), "")
 
 
-class Kept(NamedTuple):
+class RecordedResponse(NamedTuple):
     """An answer from the store.
 
     Attributes

@@ -13,7 +13,7 @@ from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
-from nbckpt.llm.http_request import Kept
+from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.outcomes import CallOutcomes, notify
 from nbckpt.llm.replay import ReplayLookup
@@ -76,7 +76,7 @@ class RecordingWriter:
         """Have those who wait get an answer, as the one who asked: when it is durable."""
         if (flight := call.flight) is None:
             return
-        landed = Landed(Kept(call.status, call.headers, tuple(call.chunks)), recording)
+        landed = Landed(RecordedResponse(call.status, call.headers, tuple(call.chunks)), recording)
         if written is None:
             flight.land(landed)
             return

@@ -15,7 +15,7 @@ from nbckpt.llm import nearest
 from nbckpt.llm.call import Question
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
-from nbckpt.llm.http_request import Kept
+from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.occurrence import KnownOccurrences
 from nbckpt.llm.outcomes import notify
@@ -61,7 +61,7 @@ class ReplayLookup:
                 f"a recording of step {step!r} cannot be read and is paid anew: {problem}",
             )
             return None
-        kept = Kept(recording.status, recording.headers, _cut(body, recording.sizes))
+        kept = RecordedResponse(recording.status, recording.headers, _cut(body, recording.sizes))
         return Landed(kept, recording)
 
     def notify_untrusted(self, question: Question) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbckpt.llm import bodies, seams
 from nbckpt.llm.call import Call
-from nbckpt.llm.http_request import HttpRequest, Kept
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
@@ -229,7 +229,7 @@ def _answer(
     module: ModuleType,
     reader: Any,
     asked: HttpRequest,
-    kept: Kept,
+    kept: RecordedResponse,
     options: dict[str, Any],
 ) -> Any:
     """The session's recorded answer, as a response."""

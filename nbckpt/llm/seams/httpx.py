@@ -13,7 +13,7 @@ from typing import Any
 
 from nbckpt.llm import current, seams
 from nbckpt.llm.call import Call
-from nbckpt.llm.http_request import HttpRequest, Kept
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin, begin_async
 from nbckpt.llm.seams.waiting import wait, wait_async
@@ -61,7 +61,7 @@ class _Made:
         self.teed_async = type("TeedAsync", (_TeedAsync, asynchronous), {})
         self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
 
-    def answer(self, client: Any, request: Any, kept: Kept) -> Any:
+    def answer(self, client: Any, request: Any, kept: RecordedResponse) -> Any:
         """The transport's recorded answer, as a response."""
         response = self._response(
             kept.status,

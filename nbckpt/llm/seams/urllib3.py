@@ -12,7 +12,7 @@ from typing import Any
 
 from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.call import Call
-from nbckpt.llm.http_request import HttpRequest, Kept
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.seams.waiting import wait
@@ -178,7 +178,9 @@ def _is_closed(file: Any) -> bool:
     return bool(ask() if ask is not None else getattr(file, "closed", False))
 
 
-def _answer(module: ModuleType, method: str, url: str, kept: Kept, options: dict[str, Any]) -> Any:
+def _answer(
+    module: ModuleType, method: str, url: str, kept: RecordedResponse, options: dict[str, Any]
+) -> Any:
     """The pool's recorded answer, as a response."""
     answer = type("Replayed", (_Replayed, module.HTTPResponse), {})
     # Version 1 has no such name at its top.
