@@ -1,4 +1,4 @@
-"""A request as a seam sees it."""
+"""An HTTP request as a seam sees it, and the recorded response to one."""
 
 from __future__ import annotations
 
