@@ -131,7 +131,7 @@ class ReplayLookup:
         asked = hidden(question.body.members, fields)
         return (
             f"no recording of call {nth} of this {what} request in step "
-            f"{step!r}; {nearest.told(asked, near)}: "
+            f"{step!r}; {nearest.format_nearest(asked, near)}: "
             "run it once with recording on, or without mode 'only'"
         )
 

@@ -108,7 +108,7 @@ def resume_plan(
     target, unfinished = target_of(session, branch)
     if target is None:
         new = Fate("runs", "it never ran")
-        return {**_NOTHING, "cells": [_told(cell, _idle(cell) or new) for cell in cells]}
+        return {**_NOTHING, "cells": [_fate_as_json(cell, _idle(cell) or new) for cell in cells]}
     with session.timeline.lock:
         line = session.timeline.ancestry(target.id)[::-1]
         manifest = session.timeline.manifest(target.id)
@@ -118,7 +118,7 @@ def resume_plan(
     fates = _Fates(runs, target, unfinished).of(known)
     return {
         **_offer(session, line, manifest, unfinished, now),
-        "cells": [_told(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
+        "cells": [_fate_as_json(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
     }
 
 
@@ -128,7 +128,7 @@ _NOTHING: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def _told(cell: Written, fate: Fate) -> dict[str, Any]:
+def _fate_as_json(cell: Written, fate: Fate) -> dict[str, Any]:
     return {"cell_id": cell.cell_id, **fate._asdict()}
 
 
