@@ -117,9 +117,9 @@ class CellSteps:
             notices.notify_defect(self._session, failure, defect)
             return self._refused(cell, request, f"a defect in nbckpt: {line_of(defect)}")
         if explicit and cell.override is None:
-            from nbckpt.jupyter.telling import tell_why
+            from nbckpt.jupyter.telling import notify_why
 
-            tell_why(self._shell, step)
+            notify_why(self._shell, step)
         self.latest = step
         return replace(cell, step=step)
 
@@ -195,9 +195,9 @@ class CellSteps:
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self._session.head
         checkpoint = step.finish(shown, patience_s=patience)
-        from nbckpt.jupyter.telling import tell_kept
+        from nbckpt.jupyter.telling import notify_kept
 
-        tell_kept(self._shell, self._session, checkpoint, head=head, binds=step.names.binds)
+        notify_kept(self._shell, self._session, checkpoint, head=head, binds=step.names.binds)
 
     def _is_live(self, recorder: Recorder, shown: Sequence[Any]) -> bool:
         """True if only the cell's code can show again what it showed."""
@@ -226,10 +226,10 @@ class CellSteps:
         if checkpoint is None:
             return
         from nbckpt.fingerprint import code
-        from nbckpt.jupyter.telling import tell_kept
+        from nbckpt.jupyter.telling import notify_kept
 
         binds = code.names_of_tree(tree).binds
-        tell_kept(self._shell, self._session, checkpoint, head=head, binds=binds)
+        notify_kept(self._shell, self._session, checkpoint, head=head, binds=binds)
 
 
 def _rejected(problem: NbckptError) -> CellRejected:

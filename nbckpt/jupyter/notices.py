@@ -42,7 +42,7 @@ def notify_defect(session: Session, what: str, defect: BaseException) -> None:
     session.owe_event("hook_failed", where=what, error=type(defect).__name__)
 
 
-def tell(text: str) -> None:
+def notify(text: str) -> None:
     """Print lines that answer a magic; what a record holds does not steer a terminal."""
     print(legible(in_notebook(text), colours=True))
 

@@ -14,7 +14,7 @@ def budget(line: str) -> None:
 
     usage = "%nbckpt budget [USD | off]"
     words, _ = lines.parted(line, usage, 0, 1)
-    notices.tell(budget(_amount(words[0], usage) if words else None))
+    notices.notify(budget(_amount(words[0], usage) if words else None))
 
 
 def cost(session: Session, line: str, width: int) -> None:
@@ -28,9 +28,9 @@ def cost(session: Session, line: str, width: int) -> None:
     if given:
         from nbckpt.llm.pricing import reprice
 
-        notices.tell(reprice(session).text())
+        notices.notify(reprice(session).text())
     ledger = ledger_of(session.store, session.timeline)
-    notices.tell(costs_text(session.store.records(RECORDING), ledger, width=width))
+    notices.notify(costs_text(session.store.records(RECORDING), ledger, width=width))
 
 
 def _amount(word: str, usage: str) -> float:

@@ -46,9 +46,9 @@ def record(line: str) -> None:
         recorder.tags = tags
     if asked.mode == "on" or asked.coalesce:
         recorder.coalesce = asked.coalesce
-    notices.tell(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
+    notices.notify(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
     for problem in seams.missed:
-        notices.tell(problem)
+        notices.notify(problem)
 
 
 def calls_text() -> str:

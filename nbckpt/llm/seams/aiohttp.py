@@ -60,7 +60,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
             if asked is not None and call is not None and call.kept is not None:
                 return _answer(self, module, reader, asked, call.kept, options)
         except (AttributeError, TypeError) as problem:
-            seams.tell(module, problem)
+            seams.notify(module, problem)
             call = None
         if call is None:
             return await original(self, method, str_or_url, **options)
@@ -75,7 +75,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
                 await _tee(call, response, module, reader)
         except (AttributeError, TypeError) as problem:
             call.failed(problem)
-            seams.tell(module, problem)
+            seams.notify(module, problem)
         return response
 
     setattr(request, "is_nbckpts_own", True)  # noqa: B010 - functions have no such attributes
@@ -117,12 +117,12 @@ async def _asked(
         form = data if isinstance(data, module.FormData) else module.FormData(data)
         found = await written(form, module)
         if found is None:
-            seams.tell(module, "the parts of a form cannot be read before they are sent")
+            seams.notify(module, "the parts of a form cannot be read before they are sent")
             return None
         body, options["data"] = found
         headers["content-type"] = options["data"].headers.get("content-type", "")
     else:
-        seams.tell(module, f"a body of type {type(data).__name__} can be read only once")
+        seams.notify(module, f"a body of type {type(data).__name__} can be read only once")
         return None
     return HttpRequest(method, str(url), list(headers.items()), body)
 

@@ -85,7 +85,7 @@ def _begin(
     if not current.is_open():
         return None
     if body is not None and not isinstance(body, str | bytes | bytearray):
-        seams.tell(module, f"a body of type {type(body).__name__} can be read only once")
+        seams.notify(module, f"a body of type {type(body).__name__} can be read only once")
         return None
     given = pool.headers if headers is None else headers
     pairs = [(_text(name).lower(), _text(value)) for name, value in given.items()]
@@ -124,7 +124,7 @@ def _follow(call: Call, response: Any, module: ModuleType, teed: type) -> None:
         response.nbckpts_call = call
     else:
         call.failed(f"an answer of class {type(response).__name__}")
-        seams.tell(module, f"answers of class {type(response).__name__} are not known")
+        seams.notify(module, f"answers of class {type(response).__name__} are not known")
 
 
 class _Teed:
