@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.ways import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
-from nbckpt.codecs.hashed import has_own_hash, may_not_be_filled
+from nbckpt.codecs.hashed import may_not_be_filled
+from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.digests import Digest
 from nbckpt.errors import NbckptError, RestoreError
