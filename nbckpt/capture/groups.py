@@ -14,8 +14,9 @@ from nbckpt.capture.shared_objects import connected, mutual, pairs_of
 from nbckpt.capture.trials.ways import Ways
 from nbckpt.codecs import depth, refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.encode import Encoded, EncodeError, encode
 from nbckpt.codecs.indexes import pairs_by_index
-from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
+from nbckpt.codecs.pickler import Scope, is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import is_user_name

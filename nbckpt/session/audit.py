@@ -275,7 +275,8 @@ class Audit(Own):
         return "the look found other bytes"
 
     def _stale_generators(self) -> list[Stale]:
-        from nbckpt.codecs.pickler import Scope, encode
+        from nbckpt.codecs.encode import encode
+        from nbckpt.codecs.pickler import Scope
         from nbckpt.storage.blobs import digest_of_parts
 
         kept = self._session.capturer.manifest()

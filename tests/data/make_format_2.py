@@ -9,7 +9,8 @@ import random
 import sys
 from pathlib import Path
 
-from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.codecs.encode import encode
+from nbckpt.codecs.pickler import Scope
 from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
 from nbckpt.storage.store import Store
 

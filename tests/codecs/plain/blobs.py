@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.codecs.encode import encode
+from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.streams import HEADER, MAGIC
 
 NAME = "x"
