@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.functions import know_source, source_of
+from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.fingerprint.values.raised import members_of, steps_of
 
 if TYPE_CHECKING:

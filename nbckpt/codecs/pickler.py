@@ -41,6 +41,7 @@ from nbckpt.codecs import (
     weak,
     widgets,
 )
+from nbckpt.codecs.sources import Source
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
@@ -142,7 +143,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.exporters: dict[int, object] = {}
         self.roots: dict[int, Any] = {}
         self.cells: dict[int, functions.CellRef] = {}
-        self.sources: dict[str, functions.Source] = {}
+        self.sources: dict[str, Source] = {}
         self.private: set[int] = set()
         self.latest: object = None
         self._reducers: dict[type, Reducer | None] = {}
