@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.codecs.encode import encode
+from nbckpt.codecs.pickler import Scope
 from nbckpt.digests import digest_of
 from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
 from nbckpt.storage.store import Store

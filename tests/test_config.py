@@ -9,15 +9,10 @@ from typing import Any
 
 import pytest
 
-from nbckpt.config import settings as config
-from nbckpt.config.settings import (
-    NAMES,
-    Settings,
-    settings_from,
-    settings_of,
-    with_stored,
-    write_setting,
-)
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.setting_kinds import NAMES
+from nbckpt.config.settings import Settings, table
+from nbckpt.config.sources import settings_from, settings_of, with_stored
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.session.session import open_session
 from nbckpt.storage.store import Store
@@ -174,7 +169,7 @@ def test_the_table_tells_value_origin_and_meaning_of_each() -> None:
         settings_from({"NBCKPT_STORE": "/s", "NBCKPT_IDLE_S": "2"}), '{"max_size": "1GB"}'
     )
 
-    rows = {row.name: row for row in config.table(settings)}
+    rows = {row.name: row for row in table(settings)}
 
     assert set(rows) == {"store", "encryption", *NAMES}
     assert rows["store"][1:3] == ("/s", "NBCKPT_STORE")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nbckpt.codecs import depth
-from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode
+from nbckpt.codecs.encode import Encoded, EncodeError, encode
+from nbckpt.codecs.pickler import Scope
 
 
 def encode_together(values: Mapping[str, object], scope: Scope) -> Encoded:

@@ -16,8 +16,9 @@ from nbckpt.capture.shared_objects import connected, mutual_groups, pairs_of_enc
 from nbckpt.capture.trials.ways import Ways
 from nbckpt.codecs import refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
+from nbckpt.codecs.encode import Encoded, EncodeError, encode
 from nbckpt.codecs.indexes import pairs_by_index
-from nbckpt.codecs.pickler import Encoded, EncodeError, Scope, encode, is_by_reference
+from nbckpt.codecs.pickler import Scope, is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import is_user_name

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.codecs.encode import encode
+from nbckpt.codecs.pickler import Scope
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Variable
 from nbckpt.storage.store import Store

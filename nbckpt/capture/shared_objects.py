@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import Encoded
+    from nbckpt.codecs.encode import Encoded
 
 
 @dataclass

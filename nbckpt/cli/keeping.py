@@ -90,7 +90,7 @@ def _note(arguments: argparse.Namespace) -> int:
 
 
 def _prune(arguments: argparse.Namespace) -> int:
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import prune as pruning
 
     store = existing_store(arguments)
@@ -110,28 +110,28 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 def _cost(arguments: argparse.Namespace) -> int:
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import book_of, call_as_json
+    from nbckpt.session.costs import call_as_json, ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     with writing_session(arguments) as session:
         if arguments.recompute:
-            from nbckpt.config.settings import settings_of
+            from nbckpt.config.sources import settings_of
             from nbckpt.llm.pricing import reprice
 
             session.settings = settings_of(session.store)
             told = reprice(session).text()
             print(told, file=sys.stderr)
-        book = book_of(session.store, session.timeline)
+        ledger = ledger_of(session.store, session.timeline)
         recordings = session.store.records(RECORDING)
         if arguments.json:
-            print_json([call_as_json(call, book.paid_for(call)) for call in recordings])
+            print_json([call_as_json(call, ledger.paid_for(call)) for call in recordings])
         else:
-            say(costs_text(recordings, book, width=width()))
+            say(costs_text(recordings, ledger, width=width()))
     return DONE
 
 
 def _config(arguments: argparse.Namespace) -> int:
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import settings as configuring
 
     store = existing_store(arguments)

@@ -77,22 +77,22 @@ def _log(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
     from nbckpt.reports import json_output
     from nbckpt.reports.questions import waits_text
-    from nbckpt.session.costs import book_of
+    from nbckpt.session.costs import ledger_of
     from nbckpt.timeline.approvals import APPROVAL, Questions
     from nbckpt.timeline.references import unknown_branch
 
     session = looking_session(arguments)
-    book = book_of(session.store, session.timeline)
+    ledger = ledger_of(session.store, session.timeline)
     branch = None if arguments.all else arguments.branch or session.branch
     if branch is not None and arguments.branch and session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     if arguments.json:
         shown = reports.listed(session.timeline, branch, arguments.limit)
-        print_json([json_output.of_checkpoint(session.timeline, c, book) for c in shown])
+        print_json([json_output.of_checkpoint(session.timeline, c, ledger) for c in shown])
         return DONE
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
     here = session.timeline.branches.get(session.branch)
-    say(reports.log_text(session.timeline, branch, here, limit=limit, book=book, width=width()))
+    say(reports.log_text(session.timeline, branch, here, limit=limit, ledger=ledger, width=width()))
     if strangers := reports.strangers_text(session.store):
         warn(strangers)
     for question in Questions(session.store.records(APPROVAL)).waiting:
@@ -102,7 +102,7 @@ def _log(arguments: argparse.Namespace) -> int:
 
 def _status(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.reports import health
 
     session = looking_session(arguments)
@@ -119,23 +119,23 @@ def _status(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
     from nbckpt.reports import json_output
-    from nbckpt.session.costs import book_of, call_as_json, replays_in
+    from nbckpt.session.costs import call_as_json, ledger_of, replays_in
     from nbckpt.session.recorded_outputs import recorded_outputs
 
     session = looking_session(arguments)
-    book = book_of(session.store, session.timeline)
+    ledger = ledger_of(session.store, session.timeline)
     checkpoint = session.get(arguments.ref)
-    replays = replays_in(session.store, book, checkpoint.id)
+    replays = replays_in(session.store, ledger, checkpoint.id)
     outputs = recorded_outputs(session.store, checkpoint)
     if arguments.json:
-        found = json_output.of_checkpoint(session.timeline, checkpoint, book)
-        calls = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint.id)]
-        calls += [call_as_json(c, book.paid_for(c), replayed=True) for c in replays]
+        found = json_output.of_checkpoint(session.timeline, checkpoint, ledger)
+        calls = [call_as_json(c, ledger.paid_for(c)) for c in ledger.calls_of(checkpoint.id)]
+        calls += [call_as_json(c, ledger.paid_for(c), replayed=True) for c in replays]
         variables = json_output.of_variables(session.timeline, checkpoint)
         print_json({**found, "variables": variables, "model_calls": calls, "outputs": outputs})
         return DONE
     text = reports.show_text(
-        session.timeline, checkpoint, outputs=outputs, replays=replays, book=book, width=width()
+        session.timeline, checkpoint, outputs=outputs, replays=replays, ledger=ledger, width=width()
     )
     say(text)
     return DONE

@@ -80,7 +80,7 @@ def existing_store(arguments: argparse.Namespace) -> Store:
 
 def named_store(arguments: argparse.Namespace) -> Path:
     """Where the store is that a verb is about."""
-    from nbckpt.config.settings import settings_from
+    from nbckpt.config.sources import settings_from
 
     return Path(arguments.store or settings_from().store)
 

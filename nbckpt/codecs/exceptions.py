@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt.codecs.functions import know_source, source_of
+from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.fingerprint.values.raised import members_of, steps_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import functools
 import importlib
-import linecache
-import re
 import sys
 import typing
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +20,7 @@ from cloudpickle import cloudpickle
 
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.loading import LOADING, from_namespace
-from nbckpt.digests import digest_of
+from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.errors import FormatError
 from nbckpt.fingerprint.names import DECORATED
 from nbckpt.fingerprint.values import caches
@@ -31,18 +28,6 @@ from nbckpt.fingerprint.values.homes import home_of, is_user_file
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
-
-
-@dataclass(frozen=True)
-class Source:
-    """The text of a cell, under a name that is the same in every process."""
-
-    filename: str
-    text: str
-
-
-_OF_CELL = re.compile(r"^<ipython-input-|[\\/]ipykernel_\d+[\\/]\d+\.py$")
-"""The names that IPython and ipykernel give to cells."""
 
 
 class CellRef:
@@ -236,32 +221,6 @@ def make_code(text: str, *arguments: Any) -> CodeType:
     code = CodeType(*arguments)
     know_source(code.co_filename, text)
     return code
-
-
-def know_source(filename: str, text: str) -> None:
-    """Have tracebacks and `inspect` find the text of what no file holds."""
-    if text:
-        lines = text.splitlines(keepends=True)
-        linecache.cache[filename] = (len(text), None, lines, filename)
-
-
-def source_of(pickler: NamespacePickler, filename: str) -> Source:
-    """The text under the name that code has, if it is that of a cell or was made, and no file's.
-
-    Such a name is another one in each process, or another text's there, so it is written as one
-    that the text gives. Files keep their names, and their texts are theirs.
-    """
-    if filename not in pickler.sources:
-        pickler.sources[filename] = _source_of(filename)
-    return pickler.sources[filename]
-
-
-def _source_of(filename: str) -> Source:
-    match linecache.cache.get(filename):
-        case (_, None, [*lines], _):  # no file's: that would have a time
-            text = "".join(lines)
-            return Source(f"<nbckpt {digest_of(text)[:12]}>" if text else "<nbckpt>", text)
-    return Source("<nbckpt>" if _OF_CELL.search(filename) else filename, "")
 
 
 def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:

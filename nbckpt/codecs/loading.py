@@ -15,6 +15,7 @@ from functools import partial
 from typing import Protocol
 
 from nbckpt.codecs import hashed, nans
+from nbckpt.codecs.key_hashing import Hashing, of_a_key
 from nbckpt.codecs.streams import StreamReader, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 
@@ -65,7 +66,7 @@ class Loading:
     endings: list[Callable[[], object]] = field(default_factory=list)
     bindings: list[Binding] | None = None
     is_silent: bool = False
-    hashing: hashed.Hashing = field(default_factory=hashed.Hashing)
+    hashing: Hashing = field(default_factory=Hashing)
     fillings: list[Callable[[], object]] = field(default_factory=list)
     fills_later: bool = False
     lent: set[str] = field(default_factory=set)
@@ -176,9 +177,9 @@ def _loaded(
     there = loading.so_far()
     kinds: list[type] = []
     try:
-        values = _built(segments, buffers, loading, hashed.Hashing)
+        values = _built(segments, buffers, loading, Hashing)
     except Exception as error:
-        if (found := hashed.of_a_key(error)) is None:
+        if (found := of_a_key(error)) is None:
             raise
         kinds.append(found)
     else:
@@ -191,7 +192,7 @@ def _loaded(
             return values
     kinds += loading.hashing.kinds
     loading.cut(*there)
-    values = _built(segments, buffers, loading, partial(hashed.Hashing, kinds, by_identity=True))
+    values = _built(segments, buffers, loading, partial(Hashing, kinds, by_identity=True))
     kinds = loading.hashing.made
     loading.fillings.insert(0, partial(hashed.fill_anew, values, kinds))
     return values
@@ -201,7 +202,7 @@ def _built(
     segments: list[memoryview],
     buffers: Sequence[memoryview],
     loading: Loading,
-    hashing: Callable[[], hashed.Hashing],
+    hashing: Callable[[], Hashing],
 ) -> dict[str, object]:
     """The values, where code of theirs finds each name that it asks for, if it comes back."""
     there = loading.so_far()

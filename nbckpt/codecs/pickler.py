@@ -1,4 +1,4 @@
-"""Values → parts: one small stream and the large buffers beside it, none of them copied.
+"""The pickler of the notebook's values, and the reducer for each type of them.
 
 The C pickler does the work. Its `reducer_override` is called only for what is not a plain
 container, which costs 3 % on a list of small dicts; `persistent_id` would cost 80 %.
@@ -24,7 +24,6 @@ from nbckpt.codecs import (
     bunches,
     classes,
     clients,
-    containers,
     exceptions,
     files,
     frames,
@@ -43,12 +42,11 @@ from nbckpt.codecs import (
     weak,
     widgets,
 )
-from nbckpt.codecs.sharing import shareable_ids
+from nbckpt.codecs.sources import Source
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
 from nbckpt.fingerprint.values.homes import is_made_module
-from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw import members_of, types_that
 from nbckpt.fingerprint.values.reducing import (
     asks_for_its_state,
@@ -60,17 +58,12 @@ from nbckpt.fingerprint.values.reducing import (
     refuses_without_need,
 )
 from nbckpt.fingerprint.values.sure import comes_back_for_sure
-from nbckpt.runtime.gc_pause import switched_off
-from nbckpt.runtime.time_limit import OutOfTimeError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 OUT_OF_BAND_BYTES = 16 * 1024
 """A buffer smaller than this stays in the stream: a part of its own would cost more."""
-
-MOST_OF_A_SCALAR = 4_096
-"""Characters of a text, or bits of a number, that is written without a pickler of our own."""
 
 Reduced = Any  # what __reduce__ may return, or NotImplemented
 Reducer = Callable[["NamespacePickler", Any], Reduced]
@@ -120,159 +113,6 @@ class Scope:
     changed_since: Callable[[str, Iterable[str]], str] = _never
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """Values as bytes, and what was seen on the way.
-
-    Attributes
-    ----------
-    parts
-        The stream, its large payloads, then buffers; valid as long as the values are not changed.
-    needs
-        Names of notebook functions and classes that the stream refers to.
-    shares
-        ids of the mutable objects and memory inside: variables with a common one belong together.
-    views
-        id or address of each memory → ids of the arrays, and of what else, that lie on it.
-    tables
-        ids of memories of tables: they tie these to arrays on them, and not to each other.
-    written
-        ids of memories that are written to through an array or a table inside.
-    dicts
-        ids of the dicts of instances that something else inside holds, too.
-    kinds
-        The types of the objects inside, but for atoms and plain containers.
-    members
-        Of those types whose code has a say in what is written: names that their objects have.
-    """
-
-    parts: list[Buffer]
-    needs: frozenset[str]
-    shares: frozenset[int]
-    views: Mapping[int, frozenset[int]]
-    tables: frozenset[int] = frozenset()
-    written: frozenset[int] = frozenset()
-    dicts: frozenset[int] = frozenset()
-    kinds: frozenset[type] = frozenset()
-    members: Mapping[type, frozenset[str]] = field(default_factory=dict)
-    keepalive: object = None
-
-
-def encode(
-    values: Mapping[str, object],
-    scope: Scope,
-    *,
-    linked: frozenset[int] = frozenset(),
-    with_shares: bool = True,
-) -> Encoded:
-    """`values` as one blob's parts.
-
-    Parameters
-    ----------
-    linked
-        ids of array memories on which several arrays lie: these are written as views; and of
-        dicts that come back as the very dicts of the instances that have them.
-    with_shares
-        Whether `shares` is wanted; it costs up to a microsecond an object.
-
-    Raises
-    ------
-    EncodeError
-        If an object inside refuses; it is named.
-    """
-    writer = StreamWriter(scope.max_bytes)
-    if len(values) == 1 and scope.max_bytes is None:
-        [(name, value)] = values.items()
-        if _is_scalar(value) and name.isidentifier():
-            # Byte for byte what the rest would make of it, in a third of the time.
-            writer.write(pickle.dumps({_apart(name): value}, 5))
-            return Encoded(writer.parts(), frozenset(), frozenset(), {})
-    buffers: list[Buffer] = []
-    pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
-    with switched_off():
-        try:
-            pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
-        except (Exception, SystemExit, GeneratorExit, OutOfTimeError) as error:
-            raise EncodeError(pickler.latest) from error  # a value ends no process
-        storages.finish(pickler.storages.values())
-        plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
-        is_wanted = plain is None or pickler.exporters or pickler.dicts
-        memo = pickler.memo.copy() if is_wanted else {}
-        arrays.tie_memories(pickler, memo)
-        shares = plain or shareable_ids(
-            memo.values() if with_shares else (),
-            except_ids=pickler.private,
-            homes=scope.homes,
-            tuples=scope.tuples,
-        )
-        twice = instance_dicts.held_twice(pickler.dicts, memo, values.values())
-        tying = {dict_ for dict_, owners in pickler.dicts.items() if not shares.isdisjoint(owners)}
-    return Encoded(
-        parts=[*writer.parts(), *buffers],
-        needs=frozenset(pickler.needs),
-        shares=shares.union(
-            pickler.views, pickler.storages, pickler.addresses, pickler.cells, tying
-        ),
-        views={
-            root: frozenset(ids.union(pickler.tables.get(root, ())))
-            for root, ids in pickler.views.items()
-        },
-        tables=frozenset(pickler.tables),
-        written=frozenset(pickler.written),
-        dicts=twice,
-        kinds=frozenset(pickler.kinds()),
-        members={kind: frozenset(names) for kind, names in pickler.members.items()},
-        # As long as ids are compared: what only this pickling made would lend its to another.
-        keepalive=(
-            _compared(memo, pickler.own_dicts),
-            pickler.storages,
-            pickler.kept,
-            pickler.roots,
-            pickler.exporters,
-            pickler.cells,
-            pickler.storage_arrays,
-        ),
-    )
-
-
-_NEVER_COMPARED = ATOMS | {tuple}
-
-
-def _compared(memo: Mapping[int, tuple[int, object]], own_dicts: set[int]) -> list[object]:
-    """The objects that may be compared with what others hold.
-
-    The dicts that instances have live as long as these do. Held here, or by a tuple that a
-    reducer made of one, they were held twice for whoever pickles the instances next.
-    """
-    return [
-        obj
-        for _, obj in memo.values()
-        if type(obj) not in _NEVER_COMPARED and id(obj) not in own_dicts
-    ]
-
-
-def _is_scalar(value: object) -> bool:
-    """True if it is one of the short values of which no reducer is asked."""
-    if type(value) is str:
-        return len(value) <= MOST_OF_A_SCALAR
-    if type(value) is int:
-        return value.bit_length() <= MOST_OF_A_SCALAR
-    return type(value) is float or type(value) is bool or value is None
-
-
-def _apart(name: str) -> str:
-    """A text that no value holds: one written once for both would tell a restored name apart."""
-    return name.encode().decode()
-
-
-class EncodeError(Exception):
-    """The pickler stopped at `culprit`; `__cause__` says why. Capture turns it into a refusal."""
-
-    def __init__(self, culprit: object) -> None:
-        super().__init__(type(culprit).__name__)
-        self.culprit = culprit
-
-
 class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle is untyped
     """A pickler that knows the notebook's namespace and takes large buffers out of the stream."""
 
@@ -304,7 +144,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.exporters: dict[int, object] = {}
         self.roots: dict[int, Any] = {}
         self.cells: dict[int, functions.CellRef] = {}
-        self.sources: dict[str, functions.Source] = {}
+        self.sources: dict[str, Source] = {}
         self.private: set[int] = set()
         self.latest: object = None
         self._reducers: dict[type, Reducer | None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbckpt import reports
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.session.session import Session
 
 WIDTH = 110
@@ -22,7 +22,7 @@ def timeline_text(session: Session) -> dict[str, str]:
         session.position,
         limit=NEWEST,
         writing=session.writing.unfinished,
-        book=book_of(session.store, session.timeline),
+        ledger=ledger_of(session.store, session.timeline),
         width=WIDTH,
     )
     return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}

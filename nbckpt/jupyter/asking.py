@@ -80,7 +80,7 @@ class Below:
         elif self._can_type and seconds:
             self._type(came)
         else:
-            self._tell_terminal()
+            self._notify_terminal()
             came.wait(seconds)
 
     @property
@@ -108,9 +108,9 @@ class Below:
             try:
                 self._desk.answer(self._question.id, said[0], said[1], through="prompt")
             except NbckptError as problem:  # somebody else was quicker, or the disk refuses
-                notices.tell(str(problem))
+                notices.notify(str(problem))
 
-    def _tell_terminal(self) -> None:
+    def _notify_terminal(self) -> None:
         """Say once where the kernel was started what waits: nobody may look at the notebook."""
         if self._is_told:
             return

@@ -67,7 +67,7 @@ def obey(cells: Cells, line: str) -> None:
     auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
     cells.session.joining.follow(auto.policy)
     cells.session.reruns = auto.rerun
-    cells.auto = auto
+    cells.steps.auto = auto
 
 
 def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Checkpoint | None:

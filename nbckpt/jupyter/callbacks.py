@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbckpt.capture.background_work import AtWork
+from nbckpt.capture.background_work import AtWork, at_work, threads_at_work
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
 
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
+
+
+class BackgroundChanges:
+    """The variables of a session that tasks and threads may change beside its cells."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._names: frozenset[str] | None = frozenset()
+
+    def note(self) -> None:
+        """Count what they may have changed since a cell began or ended last."""
+        session = self._session
+        session.tracker.touched(self._names)
+        try:
+            session.at_work = at_work(session.namespace)
+            works = [*session.at_work, *threads_at_work(session.namespace)]
+            self._names = touched_at_work(works, session.namespace)
+        except Exception:  # whatever a loop or thread of another kind says: it may be anything
+            self._names = None
 
 
 def touched_by_callbacks(events: Any, namespace: Mapping[str, object]) -> frozenset[str] | None:

@@ -225,6 +225,6 @@ class Completion:
 
 
 def _settings() -> Sequence[str]:
-    from nbckpt.config import settings
+    from nbckpt.config.setting_kinds import NAMES
 
-    return settings.NAMES
+    return NAMES

@@ -161,9 +161,9 @@ class Idling:
         if self._running > OF_ONE_CELL or self._session.position is None:
             return
         try:
-            self._tell(self.verifier.glance(GLANCE_S), "the next checkpoint has it")
+            self._notify_changes(self.verifier.glance(GLANCE_S), "the next checkpoint has it")
         except NbckptError as problem:
-            self._tell_of(f"what changed while nothing ran was not looked at: {problem}")
+            self._notify(f"what changed while nothing ran was not looked at: {problem}")
 
     @callback
     def glance_after(self, result: Any) -> None:
@@ -228,7 +228,7 @@ class Idling:
         """On the loop: one slice of a sweep, and then the next, until a cell begins."""
         with self._one_at_a_time:
             if not self._is_idle(begun):
-                self._tell(sweep.found if sweep else set(), "the next checkpoint has it")
+                self._notify_changes(sweep.found if sweep else set(), "the next checkpoint has it")
                 return
             try:
                 self._session.joining.rest()
@@ -238,19 +238,19 @@ class Idling:
                     self._loop.call_later(PAUSE_S, self._look, begun, sweep)
                     return
                 sweep.keep()
-                self._tell(sweep.found, f"kept as {NAME!r}")
+                self._notify_changes(sweep.found, f"kept as {NAME!r}")
             except NbckptError as problem:
-                self._tell_of(f"what changed while nothing ran was NOT kept: {problem}")
+                self._notify(f"what changed while nothing ran was NOT kept: {problem}")
             except Exception as error:  # a hook's error never breaks the kernel
                 self._clock.close()
                 where = "looking at what changed while nothing ran"
                 self._session.owe_event("hook_failed", where=where, error=type(error).__name__)
-                self._tell_of(
+                self._notify(
                     "looking at what changed while nothing ran has stopped, by a defect in nbckpt: "
                     + "".join(traceback.format_exception(error))
                 )
 
-    def _tell(self, found: set[str], kept: str) -> None:
+    def _notify_changes(self, found: set[str], kept: str) -> None:
         """Name each variable once: what a thread changes, it changes again and again."""
         values = self._session.namespace
         of_code = {n for n in found if not is_widget(type(values.get(n)))}  # a page changes these
@@ -260,7 +260,7 @@ class Idling:
             listed = ", ".join(map(repr, names))
             how = "was changed" if len(names) == 1 else "were changed"
             by = "something other than a cell (a thread or a callback)"
-            self._tell_of(f"{listed} {how} by {by}; {kept}")
+            self._notify(f"{listed} {how} by {by}; {kept}")
 
-    def _tell_of(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self._session.writing.news.append(text)

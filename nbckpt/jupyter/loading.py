@@ -7,10 +7,23 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.jupyter import marking
+from nbckpt.jupyter import marking, notices
+from nbckpt.jupyter.running_cell import ANYTHING
+from nbckpt.session.session import Session
 
 
-def code_of(shell: InteractiveShell, result: Any, *, has_moved: bool) -> ast.Module | None:
+def note(shell: InteractiveShell, session: Session, result: Any) -> None:
+    """Have the statements of the cell that loads nbckpt count as those of any other."""
+    try:
+        tree = _code_of(shell, result, has_moved=session.moved)
+        if tree is not None and not marking.is_our_own(tree):
+            session.ran(tree)
+    except ANYTHING as defect:  # a hook's error never breaks the user's cell
+        failure = "what made the variables of this cell is not known"
+        notices.notify_defect(session, failure, defect)
+
+
+def _code_of(shell: InteractiveShell, result: Any, *, has_moved: bool) -> ast.Module | None:
     """The statements that made what is there; None if they cannot be told.
 
     Parameters

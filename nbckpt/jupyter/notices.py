@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.reports import duration_text
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import legible, on_a_line
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
 
 _STYLE = "color: var(--jp-ui-font-color2, gray); font-size: 90%"
 
@@ -30,7 +35,14 @@ def warn(text: str) -> None:
     print(f"nbckpt: {on_a_line(in_notebook(text))}", file=sys.stderr)
 
 
-def tell(text: str) -> None:
+def notify_defect(session: Session, what: str, defect: BaseException) -> None:
+    """Say on stderr what went wrong by a defect in nbckpt, and note it in the journal."""
+    warn(f"{what}, by a defect in nbckpt:")
+    traceback.print_exception(defect)
+    session.owe_event("hook_failed", where=what, error=type(defect).__name__)
+
+
+def notify(text: str) -> None:
     """Print lines that answer a magic; what a record holds does not steer a terminal."""
     print(legible(in_notebook(text), colours=True))
 

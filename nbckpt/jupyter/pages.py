@@ -120,7 +120,7 @@ class Pages:
         op = str(request.get("op"))
         if op in (HELLO, MARKS):
             page = comm.comm_id
-            job = self._hello if op == HELLO else lambda: self._tell_marks(page, args)
+            job = self._hello if op == HELLO else lambda: self._answer_marks(page, args)
             with self.views.alone():  # no event may overtake it
                 reply(self.views.panel.guarded(op, job))
             return
@@ -148,7 +148,7 @@ class Pages:
             "notebook": self.views.cells.session.notebook,
         }
 
-    def _tell_marks(self, page: str, args: Args) -> Answer:
+    def _answer_marks(self, page: str, args: Args) -> Answer:
         """The marks; by the order and the texts of the notebook's cells, if the page tells them."""
         cells, texts = args.get("cells"), args.get("texts")
         if isinstance(cells, list):

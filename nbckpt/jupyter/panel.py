@@ -188,7 +188,12 @@ class Panel:
         session, branch = self._session, args.get("branch") or None
         if args.get("once") and session.position is not None:
             text = "this notebook was resumed already, or has gone on without"
-            return {**self._told(text), "checkpoint": session.position, "failed": [], "error": text}
+            return {
+                **self._confirmation(text),
+                "checkpoint": session.position,
+                "failed": [],
+                "error": text,
+            }
         session.refresh()
         target, _ = target_of(session, branch)
         moved = session.resume(branch, fallback=bool(args.get("fallback")))
@@ -201,11 +206,13 @@ class Panel:
         note = str(args.get("note") or "")
         name = _text(args, "name") if args.get("name") else NAME
         made = self._session.checkpoint(name, tags=tags, note=note, sync=True)
-        return {**self._told(f"kept as {made.name!r}"), "checkpoint": made.id}
+        return {**self._confirmation(f"kept as {made.name!r}"), "checkpoint": made.id}
 
     def _moved(self, moved: Moved, did: str) -> Answer:
         return {
-            **self._told("\n".join(reports.moved_lines(moved, did, self._session.notebook))),
+            **self._confirmation(
+                "\n".join(reports.moved_lines(moved, did, self._session.notebook))
+            ),
             "checkpoint": moved.checkpoint.id,
             "failed": [refusal._asdict() for refusal in moved.failed],
         }
@@ -220,7 +227,7 @@ class Panel:
         trust.take_over(session.store, seen, session=session)
         session.refresh()
         session.tell("trusted")
-        return self._told(trust.trusted_text(told))
+        return self._confirmation(trust.trusted_text(told))
 
     def _rerun(self, args: Args) -> Answer:
         from nbckpt.jupyter.rerunning import rerun_in
@@ -235,23 +242,23 @@ class Panel:
             fresh=bool(args.get("fresh")),
             quiet=True,
         )
-        return {**as_record(done), **self._told(done.text())}
+        return {**as_record(done), **self._confirmation(done.text())}
 
     def _tag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag)
-        return self._told(reports.tagged_text(checkpoint, [tag], delete=False))
+        return self._confirmation(reports.tagged_text(checkpoint, [tag], delete=False))
 
     def _untag(self, args: Args) -> Answer:
         tag = _text(args, "tag")
         checkpoint = self._session.tag(_text(args, "ref"), tag, delete=True)
-        return self._told(reports.tagged_text(checkpoint, [tag], delete=True))
+        return self._confirmation(reports.tagged_text(checkpoint, [tag], delete=True))
 
     def _note(self, args: Args) -> Answer:
         checkpoint = self._session.note(_text(args, "ref"), str(args.get("note") or ""))
-        return self._told(reports.noted_text(checkpoint))
+        return self._confirmation(reports.noted_text(checkpoint))
 
-    def _told(self, text: str) -> Answer:
+    def _confirmation(self, text: str) -> Answer:
         return {"text": in_notebook(text), "status": self.status()}
 
 

@@ -10,7 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import nested, notices, telling
 from nbckpt.jupyter.as_text import WIDTH
-from nbckpt.jupyter.cells import Asked, Cells
+from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.running_cell import CellOverride
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
@@ -59,7 +60,7 @@ class InShell:
         source, cell_id = recorded.cell.source, recorded.cell.cell_id
         hold = nullcontext() if self._waits else held()  # no `held` while others run in the loop
         with hold, ExitStack() as stack:
-            stack.enter_context(self._cells.apart(Asked(request, recorded.cell)))
+            stack.enter_context(self._cells.apart(CellOverride(request, recorded.cell)))
             if self._quiet:
                 stack.enter_context(nested.muted(self._shell))
             if self._waits:

@@ -55,14 +55,14 @@ def _show_outputs(shell: InteractiveShell, session: Session, checkpoint: Checkpo
     outputs.show(shell, recorded, lambda kept: cell_results.restored(session, kept, maker), ids)
 
 
-def tell_why(shell: InteractiveShell, step: Step) -> None:
+def notify_why(shell: InteractiveShell, step: Step) -> None:
     """Say why a cell runs that could have been restored, if it ran before."""
     named = step.session.timeline.named(step.request.name)
     if step.todo and not step.request.rerun and any(c.state == "done" for c in named):
         notices.say(shell, f"{step.request.name!r} runs: {'; '.join(step.why)}")
 
 
-def tell_kept(
+def notify_kept(
     shell: InteractiveShell,
     session: Session,
     checkpoint: Checkpoint,
@@ -84,14 +84,14 @@ def tell_kept(
         head.session == session.id or head.created_at < session.began_at
     )
     if checkpoint.parent is None and head is not None and is_older:
-        _tell_new_line(shell, session, head)
+        _notify_new_line(shell, session, head)
     news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
     if news:
         text = "nbckpt: not kept: " + "; ".join(map(str, news))
         notices.say(shell, text, refused=[r.variable for r in news])
 
 
-def _tell_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) -> None:
+def _notify_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) -> None:
     names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
     if names:
         text = (

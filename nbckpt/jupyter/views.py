@@ -20,7 +20,7 @@ from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""
@@ -61,7 +61,7 @@ class Views:
             running=lambda: cells.running,
         )
         self.kept_marks = Marks(cells.session, self._moment)
-        cells.claims.identities = self.kept_marks.identities
+        cells.steps.names.identities = self.kept_marks.identities
         cells.session.listeners.append(self._heard)
         _all.add(self)
 
@@ -203,8 +203,8 @@ class Views:
 
     def _cost_since(self, began_at: float) -> float | None:
         session = self.cells.session
-        book = book_of(session.store, session.timeline)
-        return book.so_far(session.id, began_at).paid_usd
+        ledger = ledger_of(session.store, session.timeline)
+        return ledger.so_far(session.id, began_at).paid_usd
 
 
 _making = threading.Lock()

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import providers
+from nbckpt.llm.outcomes import notify
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.usage import Usage
@@ -27,7 +28,7 @@ _LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens", "maxOutpu
 _OPTIONS = ("generationConfig", "generation_config", "options")
 
 
-class Purse:
+class SessionBudget:
     """Cost of a session's model calls so far, and the limit that the user set.
 
     Attributes
@@ -118,8 +119,7 @@ class Purse:
         if estimate is None and model:
             told = f"no price is known of {model!r}: the budget does not see its calls; "
             told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
-            if told not in self._session.writing.news:
-                self._session.writing.news.append(told)
+            notify(self._session, told)
         return estimate or 0.0
 
     def _estimate(
@@ -185,8 +185,8 @@ def budget(usd: float | None = None) -> str:
         if not isinstance(given, int | float | Decimal) or not given >= 0:
             message = f"budget {usd!r}: give US dollars, as in `%nbckpt budget 5.00`"
             raise UsageError(message)
-        recorder.purse.set(None if usd == float("inf") else float(usd))
-    return recorder.purse.text()
+        recorder.budget.set(None if usd == float("inf") else float(usd))
+    return recorder.budget.text()
 
 
 def _limit_of(members: Mapping[str, Any]) -> int | None:

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.flights import Flight
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
+from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.providers import Endpoint
-from nbckpt.llm.scope import Mode, Scope
-from nbckpt.llm.turns import Turn
+from nbckpt.llm.scope import Mode
+from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import held
 from nbckpt.timeline.recordings import Headers, Outcome
 
 if TYPE_CHECKING:
-    from nbckpt.llm.recorder import Recorder
+    from nbckpt.llm.recording_writer import RecordingWriter
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -62,30 +63,25 @@ class Question(NamedTuple):
         ``record`` if it is to be paid in any case.
     """
 
-    asked: Asked
+    asked: HttpRequest
     endpoint: Endpoint
     body: Canonical
     request: Digest
     scope: Scope
-    turn: Turn
+    occurrence: Occurrence
     tags: tuple[str, ...] = ()
     ttl_s: float | None = None
     mode: Mode = "replay"
 
     @property
-    def occurrence(self) -> int:
-        """Number of equal requests that the step began before."""
-        return self.turn.number
-
-    @property
     def asking(self) -> Asking:
         """Key of its recordings: step, request and occurrence number."""
-        return self.scope.step, self.request, self.occurrence
+        return self.scope.step, self.request, self.occurrence.number
 
     def give_back(self) -> None:
         """Have the next equal request, a retry, stand in its place."""
         within = self.scope
-        self.turn.give_back(self.request, within, within.around or within)
+        self.occurrence.give_back(self.request, within, within.around or within)
 
 
 class Call:
@@ -107,9 +103,9 @@ class Call:
 
     def __init__(
         self,
-        recorder: Recorder,
+        writer: RecordingWriter,
         question: Question,
-        kept: Kept | None = None,
+        kept: RecordedResponse | None = None,
         *,
         awaited: Flight | None = None,
     ) -> None:
@@ -126,7 +122,7 @@ class Call:
         self.first_byte_s: float | None = None
         self.usage = Usage()
         self.is_cut = False
-        self._recorder = recorder
+        self._writer = writer
         self._began = time.perf_counter()
         self._is_framed = True
         self._decode: Callable[[bytes], bytes] | None = bytes
@@ -212,7 +208,7 @@ class Call:
         if self.chunks and self.is_streamed:
             self.is_cut = True
             self._keep("partial")
-        self._recorder.failed(self, error)
+        self._writer.failed(self, error)
 
     @_harmless
     def left(self) -> None:
@@ -240,7 +236,7 @@ class Call:
         self.is_over = True
         if self.flight is not None:
             self.flight.land()
-        self._recorder.defect(problem)
+        self._writer.outcomes.notify_defect(problem)
 
     # -- within -------------------------------------------------------------------------------
 
@@ -297,7 +293,7 @@ class Call:
                 return None
             self.usage = usage_of(_telling_events(text))
         self._written = self.size if state == "done" else 0
-        return self._recorder.keep(self, state)
+        return self._writer.keep(self, state)
 
 
 def _telling_events(text: bytes) -> list[Any]:

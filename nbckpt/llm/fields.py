@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from nbckpt.llm.asked import Asked
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.keys import Canonical
 
 HIDDEN = "***"
 Fields = frozenset[str]
 
 
-def values_of(asked: Asked, body: Canonical, fields: Fields) -> set[str]:
+def values_of(asked: HttpRequest, body: Canonical, fields: Fields) -> set[str]:
     """Values of the named fields in a request's URL, JSON, or form."""
     if not fields:
         return set()

@@ -12,10 +12,10 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbckpt.llm.asked import Kept
+from nbckpt.llm.http_request import RecordedResponse
 
 if TYPE_CHECKING:
-    from nbckpt.llm.turns import Turn
+    from nbckpt.llm.occurrence import Occurrence
     from nbckpt.timeline.recordings import Recording
 
 HEAD_S = 600.0
@@ -33,7 +33,7 @@ class Landed(NamedTuple):
         None if the disk refused it.
     """
 
-    kept: Kept
+    kept: RecordedResponse
     recording: Recording | None
 
 
@@ -105,7 +105,7 @@ class Flights:
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a call that is collected lands wherever that happens
         self._open: dict[str, Flight] = {}
-        self._shares: dict[str, list[Turn]] = {}
+        self._shares: dict[str, list[Occurrence]] = {}
 
     def take(self, request: str, *, blocks: bool) -> tuple[Flight | None, bool]:
         """The flight to wait for, or a new one to lead; whether to wait.
@@ -127,13 +127,13 @@ class Flights:
         if self._open.get(request) is flight:
             del self._open[request]
 
-    def share(self, request: str, turn: Turn, times: int) -> None:
+    def share(self, request: str, occurrence: Occurrence, times: int) -> None:
         """Note that an answer was kept which as many equal requests had waited for."""
         if times:
             with self.lock:
-                self._shares.setdefault(request, []).extend([turn] * times)
+                self._shares.setdefault(request, []).extend([occurrence] * times)
 
-    def shared(self, request: str) -> Turn | None:
+    def shared(self, request: str) -> Occurrence | None:
         """The place of an answer to hand out once more."""
         with self.lock:
             shares = self._shares.get(request)

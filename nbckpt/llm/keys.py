@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from nbckpt.digests import Digest, digest_of
-from nbckpt.llm.asked import Asked
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.providers import Endpoint
 
 HEADERS = (
@@ -45,7 +45,7 @@ class Canonical(NamedTuple):
     members: Mapping[str, Any] | None
 
 
-def canonical(asked: Asked) -> Canonical:
+def canonical(asked: HttpRequest) -> Canonical:
     """The body of a request, with one text for all that mean the same."""
     media_type = asked.header("content-type")
     if "multipart" in media_type:
@@ -61,7 +61,7 @@ def canonical(asked: Asked) -> Canonical:
     return Canonical(body, value if isinstance(value, dict) else None)
 
 
-def key_of(asked: Asked, endpoint: Endpoint, body: Canonical) -> Digest:
+def key_of(asked: HttpRequest, endpoint: Endpoint, body: Canonical) -> Digest:
     """The digest of what a request asks of whom; keys and volatile headers do not count."""
     query = parse_qsl(urlsplit(asked.url).query, True)
     keys = _ONLY_KEYS if endpoint.kind.takes_any else KEYS_IN_URLS

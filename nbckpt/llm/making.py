@@ -67,7 +67,7 @@ def recording_of(
         session=session.id,
         branch=session.branch,
         position=session.position,
-        occurrence=question.occurrence,
+        occurrence=question.occurrence.number,
         request=question.request,
         provider=question.endpoint.provider,
         endpoint=question.endpoint.kind.name,
@@ -89,8 +89,8 @@ def recording_of(
         usage=usage.told,
         summary=kept.summary,
         cell_id=question.scope.cell_id,
-        item=question.turn.item,
-        nth=question.turn.nth,
+        item=question.occurrence.item,
+        nth=question.occurrence.nth,
         tags=question.tags,
     )
 

@@ -25,7 +25,7 @@ class Near(NamedTuple):
     asked: Mapping[str, Any] | None
 
 
-def told(asked: Mapping[str, Any] | None, others: Iterable[Near]) -> str:
+def format_nearest(asked: Mapping[str, Any] | None, others: Iterable[Near]) -> str:
     """The nearest recordings and what differs, as part of a sentence."""
     compared = [(differences(asked, near.asked), near) for near in others]
     nearest = sorted(compared, key=lambda pair: len(pair[0]))[:MOST]

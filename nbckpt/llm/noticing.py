@@ -37,7 +37,7 @@ def is_worth(method: str, url: str) -> bool:
         host = urlsplit(url).hostname or ""
         passed[host] += 1
         if not providers.is_known(host):
-            _tell(
+            _notify(
                 host,
                 f"asks things of {host} that are NOT recorded: "
                 f"`%nbckpt config record_hosts {host}` has them recorded",
@@ -69,17 +69,17 @@ def connected(host: object, port: object, way: str = "") -> None:
         return
     told = f"calls {name} by {way or 'a way'} that nbckpt does not see: if it asks a model there, "
     told += "that is NOT recorded and paid in each run; ask in a function with `@nbckpt.step`"
-    _tell(place, told, is_anywhere=bool(way))
+    _notify(place, told, is_anywhere=bool(way))
 
 
-def _tell(place: str, what: str, *, is_anywhere: bool = False) -> None:
+def _notify(place: str, what: str, *, is_anywhere: bool = False) -> None:
     here, recorder = scope.here(), current.recorder()
     if recorder is None or (here.mode or recorder.mode) == "off":
         return
     if here.scope is not None:
-        recorder.missed(place, f"step {here.scope.step!r} {what}")
+        recorder.outcomes.notify_missed(place, f"step {here.scope.step!r} {what}")
     elif is_anywhere:
-        recorder.missed(place, f"this notebook {what}")
+        recorder.outcomes.notify_missed(place, f"this notebook {what}")
 
 
 def _is_models(name: str, place: str) -> bool:

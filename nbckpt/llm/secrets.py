@@ -10,7 +10,7 @@ from itertools import compress
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from nbckpt.capture.observation.process_state.environment import is_secret
-from nbckpt.llm.asked import Asked
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.keys import KEYS_IN_URLS
 from nbckpt.timeline.recordings import Headers
 
@@ -23,7 +23,7 @@ _OF_THE_CONNECTION = frozenset(
 )
 
 
-def secrets_of(asked: Asked, more: Iterable[str] = ()) -> list[bytes]:
+def secrets_of(asked: HttpRequest, more: Iterable[str] = ()) -> list[bytes]:
     """The texts that must not be written: of the environment, and what the request goes with.
 
     Parameters

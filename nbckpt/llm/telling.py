@@ -8,7 +8,7 @@ from nbckpt.llm import noticing
 from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
-    from nbckpt.llm.recorder import Recorder
+    from nbckpt.llm.outcomes import CallOutcomes
 
 _OUTCOMES = {
     "recorded": "recorded",
@@ -20,9 +20,9 @@ _OUTCOMES = {
 }
 
 
-def calls_text(recorder: Recorder) -> str:
+def calls_text(outcomes: CallOutcomes) -> str:
     """Number of calls seen of each provider, by outcome, and of other requests to each host."""
-    told = [f"{n} of {name}{_detail(recorder, name)}" for name, n in sorted(recorder.seen.items())]
+    told = [f"{n} of {name}{_detail(outcomes, name)}" for name, n in sorted(outcomes.seen.items())]
     told += [
         f"{count_text(n, 'other request')} to {host}"
         for host, n in sorted(noticing.passed.items())
@@ -31,7 +31,7 @@ def calls_text(recorder: Recorder) -> str:
     return ", ".join(told) or "none"
 
 
-def _detail(recorder: Recorder, provider: str) -> str:
-    counts = [(text, recorder.counts[what, provider]) for what, text in _OUTCOMES.items()]
+def _detail(outcomes: CallOutcomes, provider: str) -> str:
+    counts = [(text, outcomes.counts[what, provider]) for what, text in _OUTCOMES.items()]
     told = ", ".join(f"{n} {text}" for text, n in counts if n)
     return f" ({told})" if told else ""

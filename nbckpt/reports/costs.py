@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nbckpt.model import Record
-from nbckpt.session.costs import Book
+from nbckpt.session.costs import CostLedger
 from nbckpt.text.tables import Column, table_text
 from nbckpt.text.units import usd_text
 
@@ -31,7 +31,9 @@ class _Line:
     sources: Counter[str] = field(default_factory=Counter)
 
 
-def costs_text(recordings: Iterable[Record], book: Book, *, width: int | None = None) -> str:
+def costs_text(
+    recordings: Iterable[Record], ledger: CostLedger, *, width: int | None = None
+) -> str:
     """Table of the cost of all recordings by their newest prices, a line for each model.
 
     Parameters
@@ -42,7 +44,7 @@ def costs_text(recordings: Iterable[Record], book: Book, *, width: int | None = 
     lines: dict[str, _Line] = {}
     for recording in recordings:
         line = lines.setdefault(recording["model"], _Line())
-        paid = book.paid_for(recording)
+        paid = ledger.paid_for(recording)
         line.calls += 1
         line.tokens_in += recording.get("tokens_in") or 0
         line.tokens_out += recording.get("tokens_out") or 0

@@ -9,7 +9,7 @@ from typing import Any
 from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime import clock
-from nbckpt.session.costs import Book
+from nbckpt.session.costs import CostLedger
 from nbckpt.session.summaries import (
     ID_LENGTH,
     origin_text,
@@ -67,7 +67,7 @@ def show_text(
     *,
     outputs: Sequence[Mapping[str, Any]] = (),
     replays: Sequence[Record] = (),
-    book: Book | None = None,
+    ledger: CostLedger | None = None,
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -79,7 +79,7 @@ def show_text(
         What its cell printed and showed, as it was recorded.
     replays
         The recordings that answered calls of its run.
-    book
+    ledger
         What model calls took.
     now
         Seconds since the epoch; by default those of the clock.
@@ -101,8 +101,8 @@ def show_text(
         "gone": indented(on_a_line(", ".join(checkpoint.removed))),
         "not kept": indented(lines_of(map(str, checkpoint.refused))),
         "left out by choice": indented(on_a_line(", ".join(checkpoint.omitted))),
-        "model calls": indented(_calls_text(book, checkpoint.id, replays, width)),
-        "calls of functions": indented(_kept_text(book, checkpoint.id, width)),
+        "model calls": indented(_calls_text(ledger, checkpoint.id, replays, width)),
+        "calls of functions": indented(_kept_text(ledger, checkpoint.id, width)),
         "outputs": indented(outputs_text(outputs)),
     }
     at = clock.now() if now is None else now
@@ -111,22 +111,22 @@ def show_text(
 
 
 def _calls_text(
-    book: Book | None, checkpoint_id: str, replays: Sequence[Record], width: int | None
+    ledger: CostLedger | None, checkpoint_id: str, replays: Sequence[Record], width: int | None
 ) -> str:
     """Totals of the model calls of its run, and a row for each call."""
-    if book is None or not (spent := book.of(checkpoint_id)).calls:
+    if ledger is None or not (spent := ledger.of(checkpoint_id)).calls:
         return ""
-    calls = [("", recording) for recording in book.calls_of(checkpoint_id)]
+    calls = [("", recording) for recording in ledger.calls_of(checkpoint_id)]
     calls += [("replayed", recording) for recording in replays]
-    rows = [(what, *_call_row(r, book.paid_for(r).cost_usd)) for what, r in calls[:MOST]]
+    rows = [(what, *_call_row(r, ledger.paid_for(r).cost_usd)) for what, r in calls[:MOST]]
     return _listed_text(spent.text(), CALLS, rows, len(calls), width)
 
 
-def _kept_text(book: Book | None, checkpoint_id: str, width: int | None) -> str:
+def _kept_text(ledger: CostLedger | None, checkpoint_id: str, width: int | None) -> str:
     """Outcomes of the calls of functions in its run, and a row for each that ran."""
-    if book is None or not (kept := book.kept_of(checkpoint_id)).calls:
+    if ledger is None or not (kept := ledger.kept_of(checkpoint_id)).calls:
         return ""
-    calls = book.steps_of(checkpoint_id)
+    calls = ledger.steps_of(checkpoint_id)
     rows = [_kept_row(record) for record in calls[:MOST]]
     return _listed_text(kept.text(), KEPT_CALLS, rows, len(calls), width)
 

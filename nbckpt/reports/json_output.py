@@ -6,23 +6,23 @@ import datetime as dt
 
 from nbckpt import reports
 from nbckpt.model import Checkpoint
-from nbckpt.session.costs import Book, Spent
+from nbckpt.session.costs import CostLedger, Spent
 from nbckpt.timeline.call_counts import Kept
 from nbckpt.timeline.timeline import Timeline
 
 
 def of_checkpoint(
-    timeline: Timeline, checkpoint: Checkpoint, book: Book | None = None
+    timeline: Timeline, checkpoint: Checkpoint, ledger: CostLedger | None = None
 ) -> dict[str, object]:
     """A checkpoint's entry in a log, for programs; times in UTC, sizes in bytes.
 
     Parameters
     ----------
-    book
+    ledger
         Usage and cost of model calls; by default none are counted.
     """
-    spent = Spent() if book is None else book.of(checkpoint.id)
-    kept = Kept() if book is None else book.kept_of(checkpoint.id)
+    spent = Spent() if ledger is None else ledger.of(checkpoint.id)
+    kept = Kept() if ledger is None else ledger.kept_of(checkpoint.id)
     names = reports.user_names(checkpoint.changed)
     made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
     return {

@@ -7,7 +7,7 @@ from collections.abc import Container
 from nbckpt.model import Checkpoint
 from nbckpt.reports import graph as lanes
 from nbckpt.runtime import clock
-from nbckpt.session.costs import Book, Spent
+from nbckpt.session.costs import CostLedger, Spent
 from nbckpt.session.summaries import (
     ID_LENGTH,
     origin_text,
@@ -66,7 +66,7 @@ def log_text(
     *,
     limit: int | None = None,
     writing: Container[str] = frozenset(),
-    book: Book | None = None,
+    ledger: CostLedger | None = None,
     now: float | None = None,
     width: int | None = None,
 ) -> str:
@@ -80,7 +80,7 @@ def log_text(
         Show no more than this many, and say how many there are beside; None: all.
     writing
         Ids of those that are not durable yet, which is remarked.
-    book
+    ledger
         What the model calls of each took.
     now
         Seconds since the epoch; by default those of the clock.
@@ -95,11 +95,11 @@ def log_text(
     here = position or next(iter(heads), None)
     graph = lanes.drawn(shown, [_mark(c, here) for c in shown], trunk=here)
     at = clock.now() if now is None else now
-    book = Book() if book is None else book
+    ledger = CostLedger() if ledger is None else ledger
     rows = [
         (
             drawn,
-            *_row(c, heads.get(c.id, ""), at, book, is_written=c.id not in writing),
+            *_row(c, heads.get(c.id, ""), at, ledger, is_written=c.id not in writing),
         )
         for drawn, c in zip(graph, shown, strict=True)
     ]
@@ -125,9 +125,9 @@ def _mark(checkpoint: Checkpoint, here: str | None) -> str:
 
 
 def _row(
-    checkpoint: Checkpoint, branches: str, now: float, book: Book, *, is_written: bool
+    checkpoint: Checkpoint, branches: str, now: float, ledger: CostLedger, *, is_written: bool
 ) -> tuple[str, ...]:
-    spent = book.of(checkpoint.id)
+    spent = ledger.of(checkpoint.id)
     return (
         checkpoint.name,
         checkpoint.id[:ID_LENGTH],
@@ -137,7 +137,7 @@ def _row(
         bytes_text(size_of(checkpoint)) if user_names(checkpoint.changed) else "",
         _calls(spent),
         spent.paid_text(),
-        _calls(book.kept_of(checkpoint.id)),
+        _calls(ledger.kept_of(checkpoint.id)),
         _changes(checkpoint),
         _remarks(checkpoint, is_written=is_written),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.runtime import clock
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.session.summaries import ID_LENGTH, state_text
 from nbckpt.text.escape import lines_of
 from nbckpt.text.tables import facts_text
@@ -65,13 +65,13 @@ def status_text(
     at = clock.now() if now is None else now
     head = timeline.head(branch)
     here = timeline.checkpoints.get(position or "")
-    book = book_of(store, timeline)
+    ledger = ledger_of(store, timeline)
     return facts_text(
         [
             ("store", _short_path(str(store.path))),
             ("holds", _holds(timeline)),
-            ("models", book.total.text()),
-            ("functions", book.kept.text()),
+            ("models", ledger.total.text()),
+            ("functions", ledger.kept.text()),
             ("branch", branch),
             ("head", f"{head.name} {age_text(at - head.created_at)}" if head else "none yet"),
             ("here", f"{here.name} ({here.id[:ID_LENGTH]})" if here else "at no checkpoint"),

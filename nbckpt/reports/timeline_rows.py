@@ -15,10 +15,10 @@ from nbckpt.reports import json_output, size_of, user_names
 from nbckpt.reports.graph import parents_first
 from nbckpt.session.costs import (
     NOTHING,
-    Book,
+    CostLedger,
     Spent,
-    book_of,
     call_as_json,
+    ledger_of,
     replays_in,
 )
 from nbckpt.session.recorded_outputs import recorded_outputs
@@ -68,8 +68,8 @@ class Listing:
         self._session.refresh()  # its own recordings are among the store's when they are durable
         timeline = self._session.timeline
         with timeline.lock:  # of one moment: another thread may be at work
-            book = book_of(self._session.store, timeline)
-            state = timeline.revision, book.total, self._session.store.generation, limit
+            ledger = ledger_of(self._session.store, timeline)
+            state = timeline.revision, ledger.total, self._session.store.generation, limit
             if state != self._state:
                 self._state, self._listed = state, self._list(limit)
             return self._listed
@@ -80,13 +80,13 @@ class Listing:
         heads: dict[str, list[str]] = {}
         for branch, head in timeline.branches.items():
             heads.setdefault(head, []).append(branch)
-        book = book_of(self._session.store, timeline)
+        ledger = ledger_of(self._session.store, timeline)
         known = self._known
         found: dict[str, Row] = {}
         for i in reversed(ids[:limit]):
             checkpoint = timeline.checkpoints[i]
             at, row = known.get(i, (None, None))
-            spent = book.of(i)
+            spent = ledger.of(i)
             if (
                 at is not checkpoint
                 or row is None
@@ -177,10 +177,10 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
     timeline = session.timeline
     heads = [b for b, head in timeline.branches.items() if head == checkpoint.id]
     parent = timeline.checkpoints.get(checkpoint.parent or "")
-    book = book_of(session.store, timeline)
+    ledger = ledger_of(session.store, timeline)
     return {
         "row": {
-            **row_of(checkpoint, heads, book.of(checkpoint.id)),
+            **row_of(checkpoint, heads, ledger.of(checkpoint.id)),
             "parent": parent and parent.id,
         },
         "source": checkpoint.cell.source,
@@ -191,18 +191,20 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
         "outputs": outputs_of(session.store, checkpoint),
-        "calls": _calls_of(session, book, checkpoint.id),
+        "calls": _calls_of(session, ledger, checkpoint.id),
         "next": list(timeline.next_names(checkpoint.id)),
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }
 
 
-def _calls_of(session: Session, book: Book, checkpoint_id: str) -> list[Mapping[str, object]]:
+def _calls_of(
+    session: Session, ledger: CostLedger, checkpoint_id: str
+) -> list[Mapping[str, object]]:
     """The model calls of a run: those that were paid for, then those that were replayed."""
-    paid = [call_as_json(c, book.paid_for(c)) for c in book.calls_of(checkpoint_id)]
-    replays = replays_in(session.store, book, checkpoint_id)
-    replayed = [call_as_json(c, book.paid_for(c), replayed=True) for c in replays]
+    paid = [call_as_json(c, ledger.paid_for(c)) for c in ledger.calls_of(checkpoint_id)]
+    replays = replays_in(session.store, ledger, checkpoint_id)
+    replayed = [call_as_json(c, ledger.paid_for(c), replayed=True) for c in replays]
     return [*paid, *replayed][:MOST_CALLS]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.storage.sizes import size_of
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class Totals:
 
     def now(self) -> dict[str, float | None]:
         """`paid_usd`, `saved_usd` (None: no price is known), `saved_s` and `size_bytes`."""
-        book = book_of(self._session.store, self._session.timeline)
+        ledger = ledger_of(self._session.store, self._session.timeline)
         return {
-            "paid_usd": book.total.paid_usd,
-            "saved_usd": book.saved_usd,
-            "saved_s": round(book.saved_s, 3),
+            "paid_usd": ledger.total.paid_usd,
+            "saved_usd": ledger.saved_usd,
+            "saved_s": round(ledger.saved_s, 3),
             "size_bytes": self._size(),
         }
 

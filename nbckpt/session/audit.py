@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.config.settings import verify_log
+from nbckpt.config.sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.names import Own
@@ -275,7 +275,8 @@ class Audit(Own):
         return "the look found other bytes"
 
     def _stale_generators(self) -> list[Stale]:
-        from nbckpt.codecs.pickler import Scope, encode
+        from nbckpt.codecs.encode import encode
+        from nbckpt.codecs.pickler import Scope
         from nbckpt.storage.blobs import digest_of_parts
 
         kept = self._session.capturer.manifest()

@@ -105,7 +105,7 @@ class Spent(NamedTuple):
         return ", ".join(parts)
 
 
-class Book:
+class CostLedger:
     """Usage, cost and savings of the calls of a store's steps.
 
     Attributes
@@ -258,21 +258,21 @@ class Book:
 
 
 NOTHING = Spent()
-_books: WeakKeyDictionary[Store, Book] = WeakKeyDictionary()
+_ledgers: WeakKeyDictionary[Store, CostLedger] = WeakKeyDictionary()
 
 
-def book_of(store: Store, timeline: Timeline) -> Book:
-    """The book of the calls of a store's steps, as far as the store has been read."""
-    book = _books.get(store)
-    if book is None:
-        book = _books[store] = Book()
-    book.take(store, timeline)
-    return book
+def ledger_of(store: Store, timeline: Timeline) -> CostLedger:
+    """The ledger of the calls of a store's steps, as far as the store has been read."""
+    ledger = _ledgers.get(store)
+    if ledger is None:
+        ledger = _ledgers[store] = CostLedger()
+    ledger.take(store, timeline)
+    return ledger
 
 
-def replays_in(store: Store, book: Book, checkpoint_id: str) -> list[Record]:
+def replays_in(store: Store, ledger: CostLedger, checkpoint_id: str) -> list[Record]:
     """The recordings that answered calls of a run, in the order of the calls."""
-    wanted = book.replays_of(checkpoint_id)
+    wanted = ledger.replays_of(checkpoint_id)
     if not wanted:
         return []
     known = set(wanted)

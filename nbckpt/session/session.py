@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from nbckpt.capture.background_work import AtWork
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.auto_policy import OFF, Policy
-from nbckpt.config.settings import Settings, settings_from, settings_of
+from nbckpt.config.settings import Settings
+from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import Checkpoint, Key

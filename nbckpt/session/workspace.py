@@ -17,7 +17,8 @@ from nbckpt.capture.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.observation import Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing
-from nbckpt.config.settings import Settings, settings_from
+from nbckpt.config.settings import Settings
+from nbckpt.config.sources import settings_from
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.fingerprint import random_state

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbckpt.codecs.encode import EncodeError, encode
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.codecs.pickler import EncodeError, Scope, encode, homes_of
+from nbckpt.codecs.pickler import Scope, homes_of
 from tests.notebooks import define
 
 Namespace = dict[str, Any]

@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from nbckpt.codecs import pickler
-from nbckpt.codecs.pickler import MOST_OF_A_SCALAR, Scope, encode
+from nbckpt.codecs import encode as encoding
+from nbckpt.codecs.encode import MOST_OF_A_SCALAR, encode
+from nbckpt.codecs.pickler import Scope
 
 LONG = "as_long_as_a_name_can_be_" * 12
 VALUES: dict[str, dict[str, object]] = {
@@ -37,7 +38,7 @@ def test_scalars_have_the_bytes_that_the_pickler_gives_them(
     what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = encode(VALUES[what], Scope({}))
-    monkeypatch.setattr(pickler, "_is_scalar", lambda _: False)
+    monkeypatch.setattr(encoding, "_is_scalar", lambda _: False)
     plain = encode(VALUES[what], Scope({}))
 
     assert list(map(bytes, quick.parts)) == list(map(bytes, plain.parts))

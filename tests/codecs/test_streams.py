@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbckpt.codecs.encode import encode
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.codecs.pickler import Scope, encode
+from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.streams import PAYLOAD_BYTES, StreamReader, segments_of
 from nbckpt.errors import FormatError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from nbckpt.config.settings import write_setting
+from nbckpt.config.config_file import write_setting
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.pruning import prune

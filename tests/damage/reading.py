@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from nbckpt.capture.decode import Values
-from nbckpt.config.settings import Settings, with_stored
+from nbckpt.config.settings import Settings
+from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Record, checkpoint_from

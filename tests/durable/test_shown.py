@@ -9,7 +9,7 @@ import pytest
 from nbckpt import reports
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.steps.step import Request, Step
 from tests.durable.conftest import Notebook
 
@@ -45,31 +45,31 @@ def called(notebook: Notebook) -> Notebook:
 
 def test_each_run_tells_what_ran_what_was_replayed_and_what_failed(called: Notebook) -> None:
     session = called.session
-    book = book_of(session.store, session.timeline)
+    ledger = ledger_of(session.store, session.timeline)
     first, second, again = session.timeline.checkpoints
 
-    assert book.kept_of(first) == (3, 0, 0, 2)
-    assert book.kept_of(second) == (1, 0, 1, 2)
-    assert book.kept_of(again) == (0, 2, 0, 0)
-    assert book.kept == (4, 2, 1, 4)
-    assert [record["name"] for record in book.steps_of(first)] == ["shout"] * 3
+    assert ledger.kept_of(first) == (3, 0, 0, 2)
+    assert ledger.kept_of(second) == (1, 0, 1, 2)
+    assert ledger.kept_of(again) == (0, 2, 0, 0)
+    assert ledger.kept == (4, 2, 1, 4)
+    assert [record["name"] for record in ledger.steps_of(first)] == ["shout"] * 3
 
 
 def test_people_and_programs_are_told(called: Notebook) -> None:
     session = called.session
-    timeline, book = session.timeline, book_of(session.store, session.timeline)
+    timeline, ledger = session.timeline, ledger_of(session.store, session.timeline)
     first, second, again = timeline.checkpoints.values()
 
-    log = reports.log_text(timeline, "main", None, book=book).splitlines()
+    log = reports.log_text(timeline, "main", None, ledger=ledger).splitlines()
     status = reports.status_text(session.store, timeline, "main", None)
-    shown = reports.show_text(timeline, second, book=book)
+    shown = reports.show_text(timeline, second, ledger=ledger)
 
     assert "kept calls" in log[0]
     assert "2 (2 replayed)" in log[1]
     assert "functions   7 calls: 4 ran, 2 replayed, 1 failed, 4 tried again" in status
     assert "2 calls: 1 ran, 1 failed, 2 tried again" in shown
     assert "ValueError: never" in shown
-    told = json_output.of_checkpoint(timeline, again, book)
+    told = json_output.of_checkpoint(timeline, again, ledger)
     assert (told["kept_calls"], told["kept_calls_replayed"]) == (2, 2)
     assert "kept calls" not in reports.log_text(timeline, "main", None)
     assert first.name == "first"

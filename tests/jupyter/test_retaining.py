@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.config.settings import write_setting
+from nbckpt.config.config_file import write_setting
 from nbckpt.errors import StoreError
 from nbckpt.jupyter.retaining import Retaining
 from nbckpt.jupyter.shell import load, unload

@@ -45,7 +45,7 @@ def test_calls_stop_at_the_budget_and_none_is_tried_again(
 
     recorder = current.recorder()
     assert recorder is not None
-    assert calls_text(recorder) == "3 of openai (2 recorded, 1 stopped unsent)"
+    assert calls_text(recorder.outcomes) == "3 of openai (2 recorded, 1 stopped unsent)"
     assert provider.answered == len(provider.requests) == 2
     assert paid_of(dear) == pytest.approx(2 * one)
 
@@ -150,4 +150,4 @@ def test_a_budget_needs_prices(recorded: Session, monkeypatch: pytest.MonkeyPatc
         nbckpt.budget(-1)
     recorder = current.recorder()
     assert recorder is not None
-    assert recorder.purse.limit_usd is None
+    assert recorder.budget.limit_usd is None

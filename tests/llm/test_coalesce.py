@@ -17,6 +17,7 @@ import pytest
 import requests
 
 from nbckpt.llm import current, scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -55,7 +56,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
-def waiting(within: scope.Scope) -> int:
+def waiting(within: Scope) -> int:
     """How many wait in a step for calls that are in flight."""
     return sum(flight._waiting for flight in within.flights._open.values())
 
@@ -63,10 +64,10 @@ def waiting(within: scope.Scope) -> int:
 def counted(what: str) -> int:
     recorder = current.recorder()
     assert recorder is not None
-    return recorder.counts[what, "openai"]
+    return recorder.outcomes.counts[what, "openai"]
 
 
-def opened(gate: threading.Event, within: scope.Scope, n: int) -> None:
+def opened(gate: threading.Event, within: Scope, n: int) -> None:
     """Let answers go when `n` wait."""
     until(lambda: waiting(within) == n)
     gate.set()
@@ -115,7 +116,7 @@ def test_threads_that_ask_the_same_at_once_pay_once(
     assert [(r["occurrence"], r["shared"]) for r in records_of(recorded)] == [(0, 3)]
 
 
-async def gathered(gate: threading.Event, n: int, within: scope.Scope, *, waits: int) -> list[str]:
+async def gathered(gate: threading.Event, n: int, within: Scope, *, waits: int) -> list[str]:
     async with openai.AsyncOpenAI(max_retries=0) as client:
         calls = [client.chat.completions.create(model="m", messages=SAID) for _ in range(n)]
         asked = asyncio.gather(*calls)

@@ -27,7 +27,7 @@ LOOK = """
 import json, sys, time
 from pathlib import Path
 from nbckpt.digests import digest_of
-from nbckpt.llm.recorder import Recorder
+from nbckpt.llm.replay import ReplayLookup
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
@@ -36,7 +36,7 @@ def resident_mb():
 
 def replay(n):
     began = time.perf_counter()
-    record = recorder._find((f"step-{n // 500}", digest_of(str(n)), 0))
+    record = lookup.find((f"step-{n // 500}", digest_of(str(n)), 0))
     store.get_blob(record["blob"], of=record)
     return time.perf_counter() - began
 
@@ -44,7 +44,7 @@ before, began = resident_mb(), time.process_time()
 store = Store.open(Path(sys.argv[1]))
 session = Session(store, {})
 opened, grown = time.process_time() - began, resident_mb() - before
-recorder = Recorder(session)
+lookup = ReplayLookup(session)
 began = time.process_time()
 replay(54_321)
 first = time.process_time() - began

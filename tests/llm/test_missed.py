@@ -144,7 +144,7 @@ def test_calls_are_counted_by_provider_and_outcome(provider: Provider, recorded:
 
     recorder = current.recorder()
     assert recorder is not None
-    assert calls_text(recorder) == (
+    assert calls_text(recorder.outcomes) == (
         "5 of openai (2 recorded, 1 replayed, 1 failed, 1 not in a step, or off), "
         "1 other request to api.openai.com"
     )

@@ -17,7 +17,7 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
 from nbckpt.reports.timeline_rows import Listing, details_of
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.session.session import Session
 from nbckpt.steps.step import Request, Step
 from nbckpt.testing import Provider
@@ -49,35 +49,35 @@ def asked(provider: Provider, recorded: Session) -> Session:
 
 def test_a_run_has_its_own_calls_and_a_replay_saves(asked: Session) -> None:
     first, one, again = asked.timeline.checkpoints
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
     cost = sum(call.get("cost_usd", 0) for call in records_of(asked))
 
-    assert (book.of(first).paid, book.of(first).replayed) == (3, 0)
-    assert book.of(first).paid_usd == pytest.approx(cost)
-    assert book.of(one).paid_usd is None
-    assert book.of(one).paid_text() == "?"
-    assert (book.of(again).paid, book.of(again).replayed) == (0, 3)
-    assert book.of(again).saved_usd == pytest.approx(cost)
-    assert len(book.calls_of(first)) == 3
-    assert book.total.calls == 7
-    assert book.total.unpriced == 1
+    assert (ledger.of(first).paid, ledger.of(first).replayed) == (3, 0)
+    assert ledger.of(first).paid_usd == pytest.approx(cost)
+    assert ledger.of(one).paid_usd is None
+    assert ledger.of(one).paid_text() == "?"
+    assert (ledger.of(again).paid, ledger.of(again).replayed) == (0, 3)
+    assert ledger.of(again).saved_usd == pytest.approx(cost)
+    assert len(ledger.calls_of(first)) == 3
+    assert ledger.total.calls == 7
+    assert ledger.total.unpriced == 1
 
 
 def test_a_book_that_is_read_on_says_what_a_new_one_says(
     asked: Session, provider: Provider
 ) -> None:
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
     run(asked, "later", ["later"])
     records_of(asked)
     later = asked.timeline.branches["main"]
 
-    assert book_of(asked.store, asked.timeline) is book
-    assert book.of(later).calls == 1
+    assert ledger_of(asked.store, asked.timeline) is ledger
+    assert ledger.of(later).calls == 1
 
 
 def test_the_log_and_the_status_tell(asked: Session) -> None:
-    book = book_of(asked.store, asked.timeline)
-    log = reports.log_text(asked.timeline, "main", None, book=book).splitlines()
+    ledger = ledger_of(asked.store, asked.timeline)
+    log = reports.log_text(asked.timeline, "main", None, ledger=ledger).splitlines()
     status = reports.status_text(asked.store, asked.timeline, "main", None)
 
     assert "calls" in log[0]
@@ -102,10 +102,10 @@ def test_a_log_without_calls_has_no_such_columns(recorded: Session) -> None:
 
 def test_a_checkpoint_tells_its_calls(asked: Session) -> None:
     first, one, _ = asked.timeline.checkpoints.values()
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
 
-    text = reports.show_text(asked.timeline, first, book=book)
-    other = reports.show_text(asked.timeline, one, book=book)
+    text = reports.show_text(asked.timeline, first, ledger=ledger)
+    other = reports.show_text(asked.timeline, one, ledger=ledger)
 
     assert "model calls" in text
     assert "question 2" in text
@@ -115,7 +115,7 @@ def test_a_checkpoint_tells_its_calls(asked: Session) -> None:
 def test_rows_and_json_have_it(asked: Session) -> None:
     first = next(iter(asked.timeline.checkpoints.values()))
     rows = Listing(asked).list().rows
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
     details = details_of(asked, first)
 
     assert [row["calls"] for row in rows] == [3, 1, 3]
@@ -123,7 +123,7 @@ def test_rows_and_json_have_it(asked: Session) -> None:
     assert rows[1]["cost_usd"] is None
     assert [call["summary"] for call in details["calls"]] == [f"question {n}" for n in range(3)]
     assert json.loads(json.dumps(details))["row"]["calls"] == 3
-    found = json_output.of_checkpoint(asked.timeline, first, book)
+    found = json_output.of_checkpoint(asked.timeline, first, ledger)
     assert (found["calls"], found["cost_usd"]) == (3, rows[0]["cost_usd"])
 
 

@@ -8,8 +8,9 @@ import time
 import openai
 import pytest
 
-from nbckpt.config import settings
+from nbckpt.config.config_file import write_setting
 from nbckpt.config.model_prices import rates_of
+from nbckpt.config.sources import settings_of
 from nbckpt.errors import UsageError
 from nbckpt.llm import prices, scope
 from nbckpt.llm.usage import Usage, usage_of
@@ -65,7 +66,7 @@ def test_the_users_own_prices_win() -> None:
 @pytest.mark.parametrize("text", ["mine", "mine=1", "=1/2", "mine=1/x", "mine=-1/2", "a=1/2/3/4"])
 def test_prices_that_cannot_be_read_are_refused(text: str, recorded: Session) -> None:
     with pytest.raises(UsageError, match=r"prices is .*; it is MODEL=IN/OUT"):
-        settings.write_setting(recorded.store, "prices", text)
+        write_setting(recorded.store, "prices", text)
 
 
 def test_nothing_is_fetched_for_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +118,8 @@ def test_a_recording_says_what_it_cost(provider: Provider, recorded: Session) ->
 
 
 def test_prices_of_the_store_are_taken(provider: Provider, recorded: Session) -> None:
-    settings.write_setting(recorded.store, "prices", "m=1000000/0")
-    recorded.settings = settings.settings_of(recorded.store)
+    write_setting(recorded.store, "prices", "m=1000000/0")
+    recorded.settings = settings_of(recorded.store)
     with openai.OpenAI() as client, scope.entered("step"):
         ask(client)
 

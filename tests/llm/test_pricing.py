@@ -13,7 +13,7 @@ from nbckpt import cli, reports
 from nbckpt.cli import main
 from nbckpt.llm.pricing import reprice
 from nbckpt.reports.timeline_rows import details_of
-from nbckpt.session.costs import book_of, replays_in
+from nbckpt.session.costs import ledger_of, replays_in
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import records_of
@@ -37,17 +37,17 @@ def with_prices(session: Session, prices: str) -> Session:
 
 
 def test_a_new_price_counts_and_the_old_one_stays_beside_it(asked: Session) -> None:
-    book_of(asked.store, asked.timeline)  # read before
+    ledger_of(asked.store, asked.timeline)  # read before
     first = reprice(with_prices(asked, "m=0/1000000"))
     second = reprice(with_prices(asked, "m=0/2000000"))
 
     [checkpoint] = asked.timeline.checkpoints
     out = sum(record["tokens_out"] for record in records_of(asked))
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
     assert (first.changed, first.before_usd, first.after_usd) == (3, 0.0, out)
     assert (second.changed, second.before_usd, second.after_usd) == (3, out, 2 * out)
-    assert book.of(checkpoint).paid_usd == 2 * out
-    assert book.total.unpriced == 0
+    assert ledger.of(checkpoint).paid_usd == 2 * out
+    assert ledger.total.unpriced == 0
     told = asked.sql("select sum(cost_usd), any_value(price) from recordings").fetchall()
     assert told == [(2 * out, "setting prices")]
     by_source = asked.sql("select price, count(*), sum(cost_usd) from prices group by 1 order by 1")
@@ -61,10 +61,10 @@ def test_what_replays_saved_is_by_the_same_prices_as_what_was_paid(asked: Sessio
         reprice(with_prices(asked, prices))
 
     out = sum(record["tokens_out"] for record in records_of(asked))
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
     _, again = asked.timeline.checkpoints
-    assert (book.total.paid_usd, book.total.saved_usd) == pytest.approx((3 * out, 3 * out))
-    assert book.of(again).saved_usd == pytest.approx(3 * out)
+    assert (ledger.total.paid_usd, ledger.total.saved_usd) == pytest.approx((3 * out, 3 * out))
+    assert ledger.of(again).saved_usd == pytest.approx(3 * out)
 
 
 def test_prices_that_stay_are_written_once(asked: Session) -> None:
@@ -113,10 +113,10 @@ def test_each_replay_of_a_run_is_listed(asked: Session) -> None:
     asked.wait()
     asked.refresh()
     _, again = asked.timeline.checkpoints.values()
-    book = book_of(asked.store, asked.timeline)
+    ledger = ledger_of(asked.store, asked.timeline)
 
-    replays = replays_in(asked.store, book, again.id)
-    text = reports.show_text(asked.timeline, again, book=book, replays=replays)
+    replays = replays_in(asked.store, ledger, again.id)
+    text = reports.show_text(asked.timeline, again, ledger=ledger, replays=replays)
 
     assert [record["summary"] for record in replays] == QUESTIONS[:2]
     assert [line.split()[0] for line in text.splitlines() if "question" in line][-2:] == [

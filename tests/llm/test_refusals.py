@@ -51,7 +51,7 @@ def test_a_defect_in_what_looks_for_recordings_is_told_and_breaks_no_call(
     provider: Provider, recorded: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder = current.recorder()
-    monkeypatch.setattr(recorder, "_index", None)
+    monkeypatch.setattr(recorder, "_lookup", None)
     with scope.entered("step"):
         assert post(provider.url, body()).json()["choices"]
 

@@ -123,7 +123,7 @@ def test_outside_of_a_step_nothing_is_recorded_and_all_is_counted(
 
     recorder = current.recorder()
     assert recorder is not None
-    assert recorder.seen == {"openai": 2}
+    assert recorder.outcomes.seen == {"openai": 2}
     assert provider.answered == 2
     assert records_of(recorded) == []
 

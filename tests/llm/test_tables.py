@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbckpt.llm.bodies import decoded, has_broken_event
-from nbckpt.llm.nearest import Near, told
+from nbckpt.llm.nearest import Near, format_nearest
 from nbckpt.llm.providers import endpoint_of
 from nbckpt.llm.summary import summary_of
 from nbckpt.llm.usage import usage_of
@@ -97,10 +97,10 @@ def test_the_nearest_recordings_come_first_with_what_differs() -> None:
     far = Near("far", 0, {"model": "b", "temperature": 2, "input": "ho"})
     near = Near("near", 0, {**asked, "model": "b"})
 
-    text = told(asked, [far, near, Near("unknown", 0, None)])
+    text = format_nearest(asked, [far, near, Near("unknown", 0, None)])
 
     assert text.startswith('nearest: near differs in model: "b" → "a", and')
-    assert told(asked, []) == "nothing was recorded in this step"
+    assert format_nearest(asked, []) == "nothing was recorded in this step"
 
 
 def test_encodings_are_undone_or_left_alone() -> None:

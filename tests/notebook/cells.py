@@ -21,7 +21,7 @@ class Notebook:
         self.session: Session = shell._nbckpt_extension.session
         self._count = 0
         self._marks = Marks(self.session, lambda: (self._count, self.session.timeline.revision))
-        shell._nbckpt_extension.cells.claims.identities = self._marks.identities
+        shell._nbckpt_extension.cells.steps.names.identities = self._marks.identities
 
     def run(self, *cell_ids: str, **sources: str) -> None:
         """Run cells, by their ids; of those that are given, with another text from then on."""

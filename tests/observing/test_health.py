@@ -12,7 +12,8 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.cli.showing import DAMAGED, DONE
-from nbckpt.config.settings import Settings, write_setting
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.settings import Settings
 from nbckpt.reports import health
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store

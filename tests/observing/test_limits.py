@@ -12,13 +12,9 @@ import numpy as np
 import pytest
 
 import nbckpt
-from nbckpt.config import settings as config
-from nbckpt.config.settings import (
-    Settings,
-    prune_size,
-    settings_from,
-    with_stored,
-)
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.settings import Settings, prune_size, variable_of
+from nbckpt.config.sources import settings_from, with_stored
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
@@ -274,13 +270,13 @@ def test_the_limit_of_background_memory_outlives_a_fork(store: Store) -> None:
 
 @pytest.mark.parametrize("name", ["max_value_size", "max_store_size", "max_background_memory"])
 def test_a_limit_is_set_in_either_place_and_taken_off_again(name: str, store: Store) -> None:
-    variable = config.variable_of(name)
-    config.write_setting(store, name, "64MB")
+    variable = variable_of(name)
+    write_setting(store, name, "64MB")
 
     assert getattr(settings_from({variable: "64MB"}), name) == 64 * MB
     assert getattr(with_stored(Settings(), store.config_text()), name) == 64 * MB
 
-    config.write_setting(store, name, "")
+    write_setting(store, name, "")
     assert getattr(with_stored(Settings(), store.config_text()), name) == getattr(Settings(), name)
 
 
@@ -296,8 +292,8 @@ def test_the_environment_can_say_that_there_is_no_limit() -> None:
      ("max_store_size", "-1"), ("max_background_memory", "none"), ("telemetry", "maybe")],
 )  # fmt: skip
 def test_what_a_limit_cannot_be_is_told(name: str, text: str) -> None:
-    with pytest.raises(UsageError, match=f"{config.variable_of(name)} is '{text}'; it is "):
-        settings_from({config.variable_of(name): text})
+    with pytest.raises(UsageError, match=f"{variable_of(name)} is '{text}'; it is "):
+        settings_from({variable_of(name): text})
 
 
 def test_telemetry_that_cannot_be_had_is_told_at_the_next_prompt(

@@ -12,7 +12,7 @@ import pytest
 
 import nbckpt
 from nbckpt.cli import _parser
-from nbckpt.config import settings
+from nbckpt.config.setting_kinds import NAMES
 
 PACKAGE = Path(nbckpt.__file__).parent
 RUNBOOK = PACKAGE / "RUNBOOK.md"
@@ -61,7 +61,7 @@ def test_every_command_of_the_runbook_can_be_typed(shell: Any) -> None:
 def test_every_setting_of_the_runbook_can_be_set() -> None:
     named = set(re.findall(r"nbckpt config ([a-z_]+)", RUNBOOK.read_text()))
 
-    assert named <= set(settings.NAMES)
+    assert named <= set(NAMES)
     assert len(named) > 5
 
 

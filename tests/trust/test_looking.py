@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.config.settings import settings_from, with_stored
+from nbckpt.config.sources import settings_from, with_stored
 from nbckpt.model import checkpoint_record
 from nbckpt.reports.timeline_rows import outputs_of
 from nbckpt.session.recorded_outputs import notebook_outputs

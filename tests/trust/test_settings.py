@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.config.settings import (
-    NAMES,
-    OF_ANYBODY,
-    settings_from,
-    settings_of,
-    write_setting,
-)
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.setting_kinds import NAMES, OF_ANYBODY
+from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.session.maintenance import trust

@@ -13,7 +13,8 @@ from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
 from nbckpt.capture.trials.ways import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
-from nbckpt.codecs.hashed import has_own_hash, may_not_be_filled
+from nbckpt.codecs.hashed import may_not_be_filled
+from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values.sure import comes_back_for_sure, module_of, package_of
 from nbckpt.runtime import sandbox

@@ -28,7 +28,7 @@ from nbckpt.session.navigation import Moved
 FORK = "%fork REF [BRANCH] [name=expression …]"
 
 
-def _told(magic: Callable[..., Any]) -> Callable[..., Any]:
+def _without_traceback(magic: Callable[..., Any]) -> Callable[..., Any]:
     """`magic`, whose errors reach the user as one line and not as a traceback."""
 
     @wraps(magic)
@@ -58,7 +58,7 @@ class CheckpointMagics(Magics):
         return self._commands.words
 
     @line_cell_magic
-    @_told
+    @_without_traceback
     def checkpoint(self, line: str, cell: str | None = None) -> None:
         """Restore this cell if nothing that it reads has changed, else run and checkpoint it.
 
@@ -83,14 +83,14 @@ class CheckpointMagics(Magics):
         notices.say(self._cells.shell, text, checkpoint=checkpoint.id)
 
     @line_magic
-    @_told
+    @_without_traceback
     def rewind(self, line: str) -> None:
         """Make the namespace that of a checkpoint: ``%rewind REF``; ``%rewind -`` undoes it."""
         self._show(self._session.rewind(lines.one(line, "%rewind REF")), "rewound to")
 
     @line_magic
     @no_var_expand  # {1: 2} is a dict here
-    @_told
+    @_without_traceback
     def fork(self, line: str) -> None:
         """Branch off at a checkpoint: ``%fork REF [BRANCH] [name=expression …]``.
 
@@ -112,14 +112,14 @@ class CheckpointMagics(Magics):
         self._show(moved, f"on new branch {self._session.branch!r}{given}, forked at")
 
     @line_magic
-    @_told
+    @_without_traceback
     def switch(self, line: str) -> None:
         """Go to the head of a branch: ``%switch BRANCH``; `%rewind -` goes back."""
         moved = self._session.switch(lines.one(line, "%switch BRANCH"))
         self._show(moved, f"on branch {self._session.branch!r}, at")
 
     @line_magic
-    @_told
+    @_without_traceback
     def resume(self, line: str) -> None:
         """Bring back the newest checkpoint, after a restart: ``%resume [BRANCH] [--fallback]``.
 
@@ -131,7 +131,7 @@ class CheckpointMagics(Magics):
         self._show(self._session.resume(branch, fallback=bool(given)), "resumed at")
 
     @line_magic
-    @_told
+    @_without_traceback
     def rerun(self, line: str) -> Any:
         """Run the recorded cells after a checkpoint again: ``%rerun [REF] [--fresh] [--all]``.
 
@@ -151,7 +151,7 @@ class CheckpointMagics(Magics):
         )
 
     @line_magic
-    @_told
+    @_without_traceback
     def timeline(self, line: str) -> None:
         """Show the history as a graph to look at and to move in: ``%timeline``."""
         if line.strip():
@@ -165,7 +165,7 @@ class CheckpointMagics(Magics):
 
     @line_magic
     @no_var_expand  # `update` has expressions; all else is expanded by itself
-    @_told
+    @_without_traceback
     def nbckpt(self, line: str) -> Any:
         """Look and set: ``%nbckpt log|show|diff|tag|note|update|prune|config|auto|…``."""
         return self._commands.run(line)

@@ -14,13 +14,13 @@ def budget(line: str) -> None:
 
     usage = "%nbckpt budget [USD | off]"
     words, _ = lines.parted(line, usage, 0, 1)
-    notices.tell(budget(_amount(words[0], usage) if words else None))
+    notices.notify(budget(_amount(words[0], usage) if words else None))
 
 
 def cost(session: Session, line: str, width: int) -> None:
     """Tell what model calls have cost; with ``--recompute`` by the prices that are known today."""
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import book_of
+    from nbckpt.session.costs import ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     _, given = lines.parted(line, "%nbckpt cost [--recompute]", 0, 0, ("--recompute",))
@@ -28,9 +28,9 @@ def cost(session: Session, line: str, width: int) -> None:
     if given:
         from nbckpt.llm.pricing import reprice
 
-        notices.tell(reprice(session).text())
-    book = book_of(session.store, session.timeline)
-    notices.tell(costs_text(session.store.records(RECORDING), book, width=width))
+        notices.notify(reprice(session).text())
+    ledger = ledger_of(session.store, session.timeline)
+    notices.notify(costs_text(session.store.records(RECORDING), ledger, width=width))
 
 
 def _amount(word: str, usage: str) -> float:

@@ -22,7 +22,7 @@ def tag(session: Session, line: str) -> None:
     words, given = lines.parted(line, usage, 2, 1000, ("--delete",))
     ref, *tags = words
     delete = bool(given)
-    notices.tell(reports.tagged_text(session.tag(ref, *tags, delete=delete), tags, delete=delete))
+    notices.notify(reports.tagged_text(session.tag(ref, *tags, delete=delete), tags, delete=delete))
 
 
 def note(session: Session, line: str) -> None:
@@ -31,7 +31,7 @@ def note(session: Session, line: str) -> None:
     if not ref:
         message = "something is missing: write `%nbckpt note REF TEXT`"
         raise UsageError(message)
-    notices.tell(reports.noted_text(session.note(ref, lines.unquoted(text))))
+    notices.notify(reports.noted_text(session.note(ref, lines.unquoted(text))))
 
 
 def update(session: Session, line: str) -> None:
@@ -49,7 +49,7 @@ def update(session: Session, line: str) -> None:
         message = f"update {typed.words[0]!r}: give the values: write `{UPDATE}`"
         raise UsageError(message)
     made = session.update(typed.words[0], {}, step, expressions=typed.expressions)
-    notices.tell(reports.updated_text(made, tuple(typed.expressions), session.branch))
+    notices.notify(reports.updated_text(made, tuple(typed.expressions), session.branch))
 
 
 def prune(session: Session, line: str) -> None:
@@ -60,18 +60,18 @@ def prune(session: Session, line: str) -> None:
     pruning.add_options(parser)
     asked = parser.parse_args(lines.words_of(line, "%nbckpt prune [--keep-last N] …"))
     retention = pruning.retention_of(asked, session.settings)
-    notices.tell(pruning.text_of(pruning.prune(session, retention, dry_run=asked.dry_run)))
+    notices.notify(pruning.text_of(pruning.prune(session, retention, dry_run=asked.dry_run)))
 
 
 def config(session: Session, line: str, width: int) -> None:
     """Tell the settings, or have the store remember one."""
-    from nbckpt.config.settings import settings_of
+    from nbckpt.config.sources import settings_of
     from nbckpt.session.maintenance import settings
 
     name, _, value = line.partition(" ")
     rows = settings.configured(session.store, name, lines.unquoted(value))
     session.settings = settings_of(session.store)
-    notices.tell(settings.text_of(rows, width=width))
+    notices.notify(settings.text_of(rows, width=width))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -13,7 +13,7 @@ from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
-from nbckpt.session.costs import book_of, replays_in
+from nbckpt.session.costs import ledger_of, replays_in
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.timeline.references import unknown_branch
@@ -88,18 +88,18 @@ class Commands:
         if branches and session.timeline.head(branches[0]) is None:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
         here, writing = session.position, session.writing.unfinished
-        book = book_of(session.store, session.timeline)
+        ledger = ledger_of(session.store, session.timeline)
         text = reports.log_text(
-            session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
+            session.timeline, branch, here, limit=limit, writing=writing, ledger=ledger, width=WIDTH
         )
-        notices.tell(text)
+        notices.notify(text)
 
     def _show(self, line: str) -> None:
         checkpoint = self._session.get(lines.one(line, "%nbckpt show REF"))
         session = self._session
-        book = book_of(session.store, session.timeline)
-        replays = replays_in(session.store, book, checkpoint.id)
-        text = reports.show_text(session.timeline, checkpoint, replays=replays, book=book)
+        ledger = ledger_of(session.store, session.timeline)
+        replays = replays_in(session.store, ledger, checkpoint.id)
+        text = reports.show_text(session.timeline, checkpoint, replays=replays, ledger=ledger)
         facts, gap, held = text.partition("\n\n")
         print(in_notebook(facts), gap, held, sep="")  # code and outputs stay as they are
 
@@ -119,22 +119,22 @@ class Commands:
         if given:
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
-        notices.tell(
+        notices.notify(
             reports.status_text(session.store, session.timeline, session.branch, session.position)
         )
-        notices.tell(health.text_of(found))
-        notices.tell(autos.status_text(session, self._cells.auto))
-        notices.tell(on_a_line(f"calls       {recording.calls_text()}"))
-        notices.tell(f"durable     {session.writing.text() or 'all that was kept'}")
+        notices.notify(health.text_of(found))
+        notices.notify(autos.status_text(session, self._cells.steps.auto))
+        notices.notify(on_a_line(f"calls       {recording.calls_text()}"))
+        notices.notify(f"durable     {session.writing.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
             names = on_a_line(", ".join(left_out))
-            notices.tell(
+            notices.notify(
                 f"not watched {names}: slow or restless; `%nbckpt check --memory` looks at all"
             )
 
     def _why(self, line: str) -> None:
         name = lines.one(line, "%nbckpt why NAME") if line else None
-        step = self._session.steps.get(name) if name else self._cells.latest
+        step = self._session.steps.get(name) if name else self._cells.steps.latest
         if step is None:
             if name is not None:
                 self._session.get(name)  # says so if there is no such checkpoint either
@@ -142,7 +142,7 @@ class Commands:
                 f"{name or 'no cell'!r} has not run since the kernel started: run its cell first"
             )
             raise UsageError(message)
-        notices.tell(_why_text(step))
+        notices.notify(_why_text(step))
 
     def _sql(self, line: str) -> Any:
         query = line[1:-1] if line[:1] in "\"'" and line[-1:] == line[:1] else line
@@ -159,16 +159,16 @@ class Commands:
             return
         self._session.wait()
         if given:
-            notices.tell(reports.repaired_text(self._session.store.repair()))
-        notices.tell(reports.check_text(self._session.store.check()))
+            notices.notify(reports.repaired_text(self._session.store.repair()))
+        notices.notify(reports.check_text(self._session.store.check()))
 
     def _check_memory(self) -> None:
         kept = self._idling.verify()
         if kept is None:
-            notices.tell("all that is kept is as it was kept")
+            notices.notify("all that is kept is as it was kept")
             return
         names = ", ".join([*reports.user_names(kept.changed), *(f"-{n}" for n in kept.removed)])
-        notices.tell(
+        notices.notify(
             f"changed by something other than a cell, kept now as {kept.name!r}: {on_a_line(names)}"
         )
 

@@ -16,11 +16,11 @@ def trust(session: Session, line: str) -> None:
     _, given = lines.parted(line, "%nbckpt trust [--show]", 0, 0, ("--show",))
     session.refresh()
     if given:
-        notices.tell(trusting.strange(session.store, session.timeline).text())
+        notices.notify(trusting.strange(session.store, session.timeline).text())
         return
     told = trusting.trust(session.store, session.timeline, session=session)
     session.refresh()
-    notices.tell(trusting.trusted_text(told))
+    notices.notify(trusting.trusted_text(told))
 
 
 def export(session: Session, line: str) -> None:
@@ -31,4 +31,4 @@ def export(session: Session, line: str) -> None:
     words, given = lines.parted(line, usage, 2, 2, ("--portable",))
     session.wait()
     done = exported(session, words[0], Path(words[1]), portable=bool(given))
-    notices.tell(done.text(words[1]))
+    notices.notify(done.text(words[1]))

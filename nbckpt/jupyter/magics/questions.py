@@ -13,7 +13,7 @@ def approvals(session: Session, line: str, width: int) -> None:
     """Tell what was asked, and who answered what."""
     _, given = lines.parted(line, "%nbckpt approvals [--waiting]", 0, 0, ("--waiting",))
     questions = [q for q in desk_of(session).all() if q.state == "waiting" or not given]
-    notices.tell(telling.table(questions, width=width, waiting=bool(given)))
+    notices.notify(telling.table(questions, width=width, waiting=bool(given)))
 
 
 def answer(session: Session, line: str) -> None:
@@ -22,4 +22,4 @@ def answer(session: Session, line: str) -> None:
     words, _ = lines.parted(line, usage, 2, 1000)
     which, verdict, *text = words
     answered = desk_of(session).answer(which, verdict.lower(), " ".join(text), through="magic")
-    notices.tell(telling.outcome_text(answered))
+    notices.notify(telling.outcome_text(answered))

@@ -46,9 +46,9 @@ def record(line: str) -> None:
         recorder.tags = tags
     if asked.mode == "on" or asked.coalesce:
         recorder.coalesce = asked.coalesce
-    notices.tell(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
+    notices.notify(f"model calls are recorded: {'; '.join(_facts())}; seen so far: {calls_text()}")
     for problem in seams.missed:
-        notices.tell(problem)
+        notices.notify(problem)
 
 
 def calls_text() -> str:
@@ -56,7 +56,7 @@ def calls_text() -> str:
     from nbckpt.llm.telling import calls_text
 
     recorder = current.recorder()
-    return "none" if recorder is None else calls_text(recorder)
+    return "none" if recorder is None else calls_text(recorder.outcomes)
 
 
 def _facts() -> list[str]:

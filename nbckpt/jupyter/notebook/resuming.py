@@ -19,7 +19,7 @@ from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
 from nbckpt.reports import user_names
 from nbckpt.reports.timeline_rows import row_of
-from nbckpt.session.costs import book_of
+from nbckpt.session.costs import ledger_of
 from nbckpt.timeline.references import unknown_branch
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def resume_plan(
     target, unfinished = target_of(session, branch)
     if target is None:
         new = Fate("runs", "it never ran")
-        return {**_NOTHING, "cells": [_told(cell, _idle(cell) or new) for cell in cells]}
+        return {**_NOTHING, "cells": [_fate_as_json(cell, _idle(cell) or new) for cell in cells]}
     require_trusted(target)
     with session.timeline.lock:
         line = session.timeline.ancestry(target.id)[::-1]
@@ -121,7 +121,7 @@ def resume_plan(
     fates = _Fates(runs, target, unfinished).of(known)
     return {
         **_offer(session, line, manifest, unfinished, now),
-        "cells": [_told(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
+        "cells": [_fate_as_json(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
     }
 
 
@@ -131,7 +131,7 @@ _NOTHING: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def _told(cell: Written, fate: Fate) -> dict[str, Any]:
+def _fate_as_json(cell: Written, fate: Fate) -> dict[str, Any]:
     return {"cell_id": cell.cell_id, **fate._asdict()}
 
 
@@ -160,16 +160,16 @@ def _offer(
 ) -> dict[str, Any]:
     target = line[-1]
     heads = [b for b, tip in session.timeline.branches.items() if tip == target.id]
-    book = book_of(session.store, session.timeline)
+    ledger = ledger_of(session.store, session.timeline)
     spared = list({c.name: c for c in line if AUTOMATIC not in c.tags}.values())
     if unfinished is not None and unfinished.goes_on:
         spared.append(unfinished.checkpoint)
-    paid = [usd for c in spared if (usd := book.of(c.id).paid_usd) is not None]
+    paid = [usd for c in spared if (usd := ledger.of(c.id).paid_usd) is not None]
     names = [name for name in user_names(manifest) if manifest[name].trusted]
     kept = {manifest[n].blob: manifest[n].size_bytes for n in names}
     refused = (*target.refused, *_untrusted(manifest))
     return {
-        "checkpoint": row_of(target, heads, book.of(target.id)),
+        "checkpoint": row_of(target, heads, ledger.of(target.id)),
         "variables": len(names),
         "size_bytes": sum(kept.values()),
         "age_s": max(0.0, now - target.created_at),

@@ -99,7 +99,7 @@ class Execution:
             await self.kernel.stop(now=self.interrupts > 1)
         self.out.write()
         self.store.refresh()
-        self.outcomes = [self._told(number) for number in range(len(self.outcomes))]
+        self.outcomes = [self._outcome_by_events(number) for number in range(len(self.outcomes))]
         return ("failed" if ending == "done" and problem else ending), problem
 
     async def _prepare(self, mode: str) -> None:
@@ -155,7 +155,7 @@ class Execution:
         meanwhile.cancel()
         self.outcomes[number] = replace(waiting, ending=ending, began_at=began_at, took_s=took_s)
         await self._wait_for_events(number)
-        self.outcomes[number] = self._told(number)
+        self.outcomes[number] = self._outcome_by_events(number)
         self.watcher.end(self.outcomes[number])
         return ending, self._sentence(number, ending, problem)
 
@@ -174,7 +174,7 @@ class Execution:
                 return f"interrupted in {where}; {again}"
         return ""
 
-    def _told(self, number: int) -> Outcome:
+    def _outcome_by_events(self, number: int) -> Outcome:
         """The outcome of a cell, with what the events of its time tell."""
         outcome = self.outcomes[number]
         return told(outcome, self._events(number)) if outcome.began_at else outcome

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.config.settings import STORE_VARIABLE, Settings
+from nbckpt.config.settings import Settings
+from nbckpt.config.sources import STORE_VARIABLE
 from nbckpt.errors import NotebookError
 from nbckpt.jupyter.runner.execution import (
     LOAD,

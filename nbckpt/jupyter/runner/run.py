@@ -15,12 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbckpt.config.settings import (
-    STORE_VARIABLE,
-    Settings,
-    settings_from,
-    variable_of,
-)
+from nbckpt.config.settings import Settings, variable_of
+from nbckpt.config.sources import STORE_VARIABLE, settings_from
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.runner import ipynb, parameters
 from nbckpt.jupyter.runner.execution import Execution, Watcher

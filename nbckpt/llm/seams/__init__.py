@@ -68,10 +68,10 @@ def _patch(module: ModuleType) -> None:
     try:
         import_module(seam).patch(module)
     except AttributeError as problem:
-        tell(module, problem)
+        notify(module, problem)
 
 
-def tell(module: ModuleType, problem: Exception | str) -> None:
+def notify(module: ModuleType, problem: Exception | str) -> None:
     """Say, once, by its name that calls of a library are not seen."""
     version = getattr(module, "__version__", "of unknown version")
     told = (

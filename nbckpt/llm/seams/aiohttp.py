@@ -13,8 +13,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from nbckpt.llm import bodies, seams
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
@@ -60,7 +60,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
             if asked is not None and call is not None and call.kept is not None:
                 return _answer(self, module, reader, asked, call.kept, options)
         except (AttributeError, TypeError) as problem:
-            seams.tell(module, problem)
+            seams.notify(module, problem)
             call = None
         if call is None:
             return await original(self, method, str_or_url, **options)
@@ -75,7 +75,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
                 await _tee(call, response, module, reader)
         except (AttributeError, TypeError) as problem:
             call.failed(problem)
-            seams.tell(module, problem)
+            seams.notify(module, problem)
         return response
 
     setattr(request, "is_nbckpts_own", True)  # noqa: B010 - functions have no such attributes
@@ -98,7 +98,7 @@ def _is_decoded(session: Any, options: dict[str, Any]) -> bool:
 
 async def _asked(
     session: Any, module: ModuleType, method: str, str_or_url: Any, options: dict[str, Any]
-) -> Asked | None:
+) -> HttpRequest | None:
     """The request as it will be sent; None if its body can be read once only."""
     url = session._build_url(str_or_url)  # noqa: SLF001 - as the original does
     if params := options.get("params"):
@@ -117,14 +117,14 @@ async def _asked(
         form = data if isinstance(data, module.FormData) else module.FormData(data)
         found = await written(form, module)
         if found is None:
-            seams.tell(module, "the parts of a form cannot be read before they are sent")
+            seams.notify(module, "the parts of a form cannot be read before they are sent")
             return None
         body, options["data"] = found
         headers["content-type"] = options["data"].headers.get("content-type", "")
     else:
-        seams.tell(module, f"a body of type {type(data).__name__} can be read only once")
+        seams.notify(module, f"a body of type {type(data).__name__} can be read only once")
         return None
-    return Asked(method, str(url), list(headers.items()), body)
+    return HttpRequest(method, str(url), list(headers.items()), body)
 
 
 def _start(call: Call, response: Any, *, is_decoded: bool) -> None:
@@ -225,7 +225,12 @@ def _protocol() -> Any:
 
 
 def _answer(
-    session: Any, module: ModuleType, reader: Any, asked: Asked, kept: Kept, options: dict[str, Any]
+    session: Any,
+    module: ModuleType,
+    reader: Any,
+    asked: HttpRequest,
+    kept: RecordedResponse,
+    options: dict[str, Any],
 ) -> Any:
     """The session's recorded answer, as a response."""
     from aiohttp.helpers import TimerNoop

@@ -8,11 +8,11 @@ from nbckpt.llm import current
 from nbckpt.llm.seams.waiting import is_asyncio, wait, wait_async
 
 if TYPE_CHECKING:
-    from nbckpt.llm.asked import Asked
     from nbckpt.llm.call import Call
+    from nbckpt.llm.http_request import HttpRequest
 
 
-def begin(asked: Asked) -> Call | None:
+def begin(asked: HttpRequest) -> Call | None:
     """The call of a request; None if it is to be left alone."""
     recorder = current.recorder()
     call = None if recorder is None else recorder.begin(asked)
@@ -27,7 +27,7 @@ def begin(asked: Asked) -> Call | None:
     return call
 
 
-async def begin_async(asked: Asked) -> Call | None:
+async def begin_async(asked: HttpRequest) -> Call | None:
     """As `begin`, without holding up what else runs in the loop."""
     recorder = current.recorder()
     call = None if recorder is None else recorder.begin(asked, blocks=not is_asyncio())

@@ -67,4 +67,4 @@ def _note(host: Any, port: Any, way: str = "") -> None:
         noticing.connected(host, port, way)
     except Exception as problem:  # whatever it is, the user's connection has to be made
         if (recorder := current.recorder()) is not None:
-            recorder.defect(problem)
+            recorder.outcomes.notify_defect(problem)

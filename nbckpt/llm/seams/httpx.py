@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import current, seams
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin, begin_async
 from nbckpt.llm.seams.waiting import wait, wait_async
@@ -61,7 +61,7 @@ class _Made:
         self.teed_async = type("TeedAsync", (_TeedAsync, asynchronous), {})
         self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
 
-    def answer(self, client: Any, request: Any, kept: Kept) -> Any:
+    def answer(self, client: Any, request: Any, kept: RecordedResponse) -> Any:
         """The transport's recorded answer, as a response."""
         response = self._response(
             kept.status,
@@ -136,9 +136,9 @@ def _may_be_call(request: Any) -> bool:
     return not seams.is_inside() and is_worth(request.method, str(request.url))
 
 
-def _asked(request: Any, body: bytes) -> Asked:
+def _asked(request: Any, body: bytes) -> HttpRequest:
     headers = [(name.lower(), value) for name, value in request.headers.multi_items()]
-    return Asked(request.method, str(request.url), headers, body)
+    return HttpRequest(request.method, str(request.url), headers, body)
 
 
 def _start(call: Call, response: Any) -> None:

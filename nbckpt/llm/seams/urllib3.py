@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import bodies, current, seams
-from nbckpt.llm.asked import Asked, Kept
 from nbckpt.llm.call import Call
+from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.seams.waiting import wait
@@ -85,12 +85,12 @@ def _begin(
     if not current.is_open():
         return None
     if body is not None and not isinstance(body, str | bytes | bytearray):
-        seams.tell(module, f"a body of type {type(body).__name__} can be read only once")
+        seams.notify(module, f"a body of type {type(body).__name__} can be read only once")
         return None
     given = pool.headers if headers is None else headers
     pairs = [(_text(name).lower(), _text(value)) for name, value in given.items()]
     data = body.encode() if isinstance(body, str) else bytes(body or b"")
-    return begin(Asked(method, url, pairs, data))
+    return begin(HttpRequest(method, url, pairs, data))
 
 
 def _place(pool: Any, url: str) -> str:
@@ -124,7 +124,7 @@ def _follow(call: Call, response: Any, module: ModuleType, teed: type) -> None:
         response.nbckpts_call = call
     else:
         call.failed(f"an answer of class {type(response).__name__}")
-        seams.tell(module, f"answers of class {type(response).__name__} are not known")
+        seams.notify(module, f"answers of class {type(response).__name__} are not known")
 
 
 class _Teed:
@@ -178,7 +178,9 @@ def _is_closed(file: Any) -> bool:
     return bool(ask() if ask is not None else getattr(file, "closed", False))
 
 
-def _answer(module: ModuleType, method: str, url: str, kept: Kept, options: dict[str, Any]) -> Any:
+def _answer(
+    module: ModuleType, method: str, url: str, kept: RecordedResponse, options: dict[str, Any]
+) -> Any:
     """The pool's recorded answer, as a response."""
     answer = type("Replayed", (_Replayed, module.HTTPResponse), {})
     # Version 1 has no such name at its top.

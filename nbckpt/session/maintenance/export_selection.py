@@ -10,7 +10,7 @@ from nbckpt.errors import NOT_YOURS
 from nbckpt.fingerprint.random_state import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN
-from nbckpt.session.costs import book_of, replays_in
+from nbckpt.session.costs import ledger_of, replays_in
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -53,10 +53,10 @@ class Portion:
     def records(self) -> list[Record]:
         """The model calls of its step, those that were replayed too, and its kept calls."""
         store, timeline = self._session.store, self._session.timeline
-        book, own = book_of(store, timeline), self._checkpoint.id
-        calls = [*book.calls_of(own), *replays_in(store, book, own)]
+        ledger, own = ledger_of(store, timeline), self._checkpoint.id
+        calls = [*ledger.calls_of(own), *replays_in(store, ledger, own)]
         known = {record["id"]: record for record in calls}  # what was replayed may be its own
-        found = [*known.values(), *book.steps_of(own)]
+        found = [*known.values(), *ledger.steps_of(own)]
         trusted = [record for record in found if is_trusted(record)]
         self.left_records = len(found) - len(trusted)
         return trusted

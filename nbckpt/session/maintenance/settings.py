@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nbckpt.config import settings
-from nbckpt.config.settings import Row
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.settings import Row, Settings, table
+from nbckpt.config.sources import settings_of
 from nbckpt.errors import UsageError
 from nbckpt.storage.store import Store
 from nbckpt.text.tables import Column, table_text
@@ -37,8 +38,8 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
         If the disk refuses.
     """
     if name and value:
-        settings.write_setting(store, name, "" if value in _forgetting(name) else value)
-    rows = settings.table(settings.settings_of(store))
+        write_setting(store, name, "" if value in _forgetting(name) else value)
+    rows = table(settings_of(store))
     if not name:
         return rows
     found = [row for row in rows if row.name == name]
@@ -50,7 +51,7 @@ def configured(store: Store, name: str | None, value: str) -> list[Row]:
 
 def _forgetting(name: str) -> set[str]:
     """Texts that may be typed to give a setting its default."""
-    defaults = {row.name: row.value for row in settings.table(settings.Settings())}
+    defaults = {row.name: row.value for row in table(Settings())}
     return {DEFAULT, NONE} if defaults.get(name) == NONE else {DEFAULT}
 
 

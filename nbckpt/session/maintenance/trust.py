@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.config.settings import doubted_in, settings_of
+from nbckpt.config.config_file import doubted_in
+from nbckpt.config.sources import settings_of
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
 from nbckpt.session.maintenance.untrusted_report import Strange, few
 from nbckpt.session.summaries import user_names

@@ -9,7 +9,7 @@ from nbckpt.config.validate import require_text
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import CaptureError, UsageError
 from nbckpt.llm import scope
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime import clock
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from nbckpt.errors import line_of
-from nbckpt.llm.asked import Asked
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.runtime import clock
 from nbckpt.steps import current_session
@@ -98,4 +98,4 @@ def _seconds(text: str) -> float:
 
 def error_text(error: BaseException) -> str:
     """An error as a record holds it: without what the environment calls a secret."""
-    return redacted_text(line_of(error), secrets_of(Asked("", "", (), b"")))[:_SHOWN]
+    return redacted_text(line_of(error), secrets_of(HttpRequest("", "", (), b"")))[:_SHOWN]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbckpt.errors import CaptureError, NbckptError, UsageError
-from nbckpt.llm.turns import taken
+from nbckpt.llm.occurrence import occurrence_of
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.calls import occurrences
@@ -60,8 +60,8 @@ def _begun(
     among, within = occurrences.here(session), occurrences.items()
     key = CallId(plan.name, code.digest, arguments.digest, 0)
     equals = index_of(session).equals(key, within)
-    turn = taken(key.key, within, among, equals)
-    call = key._replace(n=turn.number)
+    occurrence = occurrence_of(key.key, within, among, equals)
+    call = key._replace(n=occurrence.number)
     step = occurrences.running_name(session)
-    place = occurrences.Place(among, within, turn)
+    place = occurrences.Place(among, within, occurrence)
     return Begun(known, session, call, code, arguments, place, step, Attempts(plan))

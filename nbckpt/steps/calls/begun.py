@@ -227,8 +227,8 @@ class Begun:
             "created_at": clock.now(),
             **members,
         }
-        if (turn := self.place.turn).item:
-            record = {**record, "item": turn.item, "nth": turn.nth}
+        if (occurrence := self.place.occurrence).item:
+            record = {**record, "item": occurrence.item, "nth": occurrence.nth}
         if plan.once:
             record = {**record, "once": True}
         if not self.index.knows(self.code):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from nbckpt.errors import UsageError
 from nbckpt.llm import scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.steps.calls.attempts import error_text
 from nbckpt.steps.calls.failures import Failure, failure_of, told
 from nbckpt.steps.calls.item_memory import Memory
@@ -83,7 +84,7 @@ class Each:
         """As `done`, of one to wait for."""
         return await scope.inside_async(self._of(task), self.function, task.item)
 
-    def _of(self, task: Task) -> scope.Scope:
+    def _of(self, task: Task) -> Scope:
         return self._scope.of_item(self._names[task.place])
 
     def kept(self, outcome: Outcome) -> Outcome:

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 from types import TracebackType
 
-from nbckpt.llm.asked import Asked
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.steps.calls.attempts import error_text
 from nbckpt.text.describe import preview_of
@@ -43,7 +43,7 @@ def failure_of(index: int, item: object, error: BaseException) -> Failure:
     kind = type(error)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     shown = "".join(traceback.format_exception(kind, error, _own_frames(error)))
-    text = redacted_text(shown, secrets_of(Asked("", "", (), b"")))
+    text = redacted_text(shown, secrets_of(HttpRequest("", "", (), b"")))
     return Failure(index, item, f"{home}{kind.__qualname__}", error_text(error), text)
 
 

@@ -12,6 +12,7 @@ from nbckpt.errors import CaptureError, NbckptError
 from nbckpt.fingerprint.keys.difference import difference
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.llm import scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Key
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.steps.calls.arguments import digest_of_value
@@ -48,7 +49,7 @@ class Memory:
         step: Step,
         function: Callable[[Any], Any],
         key: Callable[[Any], object] | None,
-        within: scope.Scope,
+        within: Scope,
     ) -> None:
         self.name = str(getattr(function, "__qualname__", None) or type(function).__qualname__)
         self._step, self._session, self._key = step, step.session, key

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.keys.difference import difference
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Key, Record, is_trusted
 from nbckpt.session.session import Session
 from nbckpt.steps.calls.code import Code

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.llm import scope
-from nbckpt.llm.scope import Scope
-from nbckpt.llm.turns import Turn
+from nbckpt.llm.occurrence import Occurrence
+from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
 
@@ -68,11 +68,11 @@ class Place(NamedTuple):
 
     among: Occurrences
     within: Scope | None
-    turn: Turn
+    occurrence: Occurrence
 
     def give_back(self, key: str) -> None:
         """Note that the call has no answer: the next equal one stands in its place."""
-        self.turn.give_back(key, self.within, self.among)
+        self.occurrence.give_back(key, self.within, self.among)
 
 
 _inside: ContextVar[Occurrences | None] = ContextVar("nbckpt_step", default=None)

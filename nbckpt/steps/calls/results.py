@@ -13,7 +13,7 @@ from nbckpt.fingerprint.values.plain import levels_of
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from nbckpt.codecs.pickler import EncodeError
+    from nbckpt.codecs.encode import EncodeError
 
 RESULT = "result"
 """The one name in the blob of a result."""
@@ -28,7 +28,8 @@ def encoded(value: object, namespace: dict[str, object]) -> list[Buffer]:
         If something inside it cannot be kept; the message says where it lies, and why.
     """
     from nbckpt.capture.encode import encode_together
-    from nbckpt.codecs.pickler import EncodeError, Scope, homes_of
+    from nbckpt.codecs.encode import EncodeError
+    from nbckpt.codecs.pickler import Scope, homes_of
 
     homes = {}
     if levels_of([value]) is None:  # plain data refers to no definition

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint.names import Own
 from nbckpt.llm import scope
+from nbckpt.llm.step_scope import Scope
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -28,7 +29,7 @@ class AtItem(Own):
     """
 
     def __init__(self, session: Session) -> None:
-        self.scope: scope.Scope | None = None
+        self.scope: Scope | None = None
         self.counted: tuple[int, int] | None = None
         self.failures = 0
         self._session = session

@@ -1,4 +1,4 @@
-"""A request as a seam sees it."""
+"""An HTTP request as a seam sees it, and the recorded response to one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Asked(NamedTuple):
+class HttpRequest(NamedTuple):
     """An HTTP request before it is sent.
 
     Attributes
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
         return next((value for key, value in self.headers if key == name), "")
 
 
-class Kept(NamedTuple):
+class RecordedResponse(NamedTuple):
     """An answer from the store.
 
     Attributes

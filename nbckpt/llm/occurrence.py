@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from nbckpt.llm.scope import Scope
+from nbckpt.llm.step_scope import Scope
 
 
 class Counts(Protocol):
@@ -23,7 +23,7 @@ class Counts(Protocol):
         """Have the next equal call take `n`."""
 
 
-class Known(Protocol):
+class KnownOccurrences(Protocol):
     """The kept calls that are equal to one call."""
 
     def number_of(self, item: str, nth: int) -> int | None:
@@ -33,7 +33,7 @@ class Known(Protocol):
         """The item of this step whose call has a number; empty if it is of none."""
 
 
-class Turn(NamedTuple):
+class Occurrence(NamedTuple):
     """The place of a call.
 
     Attributes
@@ -59,7 +59,9 @@ class Turn(NamedTuple):
             within.give_back(key, self.nth)
 
 
-def taken(key: str, within: Scope | None, counts: Counts, known: Known) -> Turn:
+def occurrence_of(
+    key: str, within: Scope | None, counts: Counts, known: KnownOccurrences
+) -> Occurrence:
     """The place of a call that begins now.
 
     Parameters
@@ -70,12 +72,12 @@ def taken(key: str, within: Scope | None, counts: Counts, known: Known) -> Turn:
         Of the step.
     """
     if within is None or not within.has_items:
-        return Turn(counts.reserve(key))
+        return Occurrence(counts.reserve(key))
     item = within.item
     nth = within.reserve(key) if item else 0
     if item and (number := known.number_of(item, nth)) is not None:
-        return Turn(number, item, nth, is_found=True)
+        return Occurrence(number, item, nth, is_found=True)
     number = counts.reserve(key)
     while known.owner_of(number):
         number = counts.reserve(key)
-    return Turn(number, item, nth)
+    return Occurrence(number, item, nth)

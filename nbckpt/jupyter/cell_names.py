@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbckpt.steps.step import Request
 
 
-class Claims:
+class CellNames:
     """The names of the marked cells of one session.
 
     Attributes
