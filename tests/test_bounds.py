@@ -106,17 +106,17 @@ def test_a_key_of_such_a_value_is_none(shell: Any) -> None:
 
 AFTERWARDS = """
 import sys, threading, time
-from nbckpt import bounds
+from nbckpt.runtime import time_limit
 
 def work():
     try:
-        with bounds.bounded():
+        with time_limit.bounded():
             while True: pass
-    except bounds.OutOfTimeError:
+    except time_limit.OutOfTimeError:
         ended.append("ended")
 
 ended = []
-bounds.set_limit(0.3)
+time_limit.set_limit(0.3)
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
