@@ -15,8 +15,8 @@ import pytest
 
 import nbckpt
 from nbckpt import errors
-from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.encode import encode
+from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.stored_names import STORED, reduced, stored
 from nbckpt.errors import FormatError
