@@ -19,11 +19,11 @@ from nbckpt.errors import (
     NbckptError,
     UsageError,
 )
-from nbckpt.llm import scope
 from nbckpt.model import Cell
 from nbckpt.session.branching import branch_off
 from nbckpt.session.session import Session
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from nbckpt.storage.store import Store
 
 
@@ -289,7 +289,7 @@ def run_loop(session: Session, stop: int) -> list[int]:
         exec(compile(code, "<cell>", "exec"), space)
         step.finish()
     except ValueError:
-        scope.leave(step._calls)  # a process that dies leaves nothing behind in this one
+        step.left()  # a process that dies leaves nothing behind in this one
     return ran
 
 

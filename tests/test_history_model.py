@@ -35,7 +35,8 @@ from nbckpt.fingerprint import random_state
 from nbckpt.model import Cell
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.timeline.retention import Retention

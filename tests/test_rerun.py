@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session.navigation import EVERYTHING as _ALL
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.recorded_cells import (
@@ -61,7 +61,9 @@ def test_a_script_runs_its_recorded_blocks_again(script: Session) -> None:
 def test_a_script_tells_that_a_magic_needs_a_kernel(script: Session) -> None:
     script.commit(
         replace(
-            script.draft("magic", script.capture(_ALL), cell=Cell("%time x = 1", 9), duration_s=0)
+            script.draft(
+                "magic", script.capture(Selection()), cell=Cell("%time x = 1", 9), duration_s=0
+            )
         )
     )
 
@@ -87,7 +89,7 @@ def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
         "        reruns.rerun(current.session(), 'start')"
     )
     script.commit(replace(
-        script.draft("nested", script.capture(_ALL), cell=Cell(code), duration_s=0)))  # fmt: skip
+        script.draft("nested", script.capture(Selection()), cell=Cell(code), duration_s=0)))  # fmt: skip
 
     done = rerun(script, "other", everything=True)
 

@@ -24,7 +24,8 @@ from nbckpt.model import Cell
 from nbckpt.runtime.sandbox import LEAST_VERSION, landlock_version
 from nbckpt.session.session import Session
 from nbckpt.steps.shadow_run import digests_of_all, shadow_of
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
 

@@ -12,6 +12,7 @@ from nbckpt.digests import Json
 from nbckpt.jupyter.marking import default_name
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.cells import Cells
@@ -66,7 +67,7 @@ def obey(cells: Cells, line: str) -> None:
     rest = " ".join(word for word in words if word not in (_SYNC, _RERUN))
     auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
     cells.session.joining.follow(auto.policy)
-    cells.session.reruns = auto.rerun
+    cells.session.state(StepState).reruns = auto.rerun
     cells.auto = auto
 
 

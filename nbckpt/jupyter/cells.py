@@ -38,12 +38,14 @@ from nbckpt.jupyter.interrupting import (
 from nbckpt.model import Cell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
     from nbckpt.steps.rerun.rerun import Runner
-    from nbckpt.steps.step import Request, Step
+    from nbckpt.steps.step import Step
+    from nbckpt.steps.step_request import Request
 
 _ANYTHING = (Exception, SystemExit, GeneratorExit)
 """Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
@@ -106,8 +108,9 @@ class Cells:
         self._beside: frozenset[str] | None = frozenset()
         self.claims = Claims(session)
         session.guards_blocks = True
-        session.runner = self._runner
-        session.confirms = self._confirm
+        self._steps = session.state(StepState)
+        self._steps.runner = self._runner
+        self._steps.confirms = self._confirm
 
     @property
     def running(self) -> Any:
@@ -212,8 +215,8 @@ class Cells:
         self.session.capturer.touched(self._beside)
         namespace = self.session.namespace
         try:
-            self.session.at_work = at_work(namespace)
-            works = [*self.session.at_work, *threads_at_work(namespace)]
+            self._steps.at_work = at_work(namespace)
+            works = [*self._steps.at_work, *threads_at_work(namespace)]
             self._beside = touched_at_work(works, namespace)
         except Exception:  # whatever a loop or thread of another kind says: it may be anything
             self._beside = None
@@ -259,7 +262,7 @@ class Cells:
             elif tree is not None and (step is None or step.todo):
                 self.session.capturer.touched(self._reach)
                 self.session.ran(tree)
-                is_news = not self.session.moved and not self.session.is_remaking
+                is_news = not self.session.moved and not self._steps.is_remaking
                 if is_news and not marking.is_our_own(tree):
                     self._join(Ended(self._cell(info), run_s, error, shown), tree)
         except NbckptError as problem:
@@ -288,7 +291,7 @@ class Cells:
 
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""
-        for step in () if self._inner else tuple(self.session.running_steps.values()):
+        for step in () if self._inner else tuple(self._steps.running.values()):
             step.left()
 
     def _note_loading(self, result: Any) -> None:
@@ -330,7 +333,7 @@ class Cells:
     def _request(self, line: str | None) -> tuple[Request | None, bool]:
         """Request of the cell, if it is kept by itself, and True if its own line makes it."""
         from nbckpt.jupyter import options
-        from nbckpt.steps.step import Request
+        from nbckpt.steps.step_request import Request
 
         assert self._tree is not None
         if self._asked is not None:
@@ -390,7 +393,7 @@ class Cells:
     def _make_again(self) -> None:
         """Have a cell that is no step find what could not be kept."""
         session = self.session
-        if session.is_remaking or not (session.unkept.makers or session.unkept.since):
+        if self._steps.is_remaking or not (session.unkept.makers or session.unkept.since):
             return
         from nbckpt.steps import remake
 

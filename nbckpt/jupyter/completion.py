@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
 
@@ -83,7 +84,7 @@ class Completion:
             "log": lambda typed: self._first(typed, self._branches(), "--all", "-n"),
             "show": lambda typed: self._first(typed, refs()),
             "diff": lambda typed: refs() if len(typed.before) < 2 else (),
-            "why": lambda typed: self._first(typed, session.steps),
+            "why": lambda typed: self._first(typed, session.state(StepState).latest),
             "note": lambda typed: self._first(typed, refs()),
             "tag": lambda typed: [*self._tags(), "--delete"] if typed.before else refs(),
             "update": self._update,

@@ -23,7 +23,7 @@ from nbckpt.session.session import Session
 from nbckpt.text.commands import in_notebook
 
 if TYPE_CHECKING:
-    from nbckpt.session.navigation import Moved
+    from nbckpt.session.move_result import MoveResult
 
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
@@ -203,7 +203,7 @@ class Panel:
         made = self._session.checkpoint(name, tags=tags, note=note, sync=True)
         return {**self._told(f"kept as {made.name!r}"), "checkpoint": made.id}
 
-    def _moved(self, moved: Moved, did: str) -> Answer:
+    def _moved(self, moved: MoveResult, did: str) -> Answer:
         return {
             **self._told("\n".join(reports.moved_lines(moved, did, self._session.notebook))),
             "checkpoint": moved.checkpoint.id,

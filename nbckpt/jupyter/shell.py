@@ -25,6 +25,7 @@ from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
@@ -56,8 +57,9 @@ class Extension:
         self.session = Session(
             store, shell.user_ns, notebook=name, hidden=hidden, settings=settings
         )
-        self.session.asker = self._ask
-        self.session.shown = (vars(shell.displayhook), shell.user_ns_hidden)
+        steps = self.session.state(StepState)
+        steps.asker = self._ask
+        steps.results = (vars(shell.displayhook), shell.user_ns_hidden)
         self.cells = Cells(shell, self.session)
         self.comms = Comms(self.cells)
         self._transformer = Transformer(self.cells, self.comms)

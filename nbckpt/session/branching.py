@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.selection import Selection
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import allowed, held, whole
-from nbckpt.session import navigation, update_values
-from nbckpt.session.navigation import Moved
+from nbckpt.session import namespace_restore, navigation, unsaved, update_values
+from nbckpt.session.move_result import MoveResult
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ def fork(
     branch: str | None,
     values: Mapping[str, object],
     expressions: Mapping[str, str],
-) -> Moved:
+) -> MoveResult:
     """A new branch at `ref`, with other values if some are given; the session is on it."""
     target = session.get(ref)
     name = new_branch(session, branch)
     trees = update_values.understood(values, expressions)
-    navigation.keep_unsaved(session, "before-fork")
+    unsaved.keep_unsaved(session, "before-fork")
     with _moving(session, target) as gone:
         moved = gone
         session.namespace.update(values)
@@ -82,13 +83,13 @@ def branch_off(session: Session) -> str:
     return session.branch
 
 
-def switch(session: Session, branch: str) -> Moved:
+def switch(session: Session, branch: str) -> MoveResult:
     """Go to the head of a branch; what was there is checkpointed first."""
     require_text(branch, "the name of a branch")
     session.refresh()
     if session.timeline.head(branch) is None:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
-    navigation.keep_unsaved(session, "before-switch")
+    unsaved.keep_unsaved(session, "before-switch")
     head = session.timeline.head(branch)
     if head is None:  # its name went with what was kept just now: it is contained in that
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
@@ -113,7 +114,7 @@ def update(
     if not values and not trees:
         message = f"update {ref!r}: give the values, as in update({ref!r}, {{'name': value}})"
         raise UsageError(message)
-    navigation.keep_unsaved(session, "before-update")
+    unsaved.keep_unsaved(session, "before-update")
     head = session.head
     goes_on = head is not None and head.id == target.id
     branch = session.branch if goes_on else new_branch(session, None)
@@ -135,7 +136,7 @@ def update(
 
 
 @contextmanager
-def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
+def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
     """The move to a checkpoint; if the body fails, all is as it was, down to the objects.
 
     Not if the disk refused: then all is there, and is written as soon as it can be.
@@ -155,7 +156,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[Moved]:
             session.capturer.touched(None)
             if was[0] is not None:
                 there = session.timeline.checkpoints[was[0]]
-                navigation.restore_all(session, there, delete=False, is_undone=True)
+                namespace_restore.restore_all(session, there, delete=False, is_undone=True)
             session.seeded, session.branch = seeded, branch
             session.position, session.before, session.before_branch = was[:3]
             session.origin, session.moved = was[3:]
@@ -167,7 +168,7 @@ def _keep(
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""
     with session.holding(name):
-        captured = session.capture(navigation.EVERYTHING)
+        captured = session.capture(Selection())
         draft = session.draft(name, captured, cell=Cell("\n".join(lines)), duration_s=0.0)
         draft = replace(draft, bound=tuple(sorted(bound)), made_by=made_by)
         session.commit(draft)

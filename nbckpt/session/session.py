@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
-from nbckpt.capture.background_work import AtWork
 from nbckpt.config.auto_policy import OFF, Policy
 from nbckpt.config.settings import Settings, settings_from, settings_of
-from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import Own
-from nbckpt.model import Checkpoint, Key
-from nbckpt.session import navigation
+from nbckpt.model import Checkpoint
+from nbckpt.session import navigation, unsaved
 from nbckpt.session.auto.pending_cells import Joining
 from nbckpt.session.branch_position import verb
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 from nbckpt.session.reducers import Reducer
 from nbckpt.session.shutdown import end_at_exit
 from nbckpt.session.workspace import Keeping
 from nbckpt.storage.store import Store
 
-
-class Interrupted(NamedTuple):
-    """A step that raised in this session, and what it had made of its own inputs by then."""
-
-    key: Key
-    inputs: Mapping[str, Digest]
+_State = TypeVar("_State")
 
 
 class Session(Keeping, Own):
@@ -45,13 +38,6 @@ class Session(Keeping, Own):
         By default the one that this notebook was on last.
     hidden
         Names in the namespace that are not the user's.
-
-    Attributes
-    ----------
-    at_work
-        What went on beside the cells when one began or ended last.
-    running_steps
-        id → each step whose body runs, in the order in which they began.
     """
 
     def __init__(
@@ -66,23 +52,18 @@ class Session(Keeping, Own):
     ) -> None:
         super().__init__(store, namespace, notebook, branch, hidden, settings)
         self.moved = False
-        self.interrupted: dict[str, Interrupted] = {}
-        # Of `nbckpt.steps`, which stands above the session: it alone looks into them.
-        self.steps: dict[str, Any] = {}
-        self.running_steps: dict[int, Any] = {}
-        self.at_work: list[AtWork] = []
-        self.reruns = False
-        self.pays_anew = False
-        self.watch: Any = None
-        self.runner: Callable[..., Any] | None = None
-        self.confirms: Callable[[str], bool | None] | None = None
-        self.is_remaking = False
-        self.asker: Callable[..., Any] | None = None
-        self.shown: tuple[dict[str, object], ...] = ()
+        self._states: dict[type[Any], Any] = {}
         self.reducers: dict[str, Reducer] = {}
         self.policy: Policy = OFF
         self.joining = Joining(self)
         self.ended = False
+
+    def state(self, kind: type[_State]) -> _State:
+        """State of this session that code above it owns; made when it is first asked for."""
+        found: _State | None = self._states.get(kind)
+        if found is None:
+            found = self._states.setdefault(kind, kind())
+        return found
 
     @verb
     def event(self, name: str) -> Checkpoint | None:
@@ -102,7 +83,7 @@ class Session(Keeping, Own):
     # -- going back -------------------------------------------------------------------------
 
     @verb
-    def rewind(self, ref: str) -> Moved:
+    def rewind(self, ref: str) -> MoveResult:
         """Make the namespace that of `ref`. What was there is checkpointed first.
 
         Raises
@@ -116,7 +97,7 @@ class Session(Keeping, Own):
         return navigation.rewind(self, ref)
 
     @verb
-    def resume(self, branch: str | None = None, *, fallback: bool = False) -> Moved:
+    def resume(self, branch: str | None = None, *, fallback: bool = False) -> MoveResult:
         """Bring the head of `branch` into this namespace, as after a restart.
 
         Parameters
@@ -143,7 +124,7 @@ class Session(Keeping, Own):
         branch: str | None = None,
         values: Mapping[str, object] | None = None,
         expressions: Mapping[str, str] | None = None,
-    ) -> Moved:
+    ) -> MoveResult:
         """A new branch at `ref`, and the session on it. What was there is checkpointed first.
 
         Parameters
@@ -169,7 +150,7 @@ class Session(Keeping, Own):
         return branching.fork(self, ref, branch, values or {}, expressions or {})
 
     @verb
-    def switch(self, branch: str) -> Moved:
+    def switch(self, branch: str) -> MoveResult:
         """Go to the head of a branch. What was there is checkpointed first.
 
         Raises
@@ -249,7 +230,7 @@ class Session(Keeping, Own):
             self.look_around()
             return
         self._before_moving()
-        navigation.keep_unsaved(self, "before-rerun")
+        unsaved.keep_unsaved(self, "before-rerun")
         navigation.move(self, target)
 
     def _before_moving(self) -> None:

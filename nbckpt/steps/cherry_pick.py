@@ -17,7 +17,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import whole
-from nbckpt.session import navigation
+from nbckpt.session import unsaved
 from nbckpt.session.session import Session
 
 LOOK_BYTES = 1_000_000
@@ -104,7 +104,7 @@ def _leads(session: Session, older: Checkpoint, newer: Checkpoint) -> bool:
 
 def _is_there(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool:
     """True if the namespace and the process state are those of a checkpoint."""
-    is_state = navigation.is_state_of(checkpoint, session.observer.standing())
+    is_state = unsaved.is_state_of(checkpoint, session.observer.standing())
     return is_state and is_as_kept(session, checkpoint, live)
 
 
@@ -114,7 +114,7 @@ def is_as_kept(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool
     left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
     # Numbers that nobody seeded are other ones each time, and nobody asked for them.
     left_out |= NAMES - session.seeded
-    left_out |= navigation.own_names(session)  # a move leaves them
+    left_out |= unsaved.own_names(session)  # a move leaves them
     names = {*live, *kept} - left_out
     return all(_tied(live, name) == _tied(kept, name) for name in names)
 

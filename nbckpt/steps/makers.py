@@ -17,6 +17,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session.unkept import Maker, changes, refused_by
 from nbckpt.steps import cell_results
 from nbckpt.steps.rerun.recorded_cells import Recorded, parsed, recorded
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -110,7 +111,7 @@ def _noted(
 
 def makers_of_bound(session: Session, names: Iterable[str]) -> dict[str, tuple[Maker, ...]]:
     """Of variables that are there, the cells that bound them and changed them since."""
-    steps, wanted = session.steps, set(names)
+    steps, wanted = session.state(StepState).latest, set(names)
     if session.position is None:
         return {}
     found: dict[str, list[Maker]] = {name: [] for name in wanted}

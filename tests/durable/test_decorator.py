@@ -16,6 +16,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.durable.conftest import Notebook
 
 SQUARE = """
@@ -363,7 +364,7 @@ def test_a_fresh_run_asks_anew_and_the_newest_answer_counts(
     notebook.cell(source)
     first = notebook.namespace["out"]
     notebook.restart()
-    notebook.session.pays_anew = True
+    notebook.session.state(StepState).pays_again = True
     notebook.cell(source)
     second = notebook.namespace["out"]
     notebook.restart()

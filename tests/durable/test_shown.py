@@ -10,7 +10,8 @@ from nbckpt import reports
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
 from nbckpt.session.costs import book_of
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from tests.durable.conftest import Notebook
 
 FUNCTION = """

@@ -12,6 +12,7 @@ from nbckpt.llm import scope
 from nbckpt.model import AUTOMATIC
 from nbckpt.runtime import interrupts
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 
 
@@ -91,7 +92,9 @@ def problems(session: Session) -> list[str]:
         found.append(f"{session.store.holds._count} holds")
     if session.held is not None:
         found.append("a look is still going on")
-    running = [step.request.name for step in session.steps.values() if step.is_running]
+    running = [
+        step.request.name for step in session.state(StepState).latest.values() if step.is_running
+    ]
     if running:
         found.append(f"steps still run: {running}")
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
 
@@ -16,7 +17,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 
 def was_restored(name: str) -> bool:
-    return not current_session.session().steps[name].todo
+    return not current_session.session().state(StepState).latest[name].todo
 
 
 def test_a_name_bound_again_to_what_cannot_be_kept_is_not_restored_older(shell: Any) -> None:

@@ -14,6 +14,7 @@ from nbckpt.errors import UsageError
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.rerun import Rerun, as_record
+from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 from tests.kernels import Kernel, KernelDiedError
 
@@ -32,7 +33,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 def rerun(shell: Any, ref: str | None = None, **options: Any) -> Rerun:
     session = current_session.session()
-    return rerun_in(shell, session.runner()._cells, session, ref, **options)
+    return rerun_in(shell, session.state(StepState).runner()._cells, session, ref, **options)
 
 
 def states(done: Rerun) -> dict[str, str]:
@@ -142,7 +143,7 @@ def test_all_runs_everything_and_so_does_fresh(shell: Any) -> None:
     rerun(shell, "start", fresh=True)
 
     assert Path("log").read_text() == "xxx"
-    assert not current_session.session().reruns
+    assert not current_session.session().state(StepState).reruns
 
 
 def test_an_option_to_run_anew_spoke_of_that_run(shell: Any) -> None:

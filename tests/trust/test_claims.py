@@ -11,7 +11,7 @@ import pytest
 
 from nbckpt.errors import FormatError, RestoreError
 from nbckpt.session.maintenance.trust_reasons import why_locked
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 from nbckpt.session.session import Session
 from nbckpt.storage import claimed
 from nbckpt.storage.blobs import GROUPED, HEAD, MAGIC, PART, Part, tree_of
@@ -37,7 +37,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opens:
     return hand_over
 
 
-def failed(moved: Moved) -> dict[str, str]:
+def failed(moved: MoveResult) -> dict[str, str]:
     return {refusal.variable: refusal.reason for refusal in moved.failed}
 
 

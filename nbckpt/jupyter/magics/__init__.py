@@ -23,7 +23,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import lines
 from nbckpt.jupyter.magics.commands import Commands
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 
 FORK = "%fork REF [BRANCH] [name=expression …]"
 
@@ -170,6 +170,6 @@ class CheckpointMagics(Magics):
         """Look and set: ``%nbckpt log|show|diff|tag|note|update|prune|config|auto|…``."""
         return self._commands.run(line)
 
-    def _show(self, moved: Moved, did: str) -> None:
+    def _show(self, moved: MoveResult, did: str) -> None:
         for text in reports.moved_lines(moved, did, self._session.notebook):
             notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)

@@ -14,6 +14,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
 from nbckpt.session.costs import book_of, replays_in
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.timeline.references import unknown_branch
@@ -134,7 +135,7 @@ class Commands:
 
     def _why(self, line: str) -> None:
         name = lines.one(line, "%nbckpt why NAME") if line else None
-        step = self._session.steps.get(name) if name else self._cells.latest
+        step = self._session.state(StepState).latest.get(name) if name else self._cells.latest
         if step is None:
             if name is not None:
                 self._session.get(name)  # says so if there is no such checkpoint either

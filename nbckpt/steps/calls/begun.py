@@ -29,6 +29,7 @@ from nbckpt.steps.calls.known import Known
 from nbckpt.steps.calls.occurrences import Occurrences, Place
 from nbckpt.steps.calls.results import decoded, encoded
 from nbckpt.steps.calls.telling import tell
+from nbckpt.steps.step_state import StepState
 
 _R = TypeVar("_R")
 _NO_MEMBERS: Record = MappingProxyType({})
@@ -83,7 +84,7 @@ class Begun:
     @property
     def is_anew(self) -> bool:
         """True if it is to run though there may be an answer: by ``--fresh``, or when recording."""
-        return self.session.pays_anew or scope.here().mode == "record"
+        return self.session.state(StepState).pays_again or scope.here().mode == "record"
 
     @property
     def index(self) -> Index:

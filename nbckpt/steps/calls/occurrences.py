@@ -21,6 +21,7 @@ from nbckpt.llm.scope import Scope
 from nbckpt.llm.turns import Turn
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.steps.step import Step
@@ -106,7 +107,7 @@ def running_name(session: Session) -> str | None:
 
 def running_step(session: Session) -> Step | None:
     """The step that runs, of several the one that began last."""
-    running = tuple(session.running_steps.values())
+    running = tuple(session.state(StepState).running.values())
     return running[-1] if running else None
 
 

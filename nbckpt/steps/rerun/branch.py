@@ -16,10 +16,11 @@ from nbckpt.digests import Json
 from nbckpt.errors import StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import wait_for, whole
-from nbckpt.session import branching, navigation
+from nbckpt.session import branching
 from nbckpt.session.session import Session
 from nbckpt.steps import cherry_pick
-from nbckpt.steps.effects import holds, reproduce
+from nbckpt.steps.changed_definitions import holds
+from nbckpt.steps.effects import reproduce
 from nbckpt.steps.rerun.reachability import is_unreached
 from nbckpt.steps.rerun.recorded_cells import Plan, Recorded, made_between
 from nbckpt.timeline.records import event_record
@@ -136,7 +137,7 @@ class Line:
         }
 
     def _live(self) -> Manifest:
-        return self.session.capture(navigation.EVERYTHING).manifest
+        return self.session.capture(Selection()).manifest
 
     def _is_as_kept(self, checkpoint: Checkpoint) -> bool:
         is_ancestor = self.session.timeline.is_ancestor

@@ -11,7 +11,8 @@ from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
 from nbckpt.steps.rerun.recorded_cells import Recorded, without_marker
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 
 
 class Plainly:
