@@ -25,6 +25,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.step import Step
 from nbckpt.steps.step_request import Request
 from nbckpt.storage.store import Store
+from nbckpt.timeline.following import next_names
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def sizes(folder: Path) -> int:
 
 
 def next_of(session: Session, ref: str) -> tuple[str, ...]:
-    return session.timeline.next_names(session.get(ref).id)
+    return next_names(session.timeline, session.get(ref).id)
 
 
 # -- fork -----------------------------------------------------------------------------------------
@@ -469,11 +470,11 @@ def test_an_update_further_back_is_a_new_branch(line: Session) -> None:
 
 def test_what_follows_an_update_is_what_followed_the_step_it_stands_for(line: Session) -> None:
     as_two = line.update("one", {"k": 5}, as_step="two")
-    next_of_two = line.timeline.next_names(as_two.id)
+    next_of_two = next_names(line.timeline, as_two.id)
     as_one = line.update(line.timeline.ancestry(as_two.id)[1].id, {"k": 6})
 
     assert (as_two.name, next_of_two) == ("two", ("three",))
-    assert (as_one.name, line.timeline.next_names(as_one.id)) == ("one", ("two",))
+    assert (as_one.name, next_names(line.timeline, as_one.id)) == ("one", ("two",))
     assert next_of(line, as_two.id) == ("three",)
 
 

@@ -39,6 +39,7 @@ from nbckpt.steps.step import Step
 from nbckpt.steps.step_request import Request
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
@@ -511,7 +512,7 @@ class History(RuleBasedStateMachine):
         assert reachable <= self.states.keys()
         assert self.states.keys() - reachable <= self.loose
         for checkpoint in self.states:
-            assert timeline.resolve(checkpoint, branch=self.branch).id == checkpoint
+            assert resolve(timeline, checkpoint, branch=self.branch).id == checkpoint
 
     @invariant()
     def tags_and_notes_are_the_same(self) -> None:

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from nbckpt.errors import FormatError
-from nbckpt.model import Cell, checkpoint_record
+from nbckpt.model import Cell
 from nbckpt.reports import timeline_rows
 from nbckpt.reports.timeline_rows import (
     Listing,
@@ -19,6 +19,7 @@ from nbckpt.reports.timeline_rows import (
     status_of,
 )
 from nbckpt.session.session import Session
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 
 def names(session: Session, limit: int = timeline_rows.MOST) -> list[str]:

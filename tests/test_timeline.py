@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable
+from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.following import following, next_names
 from nbckpt.timeline.last_change import STRIDE
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 
@@ -250,8 +253,8 @@ def test_next_names_are_the_recorded_steps_that_follow() -> None:
         record("d", "r", "broken", at=0.0, state="failed"),
     )
 
-    assert timeline.next_names("r") == ("embed", "train")
-    assert timeline.next_names("a") == ()
+    assert next_names(timeline, "r") == ("embed", "train")
+    assert next_names(timeline, "a") == ()
 
 
 @pytest.fixture
@@ -307,8 +310,8 @@ def test_a_name_that_is_also_an_id_or_a_branch_is_a_name() -> None:
         record("0003", "0002", "0001"), head("main", "0003"),
     )  # fmt: skip
 
-    assert timeline.resolve("main", branch="main").id == "0002"
-    assert timeline.resolve("0001", branch="main").id == "0003"
+    assert resolve(timeline, "main", branch="main").id == "0002"
+    assert resolve(timeline, "0001", branch="main").id == "0003"
 
 
 @pytest.mark.parametrize(
@@ -339,14 +342,14 @@ def test_going_back_before_the_only_checkpoint_counts_one() -> None:
     timeline = timeline_of(record("0001", None, "only"), head("main", "0001"))
 
     with pytest.raises(CheckpointNotFoundError, match="there is 1 on branch 'main'"):
-        timeline.resolve("~1", branch="main")
+        resolve(timeline, "~1", branch="main")
 
 
 def test_an_unfinished_loop_is_named_as_one() -> None:
     timeline = timeline_of(record("0001", None, "loop", state="partial"))
 
     with pytest.raises(CheckpointNotFoundError, match="'loop' did not finish: use its id 0001"):
-        timeline.resolve("loop", branch="main")
+        resolve(timeline, "loop", branch="main")
 
 
 def test_the_beginning_of_several_ids_names_them(branched: Timeline) -> None:
@@ -532,7 +535,7 @@ def given(checkpoint_id: str, parent: str, name: str, at: float, made_by: str) -
 
 
 def names_after(timeline: Timeline, checkpoint_id: str, **members: str) -> str:
-    found = timeline.following(checkpoint_id, **{"branch": "main", **members})
+    found = following(timeline, checkpoint_id, **{"branch": "main", **members})
     return " ".join(c.name for c in found)
 
 
@@ -652,7 +655,7 @@ def test_what_was_pruned_is_gone_whichever_record_comes_first() -> None:
         values = {n: v.value for n, v in timeline.manifest("d").items()}
         assert values == {"x": "d-x", "y": "x-y", "z": "0002c-z"}
         with pytest.raises(CheckpointNotFoundError):
-            timeline.resolve("0001b", branch="main")
+            resolve(timeline, "0001b", branch="main")
 
 
 def test_a_manifest_does_not_stop_at_what_was_inherited_from_the_pruned() -> None:

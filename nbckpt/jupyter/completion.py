@@ -19,6 +19,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.step_state import StepState
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
+from nbckpt.timeline.references import resolve
 
 MOST = 300
 """Checkpoints whose names are offered, the newest ones."""
@@ -219,7 +220,7 @@ class Completion:
     def _assignable(self, ref: str) -> list[str]:
         """The variables of a checkpoint, as the beginnings of assignments."""
         s = self._session
-        checkpoint = s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
+        checkpoint = resolve(s.timeline, ref, branch=s.branch, here=s.position, before=s.before)
         from nbckpt.reports import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]

@@ -21,6 +21,7 @@ from nbckpt.reports.totals import Totals
 from nbckpt.runtime import clock
 from nbckpt.session.session import Session
 from nbckpt.text.commands import in_notebook
+from nbckpt.timeline.references import resolve
 
 if TYPE_CHECKING:
     from nbckpt.session.move_result import MoveResult
@@ -118,7 +119,7 @@ class Panel:
         """The one that is meant; nothing new is read, which is for who writes."""
         s = self._session
         ref = _text(args, "ref")
-        return s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
+        return resolve(s.timeline, ref, branch=s.branch, here=s.position, before=s.before)
 
     def _details(self, args: Args) -> Answer:
         return details_of(self._session, self._checkpoint(args))

@@ -23,6 +23,7 @@ from nbckpt.session.costs import (
 )
 from nbckpt.session.maintenance.trust_reasons import why_locked
 from nbckpt.session.recorded_outputs import recorded_outputs
+from nbckpt.timeline.following import next_names
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -193,7 +194,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "omitted": list(checkpoint.omitted),
         "outputs": outputs_of(session.store, checkpoint),
         "calls": _calls_of(session, book, checkpoint.id),
-        "next": list(timeline.next_names(checkpoint.id)),
+        "next": list(next_names(timeline, checkpoint.id)),
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }

@@ -22,6 +22,7 @@ from nbckpt.session.pending_writes import Writing
 from nbckpt.storage.store import Store
 from nbckpt.timeline import events
 from nbckpt.timeline.records import event_record, head_record, session_record
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -211,8 +212,8 @@ class Standing:
             If there is none; the message says what there is.
         """
         self.refresh()
-        return self.timeline.resolve(
-            ref, branch=self.branch, here=self.position, before=self.before
+        return resolve(
+            self.timeline, ref, branch=self.branch, here=self.position, before=self.before
         )
 
     def history(self) -> list[Checkpoint]:

@@ -21,7 +21,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import StoreError, VariableNotFoundError
 from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.values import Examined, ValueDigester
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable
 from nbckpt.runtime import clock, telemetry, time_limit
 from nbckpt.runtime.interrupts import allowed, wait_for, whole
 from nbckpt.runtime.snapshot_dict import Difference
@@ -32,6 +32,7 @@ from nbckpt.session.torn_graphs import TornGraphs
 from nbckpt.session.unkept import Unkept
 from nbckpt.storage.store import Store
 from nbckpt.timeline import events
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import event_record
 from nbckpt.timeline.references import require_name
 

@@ -13,7 +13,7 @@ from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.widgets import is_widget
-from nbckpt.model import Checkpoint, Manifest, State, checkpoint_record
+from nbckpt.model import Checkpoint, Manifest, State
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.runtime.snapshot_dict import differing as differences
@@ -25,6 +25,7 @@ from nbckpt.steps.cache_lookup import (
     deleted_names,
     descriptors_used,
 )
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 if TYPE_CHECKING:
     from nbckpt.steps.step import Step

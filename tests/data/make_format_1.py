@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Variable
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 STREAM = b"a pickle stream"
 BIG = bytes(range(256)) * 1200  # two chunks

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from nbckpt.codecs.pickler import Scope, encode
-from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Variable
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 MESSAGES = [{"n": n, "text": f"message {n} " * (n % 40)} for n in range(2000)]
 TEXT = "a text that is a part of its own " * 8000

@@ -10,9 +10,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Variable
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.retention import Retention
 
 NOISE = random.Random(3).randbytes(70_000)

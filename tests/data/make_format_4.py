@@ -13,9 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nbckpt.model import Cell, Checkpoint, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Variable
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.recordings import Recording, recording_record
 from nbckpt.timeline.retention import Retention
 

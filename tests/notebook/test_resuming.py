@@ -10,7 +10,7 @@ import pytest
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.resuming import resume_plan
 from nbckpt.jupyter.panel import Panel
-from nbckpt.model import checkpoint_record
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.notebook.cells import Notebook
 
 CELLS = {

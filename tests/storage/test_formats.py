@@ -15,6 +15,7 @@ from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 DATA = Path(__file__).parent.parent / "data"
@@ -26,8 +27,8 @@ def test_format_1_is_read(tmp_path: Path) -> None:
     for record in store.refresh():
         timeline.apply(record)
 
-    embed = timeline.resolve("embed", branch="main.1")
-    load = timeline.resolve("load", branch="main")
+    embed = resolve(timeline, "embed", branch="main.1")
+    load = resolve(timeline, "load", branch="main")
     parts = store.get_blob(load.changed["big"].blob)
 
     assert timeline.branches == {"main": load.id, "main.1": embed.id}
@@ -60,7 +61,7 @@ def test_format_2_is_read(tmp_path: Path) -> None:
     timeline = Timeline()
     for record in store.refresh():
         timeline.apply(record)
-    changed = timeline.resolve("talk", branch="main").changed
+    changed = resolve(timeline, "talk", branch="main").changed
 
     stream = store.get_blob(changed["messages"].blob)
     mixed = store.get_blob(changed["mixed"].blob)

@@ -10,11 +10,12 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.config.settings import settings_from, with_stored
 from nbckpt.jupyter.notebook import looks
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import Variable
 from nbckpt.reports.timeline_rows import outputs_of
 from nbckpt.session.maintenance.trust_reasons import LOOKED_INTO_BYTES, why_locked
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 
 def test_a_value_that_is_larger_than_its_record_says_is_not_looked_into(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import Variable
 from nbckpt.session.session import Session
 from nbckpt.storage.disk import digest_of_file
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.storage.users import timeline_of, user
 
 

@@ -17,6 +17,7 @@ from nbckpt.jupyter.notebook.runs import Run, blocks_of, last_of_cells
 from nbckpt.jupyter.notebook.staleness import Staleness, stale_after_given
 from nbckpt.model import Checkpoint
 from nbckpt.text.units import count_text
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -153,7 +154,7 @@ class Marks:
     def _left_by(self, here: Checkpoint) -> dict[str, Mark]:
         """Cells of the line that was left when values were given by hand."""
         session = self._session
-        line = session.timeline.following(here.id, branch=session.branch, origin=session.origin)
+        line = following(session.timeline, here.id, branch=session.branch, origin=session.origin)
         whys = stale_after_given(here, line, self._present)
         steps = {step.cell.cell_id: step for step in line}
         return {

@@ -20,6 +20,7 @@ from nbckpt.jupyter.notebook.runs import (
 )
 from nbckpt.jupyter.notebook.staleness import reason
 from nbckpt.model import Checkpoint, Manifest
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -40,7 +41,7 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
     timeline = session.timeline
     with timeline.lock:
         line = runs_of(timeline.ancestry(start.id)[::-1])
-        followed = timeline.following(start.id, branch=session.branch, origin=session.origin)
+        followed = following(timeline, start.id, branch=session.branch, origin=session.origin)
         others = [timeline.checkpoints[i] for i in reversed(timeline.newest_first())]
         undone = [timeline.checkpoints[i] for i in timeline.log(None)]
         manifest = timeline.manifest(start.id)

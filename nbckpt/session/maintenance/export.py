@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError, UsageError
 from nbckpt.fingerprint.random_state import NAMES as RANDOM
-from nbckpt.model import Checkpoint, Record, Variable, checkpoint_record
+from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.session.branch_position import Standing
 from nbckpt.session.maintenance.export_report import Exported
 from nbckpt.session.maintenance.export_selection import Portion
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import head_record
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from nbckpt.fingerprint.code.magiclines import without_magics
 from nbckpt.model import Cell, Checkpoint, Record, is_trusted
 from nbckpt.text.units import count_text
 from nbckpt.timeline.cell_outcomes import label_of
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -96,7 +97,7 @@ def plan(session: Session, ref: str | None) -> Plan:
     timeline, came_from = session.timeline, session.origin
     origin, line = _unfinished(session, start) or (start.id, [])
     if not line:
-        line = timeline.following(start.id, branch=session.branch, origin=came_from)
+        line = following(timeline, start.id, branch=session.branch, origin=came_from)
     if not line and came_from is not None and came_from in timeline.checkpoints:
         line = _left(timeline, came_from, start.id, _between(timeline, start.id, came_from))
     cells = tuple(recorded(line))
