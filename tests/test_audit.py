@@ -264,21 +264,21 @@ def test_nothing_is_found_where_the_rules_are_right(thorough: Session, cell: Cel
         cell(change)
 
     assert thorough.audit.found == []
-    assert thorough.audit.looked_at > 200
+    assert thorough.audit.search.looked_at > 200
 
 
 def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     session: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: set[str] = set()
-    before = session.audit._sampler.drawn
+    before = session.audit.search.sampler.drawn
 
     def noted(touched: Any) -> Any:
         found = before(touched)
         drawn.update(found or ())
         return found
 
-    monkeypatch.setattr(session.audit._sampler, "drawn", noted)
+    monkeypatch.setattr(session.audit.search.sampler, "drawn", noted)
     monkeypatch.setattr("nbckpt.session.audit_sampling.BUDGET_S", 1.0)
     cell(ALL_KINDS)
     state = random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]
@@ -311,25 +311,25 @@ def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) ->
     for _ in range(20):
         cell("pass")
 
-    assert session.audit.looked_at == 0
+    assert session.audit.search.looked_at == 0
 
 
 def test_a_value_that_took_long_once_is_sampled_again_some_time(
     session: Session, cell: Cell
 ) -> None:
     cell("only = [1]")
-    sampler = session.audit._sampler
+    sampler = session.audit.search.sampler
     for _ in range(2):
         sampler.took(("only",), 0.01)
     for _ in range(100):
         cell("pass")
 
-    assert session.audit.looked_at > 0
+    assert session.audit.search.looked_at > 0
 
 
 def test_a_value_that_takes_long_each_time_is_sampled_seldom(session: Session, cell: Cell) -> None:
     cell("only = [1]")
-    sampler, took_s = session.audit._sampler, 0.0
+    sampler, took_s = session.audit.search.sampler, 0.0
     for _ in range(1000):
         if sampler.drawn(None) is not None:
             sampler.took(("only",), 0.01)
