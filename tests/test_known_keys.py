@@ -193,13 +193,13 @@ def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[obje
     run_all(shell, cells)
     restart(shell)
     run_all(shell, cells[:1])
-    assert current_session.session().has_only_restored
+    assert current_session.session().workspace.has_only_restored
     walks.clear()
 
     shell.run_cell("a.append(2)", store_history=True, cell_id="new")
     run_all(shell, cells[2:])
 
-    assert not current_session.session().has_only_restored
+    assert not current_session.session().workspace.has_only_restored
     assert walks
     assert shell.user_ns["c"] == [1, 2] * 4
 

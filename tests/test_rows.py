@@ -52,7 +52,7 @@ def test_bytes_that_variables_share_count_once(session: Session) -> None:
 
     session.checkpoint("one")
 
-    changed = session.timeline.checkpoints[session.position or ""].changed
+    changed = session.timeline.checkpoints[session.position.id or ""].changed
     assert changed["a"].blob == changed["b"].blob
     total = changed["a"].size_bytes + changed["c"].size_bytes
     assert row(session, "one")["size_bytes"] == total
@@ -232,7 +232,7 @@ def test_outputs_that_cannot_be_read_cost_no_details(
         raise FormatError(message)
 
     session.namespace["x"] = 1
-    kept = session.put_outputs(b"[]")
+    kept = session.checkpoints.put_outputs(b"[]")
     checkpoint = replace(session.checkpoint("a"), outputs=kept)
     monkeypatch.setattr(session.store, "get_blob", damaged)
 

@@ -33,7 +33,7 @@ def open_session(session: Session) -> Any:
 def step(session: Session, name: str, source: str) -> None:
     """Run `source` in the session's namespace, then checkpoint."""
     define(source, session.namespace)
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint(name)
 
 

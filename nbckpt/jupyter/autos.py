@@ -66,7 +66,7 @@ def obey(cells: Cells, line: str) -> None:
     words = line.split()
     rest = " ".join(word for word in words if word not in (_SYNC, _RERUN))
     auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
-    cells.session.joining.follow(auto.policy)
+    cells.session.pending_cells.follow(auto.policy)
     cells.session.state(StepState).reruns = auto.rerun
     cells.auto = auto
 
@@ -79,7 +79,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
     StoreError
         If the disk refuses.
     """
-    joining = session.joining
+    joining = session.pending_cells
     joining.place_failed_blocks(ended.cell, ended.error)
     # Without a policy that keeps what is joined it needs no name.
     name = default_name(ended.cell.cell_id, tree) if session.policy.joins else ""
@@ -95,7 +95,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
 
 def status_text(session: Session, auto: Auto) -> str:
     """Text about `auto`: its effect, its reasons, and the cells joined to the next checkpoint."""
-    joining = session.joining
+    joining = session.pending_cells
     joined = joining.names if session.policy.joins else ()
     text = policy.status_text(session.policy, joining.spent(), joining.measured(), joined)
     first, *rest = text.splitlines()

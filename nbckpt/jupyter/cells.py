@@ -107,7 +107,7 @@ class Cells:
         self._reach: frozenset[str] | None = frozenset()
         self._beside: frozenset[str] | None = frozenset()
         self.claims = Claims(session)
-        session.guards_blocks = True
+        session.workspace.guards_blocks = True
         self._steps = session.state(StepState)
         self._steps.runner = self._runner
         self._steps.confirms = self._confirm
@@ -153,17 +153,17 @@ class Cells:
 
     def _decide(self, tree: ast.Module) -> ast.Module:
         if self._info is None or self._tree is not None:
-            self.session.ran(tree)  # a hidden request, or a cell that runs a cell
-            self.session.running = self.session.running or tree
+            self.session.workspace.ran(tree)  # a hidden request, or a cell that runs a cell
+            self.session.workspace.running = self.session.workspace.running or tree
             return tree
         line = marking.marked(tree)
         if line is not None:
             tree.body = tree.body[1:]
-        self._tree = self._acting = self.session.running = ast.Module(list(tree.body), [])
+        self._tree = self._acting = self.session.workspace.running = ast.Module(list(tree.body), [])
         if self._info.raw_cell.rstrip().endswith(";"):  # a cell that shows nothing is another one
             self._tree.body.append(_QUIET)
         if marking.is_our_own(self._tree):  # none of the user's code: it changes no variable
-            self.session.running = ast.Module([], [])
+            self.session.workspace.running = ast.Module([], [])
         self._touch_beside()
         self.session.moved = False
         from nbckpt.jupyter.guards import Guard
@@ -174,7 +174,7 @@ class Cells:
         step = None if request is None else self._begin(request, explicit=is_explicit)
         if step is None:
             self._make_again()
-            self.session.runs(self.session.running)
+            self.session.workspace.runs(self.session.workspace.running)
         self._tell_made()
         is_restored = step is not None and not step.todo
         if step is not None and is_restored:
@@ -187,16 +187,20 @@ class Cells:
 
             self._recorder = Recorder(self.shell)
             self._recorder.start()
-        self._reach = self.session.reach(self.session.running) if step is None else frozenset()
-        self.session.capturer.touched(self._reach)  # for blocks in it
-        self.session.capturer.let_go(self._reach)
+        self._reach = (
+            self.session.workspace.reach(self.session.workspace.running)
+            if step is None
+            else frozenset()
+        )
+        self.session.workspace.capturer.touched(self._reach)  # for blocks in it
+        self.session.workspace.capturer.let_go(self._reach)
         if is_restored and len(sys.modules) == n_modules:
             self._acting = ast.Module([], [])  # nothing ran, not even an import
         try:
             if not marking.is_our_own(self._tree):
                 if is_restored:
-                    self.session.observer.was_restored(self._tree)
-                self.session.observer.cell_begins(self._acting, is_restored=is_restored)
+                    self.session.workspace.observer.was_restored(self._tree)
+                self.session.workspace.observer.cell_begins(self._acting, is_restored=is_restored)
         except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what this cell does is not observed", defect)
         self._began = time.perf_counter()
@@ -206,13 +210,13 @@ class Cells:
     def between(self, _: object = None) -> None:
         """Note that something ran that is no cell: a message of a widget, a silent request."""
         if self._info is None and not self._may_be_loading:
-            self.session.runs(None)
-            self.session.observer.ran_unseen()
-            self.session.capturer.touched(touched_by_pages(self.session.namespace))
+            self.session.workspace.runs(None)
+            self.session.workspace.observer.ran_unseen()
+            self.session.workspace.capturer.touched(touched_by_pages(self.session.namespace))
 
     def _touch_beside(self) -> None:
         """Count what tasks and threads may have changed since a cell began or ended last."""
-        self.session.capturer.touched(self._beside)
+        self.session.workspace.capturer.touched(self._beside)
         namespace = self.session.namespace
         try:
             self._steps.at_work = at_work(namespace)
@@ -239,7 +243,9 @@ class Cells:
             return
         info, step, tree, recorder = self._info, self._step, self._tree, self._recorder
         unkept, self._unkept = self._unkept, None
-        self._info = self._step = self._tree = self._recorder = self.session.running = None
+        self._info = self._step = self._tree = self._recorder = self.session.workspace.running = (
+            None
+        )
         if tree is None and result is not None and result.success:
             self._tell_unseen(info)
         shown = recorder.stop() if recorder is not None else []
@@ -247,11 +253,11 @@ class Cells:
         run_s = time.perf_counter() - self._began
         error = _error_of(result)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
-        self.session.capturer.touched(by_callbacks)
+        self.session.workspace.capturer.touched(by_callbacks)
         self._touch_beside()
         try:
             if tree is not None and not marking.is_our_own(tree):
-                self.session.observer.cell_ends(self._acting)
+                self.session.workspace.observer.cell_ends(self._acting)
             if unkept is not None:
                 unkept.left()
             if step is not None and self.session.moved:
@@ -260,8 +266,8 @@ class Cells:
                 is_live = recorder is not None and self._is_live(recorder, shown)
                 self._end(step, error, shown, values, is_live=is_live)
             elif tree is not None and (step is None or step.todo):
-                self.session.capturer.touched(self._reach)
-                self.session.ran(tree)
+                self.session.workspace.capturer.touched(self._reach)
+                self.session.workspace.ran(tree)
                 is_news = not self.session.moved and not self._steps.is_remaking
                 if is_news and not marking.is_our_own(tree):
                     self._join(Ended(self._cell(info), run_s, error, shown), tree)
@@ -275,8 +281,8 @@ class Cells:
             self._tell_defect(f"{self._name_of(step)} was NOT kept", defect)
         finally:
             self._leave_blocks()
-        self.session.capturer.touched(by_callbacks)  # some are called after this
-        self.session.audit.sample()
+        self.session.workspace.capturer.touched(by_callbacks)  # some are called after this
+        self.session.workspace.audit.sample()
         self._tell_news()
 
     def _is_live(self, recorder: Recorder, shown: Sequence[Any]) -> bool:
@@ -286,7 +292,7 @@ class Cells:
             return recorder.is_live
         from nbckpt.jupyter.widget_states import are_held
 
-        names = self.session.capturer.user_names()
+        names = self.session.workspace.capturer.user_names()
         return not are_held(model_ids, names, self.session.namespace)
 
     def _leave_blocks(self) -> None:
@@ -302,7 +308,7 @@ class Cells:
         try:
             tree = loading.code_of(self.shell, result, has_moved=self.session.moved)
             if tree is not None and not marking.is_our_own(tree):
-                self.session.ran(tree)
+                self.session.workspace.ran(tree)
         except _ANYTHING as defect:  # a hook's error never breaks the user's cell
             self._tell_defect("what made the variables of this cell is not known", defect)
 
@@ -320,13 +326,13 @@ class Cells:
     def _tell_defect(self, what: str, defect: BaseException) -> None:
         notices.warn(f"{what}, by a defect in nbckpt:")
         traceback.print_exception(defect)
-        self.session.owe_event("hook_failed", where=what, error=type(defect).__name__)
+        self.session.writes.owe_event("hook_failed", where=what, error=type(defect).__name__)
 
     def _tell_news(self) -> None:
         """Say what has become of writes that no cell waited for."""
-        self.session.writing.settle()
-        while self.session.writing.news:
-            notices.warn(self.session.writing.news.popleft())
+        self.session.writes.settle()
+        while self.session.writes.news:
+            notices.warn(self.session.writes.news.popleft())
 
     # -- the steps of it ----------------------------------------------------------------------
 
@@ -393,7 +399,9 @@ class Cells:
     def _make_again(self) -> None:
         """Have a cell that is no step find what could not be kept."""
         session = self.session
-        if self._steps.is_remaking or not (session.unkept.makers or session.unkept.since):
+        if self._steps.is_remaking or not (
+            session.workspace.unkept.makers or session.workspace.unkept.since
+        ):
             return
         from nbckpt.steps import remake
 
@@ -407,7 +415,7 @@ class Cells:
 
     def _tell_made(self) -> None:
         """Say what was made again for the cell, and what could not be."""
-        told = self.session.unkept.told
+        told = self.session.workspace.unkept.told
         while told:
             notices.say(self.shell, f"nbckpt: {told.pop(0)}", made_again=True)
 
@@ -440,7 +448,7 @@ class Cells:
             step.outside = (*step.outside, "the callbacks of a widget")
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
-        head = self.session.head
+        head = self.session.position.head
         checkpoint = step.finish(shown, patience_s=patience)
         from nbckpt.jupyter.telling import tell_kept
 
@@ -458,7 +466,7 @@ class Cells:
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
-        head = self.session.head
+        head = self.session.position.head
         checkpoint = autos.join(self.session, ended, tree, sync=self.auto.sync)
         if checkpoint is None:
             return
@@ -504,7 +512,7 @@ class Cells:
         session = self.session
         outer = (self._info, self._step, self._tree, self._recorder, self._began, self._asked)
         reach, unkept, self._unkept = self._reach, self._unkept, None
-        running, session.running = session.running, None
+        running, session.workspace.running = session.workspace.running, None
         self._info = self._step = self._tree = self._recorder = None
         self._asked = asked
         self._inner += 1
@@ -513,4 +521,4 @@ class Cells:
         finally:
             self._inner -= 1
             self._info, self._step, self._tree, self._recorder, self._began, self._asked = outer
-            session.running, self._reach, self._unkept = running, reach, unkept
+            session.workspace.running, self._reach, self._unkept = running, reach, unkept

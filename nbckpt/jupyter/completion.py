@@ -19,7 +19,6 @@ from nbckpt.session.session import Session
 from nbckpt.steps.step_state import StepState
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
-from nbckpt.timeline.references import resolve
 
 MOST = 300
 """Checkpoints whose names are offered, the newest ones."""
@@ -176,7 +175,7 @@ class Completion:
 
     def _checkpoint(self, typed: Typed) -> Iterable[str]:
         if typed.last in ("--vars", "--exclude"):
-            return sorted(self._session.capturer.user_names())
+            return sorted(self._session.workspace.capturer.user_names())
         if typed.last in ("--deps", "--note"):
             return ()
         if typed.last == "--tag":
@@ -203,7 +202,9 @@ class Completion:
 
     def _names(self) -> list[str]:
         session = self._session
-        line = session.timeline.line(session.position or session.timeline.tip(session.branch))
+        line = session.timeline.line(
+            session.position.id or session.timeline.tip(session.position.branch)
+        )
         return [session.timeline.checkpoints[i].name for i in line[:MOST]]
 
     def _branches(self) -> list[str]:
@@ -220,7 +221,7 @@ class Completion:
     def _assignable(self, ref: str) -> list[str]:
         """The variables of a checkpoint, as the beginnings of assignments."""
         s = self._session
-        checkpoint = resolve(s.timeline, ref, branch=s.branch, here=s.position, before=s.before)
+        checkpoint = s.position.resolve(ref)
         from nbckpt.reports import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]

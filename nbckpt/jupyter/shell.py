@@ -131,7 +131,7 @@ class Extension:
         try:
             end(self.session)
         finally:
-            self.session.observer.end()
+            self.session.workspace.observer.end()
             self.session.store.close()
 
     def _ask(self, desk: Desk, question: Question) -> Shown:
@@ -184,8 +184,8 @@ def load(shell: InteractiveShell) -> None:
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
-    text = reports.greeting(session.timeline, session.branch, str(session.store.path))
-    notices.say(shell, text, branch=session.branch)
+    text = reports.greeting(session.timeline, session.position.branch, str(session.store.path))
+    notices.say(shell, text, branch=session.position.branch)
     if strangers := reports.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
     for problem in session.settings.problems:

@@ -155,7 +155,7 @@ class Views:
             except Exception as error:  # a view never breaks the kernel; the next prompt says it
                 if not self._has_failed:
                     self._has_failed = True
-                    news = self.cells.session.writing.news
+                    news = self.cells.session.writes.news
                     text = f"by a defect in nbckpt: {type(error).__name__}: {error}"
                     news.append(f"%timeline no longer shows all that happens, {text}")
 

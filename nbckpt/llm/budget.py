@@ -118,8 +118,8 @@ class Purse:
         if estimate is None and model:
             told = f"no price is known of {model!r}: the budget does not see its calls; "
             told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
-            if told not in self._session.writing.news:
-                self._session.writing.news.append(told)
+            if told not in self._session.writes.news:
+                self._session.writes.news.append(told)
         return estimate or 0.0
 
     def _estimate(

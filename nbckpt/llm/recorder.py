@@ -277,7 +277,7 @@ class Recorder:
             found = [record for record in found if record["created_at"] >= oldest]
         if len(found) < 2:
             return found[0] if found else None
-        timeline, here = self._session.timeline, self._session.position
+        timeline, here = self._session.timeline, self._session.position.id
         line = {None, *timeline.line(here)}
         return newest([r for r in found if r["position"] in line] or found)
 
@@ -352,7 +352,9 @@ class Recorder:
         except StoreError as problem:
             if state == "done":
                 self._land(call, None, None)
-            self._session.owe_event("not_recorded", name=question.scope.step, error=str(problem))
+            self._session.writes.owe_event(
+                "not_recorded", name=question.scope.step, error=str(problem)
+            )
             self._tell(f"an answer of {question.endpoint.provider} is NOT recorded: {problem}")
             return None
 
@@ -374,10 +376,10 @@ class Recorder:
     def _append(self, recording: Recording) -> Future[None]:
         record = recording_record(recording)
         with self._lock:
-            written = self._session.append([record])
+            written = self._session.writes.append([record])
             self._index.take([record])
         if recording.state == "done":
-            self._session.writing.follow(f"an answer of {recording.provider}", written)
+            self._session.writes.follow(f"an answer of {recording.provider}", written)
         return written
 
     @whole
@@ -395,7 +397,7 @@ class Recorder:
         _observe(call, error=kind)
         values = values_of(question.asked, question.body, self._fields())
         try:
-            self._session.record_event(
+            self._session.writes.record_event(
                 "model_call_failed",
                 name=scope_.step,
                 provider=endpoint.provider,
@@ -432,8 +434,8 @@ class Recorder:
 
     def _tell(self, text: str) -> None:
         """Have the user hear something at the next prompt, once."""
-        if text not in self._session.writing.news:
-            self._session.writing.news.append(text)
+        if text not in self._session.writes.news:
+            self._session.writes.news.append(text)
 
 
 def _endpoint(asked: Asked, members: Mapping[str, Any] | None) -> Endpoint | None:

@@ -164,10 +164,10 @@ def status_of(
     """
     return {
         "store": str(session.store.path),
-        "branch": session.branch,
-        "position": session.position,
-        "head": session.timeline.branches.get(session.branch),
-        "before": session.before,
+        "branch": session.position.branch,
+        "position": session.position.id,
+        "head": session.timeline.branches.get(session.position.branch),
+        "before": session.position.before,
         "busy": None if busy is None else dict(busy),
         "now": now,
         **totals,

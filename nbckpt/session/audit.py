@@ -22,8 +22,12 @@ from nbckpt.fingerprint.names import Own
 from nbckpt.session.stale_search import Stale, StaleSearch
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbckpt.capture.capture import Capturer
     from nbckpt.model import Key
-    from nbckpt.session.workspace import Keeping
+    from nbckpt.session.branch_position import BranchPosition
+    from nbckpt.session.pending_writes import PendingWrites
 
 EVENT = "stale"
 """In the journal, for each variable that was not as it was kept."""
@@ -36,24 +40,30 @@ class Audit(Own):
     ----------
     found
         Each variable that was not as it was kept, or not what a run gives, oldest first.
+    mode
+        The setting `verify`: ``off``, ``on`` or ``raise``.
     search
         Looks at the variables again.
     shadows
         What came of running restored steps as well: ``compared``, or why not → how often.
     """
 
-    def __init__(self, session: Keeping) -> None:
+    def __init__(
+        self,
+        capturer: Capturer,
+        namespace: Mapping[str, object],
+        position: BranchPosition,
+        writes: PendingWrites,
+    ) -> None:
         self.found: list[Stale] = []
         self.shadows: Counter[str] = Counter()
-        self._session = session
+        self.search = StaleSearch(capturer, namespace)
+        self.mode = "off"
+        self._capturer = capturer
+        self._position = position
+        self._writes = writes
         self._is_due = False
-        self.search = StaleSearch(session.capturer, session.namespace)
         self._told: set[str] = set()
-
-    @property
-    def mode(self) -> str:
-        """The setting `verify`: ``off``, ``on`` or ``raise``."""
-        return self._session.settings.verify
 
     def ran(self) -> None:
         """Take note that code ran: the next look is followed by a sample."""
@@ -88,7 +98,7 @@ class Audit(Own):
 
     def sample(self) -> None:
         """After a cell that no look followed: look at one variable that it did not touch."""
-        if not self._is_due or self._session.position is None:
+        if not self._is_due or self._position.id is None:
             return
         self._is_due = False
         try:
@@ -96,7 +106,7 @@ class Audit(Own):
         except Exception as defect:
             self.tell_defect(defect)
             return
-        self._session.capturer.distrust(one.name for one in stale)
+        self._capturer.distrust(one.name for one in stale)
         self.report(stale, "the next checkpoint has it")
 
     def compare_keys(self, step: str, known: Key, now: Key) -> None:
@@ -121,12 +131,11 @@ class Audit(Own):
         StaleCaptureError
             If the setting says so.
         """
-        session = self._session
         for one in stale:
             self.found.append(one)
-            session.owe_event(EVENT, name=one.name, error=one.rule, step=one.step or None)
+            self._writes.owe_event(EVENT, name=one.name, error=one.rule, step=one.step or None)
             if one.name not in self._told or self.mode != "off":
-                session.writing.news.append(f"{one}; {what_then}")
+                self._writes.news.append(f"{one}; {what_then}")
             self._told.add(one.name)
         if stale and (log := verify_log()):
             _append(log, stale)
@@ -137,11 +146,11 @@ class Audit(Own):
     def tell_defect(self, defect: Exception) -> None:
         """Tell of an error of our own: it breaks neither a look nor a restore."""
         where = "looking at a variable once more"
-        self._session.owe_event("hook_failed", where=where, error=type(defect).__name__)
+        self._writes.owe_event("hook_failed", where=where, error=type(defect).__name__)
         if self.mode == "off":
             return
         trace = "".join(traceback.format_exception(defect))
-        self._session.writing.news.append(f"{where} failed, by a defect in nbckpt: {trace}")
+        self._writes.news.append(f"{where} failed, by a defect in nbckpt: {trace}")
         if log := verify_log():
             _append(log, [Stale("", "", f"a defect in the audit: {trace}")])
 

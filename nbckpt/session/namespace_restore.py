@@ -40,12 +40,12 @@ def bring_back(
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
-    if session.capturer.user_names():
+    if session.workspace.capturer.user_names():
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
-            session.capturer.capture(only=_with_definitions(wanted, manifest))
-    parted = session.observer.at_other_places(wanted.keys() & session.namespace.keys())
-    settled = session.capturer.settled()
+            session.workspace.capturer.capture(only=_with_definitions(wanted, manifest))
+    parted = session.workspace.observer.at_other_places(wanted.keys() & session.namespace.keys())
+    settled = session.workspace.capturer.settled()
     live = {n: v for n, v in settled.items() if n not in anew and n not in parted}
     live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
@@ -54,7 +54,7 @@ def bring_back(
         namespace=session.namespace,
         live=live,
         manifest=manifest,
-        silenced=session.observer.silenced,
+        silenced=session.workspace.observer.silenced,
     )
 
 
@@ -99,27 +99,29 @@ def take(
     manifest = session.timeline.manifest(checkpoint.id)
     for name in removed:
         session.namespace.pop(name, None)
-    stay = [n for n in session.capturer.user_names() if n not in loaded.values]
-    session.torn_graphs.replaces(loaded.values.keys(), stay)
-    session.observer.replaced(loaded.replaced(session.namespace))
+    stay = [n for n in session.workspace.capturer.user_names() if n not in loaded.values]
+    session.workspace.torn_graphs.replaces(loaded.values.keys(), stay)
+    session.workspace.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
-    session.observer.bound({*loaded.values, *loaded.unchanged})
-    kept, replaced = session.capturer.manifest(), {*loaded.values, *removed}
-    session.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
+    session.workspace.observer.bound({*loaded.values, *loaded.unchanged})
+    kept, replaced = session.workspace.capturer.manifest(), {*loaded.values, *removed}
+    session.workspace.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
     # What stays and shared an object with what was replaced shares it no more.
     stays = kept.keys() - replaced
-    session.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
-    session.position, session.is_at_position = checkpoint.id, False
+    session.workspace.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
+    session.position.id, session.position.is_exact = checkpoint.id, False
     lost = {r.variable for r in loaded.failed} & manifest.keys()
-    session.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
-    session.live_objects.restored(checkpoint)
+    session.workspace.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
+    session.workspace.live_objects.restored(checkpoint)
     note_seeds(session, checkpoint, loaded)
 
 
 def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded) -> None:
     """Take note which of the restored random generators stand where somebody put them."""
     states = set(loaded.values) & random_state.NAMES
-    session.seeded = (session.seeded - states) | (states & set(checkpoint.seeded))
+    session.workspace.seeded = (session.workspace.seeded - states) | (
+        states & set(checkpoint.seeded)
+    )
 
 
 def restore_all(
@@ -147,34 +149,40 @@ def restore_all(
         loaded = bring_back(session, target, manifest, gone=goes)
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
-    present = set(session.capturer.user_names())
-    untouched = session.live_objects.untouched(target)
-    untouched -= session.live_objects.holders_of_any(loaded.values)  # they hold what is replaced
-    lasting = session.live_objects.lasting(target) - untouched
+    present = set(session.workspace.capturer.user_names())
+    untouched = session.workspace.live_objects.untouched(target)
+    untouched -= session.workspace.live_objects.holders_of_any(
+        loaded.values
+    )  # they hold what is replaced
+    lasting = session.workspace.live_objects.lasting(target) - untouched
     still = refused if is_undone else untouched | lasting
     stays = still | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
     if (
-        session.position is not None and not is_undone
+        session.position.id is not None and not is_undone
     ):  # what is there is of another moment of this history
         gone |= (refused & present) - stays
         loaded = _without_orphans(loaded, manifest, refused & gone)
-    begun = {m for n in session.live_objects.begun_since(target) for m in manifest[n].group}
+    begun = {
+        m for n in session.workspace.live_objects.begun_since(target) for m in manifest[n].group
+    }
     loaded = _without(loaded, begun)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
     if ending:  # what that does comes first: it is done to what goes, not to what comes
         for name in [n for n in reversed(session.namespace) if n in ending]:
             session.namespace.pop(name, None)  # the last first: it may need, or drop, the others
-        session.capturer.adopt({}, ending)
+        session.workspace.capturer.adopt({}, ending)
         loaded.drop()
-        session.capturer.touched(None)
+        session.workspace.capturer.touched(None)
         loaded = _without(bring_back(session, target, manifest, gone=gone), begun)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
-    session.torn_graphs.goes_back(session.observer.standing)
-    session.capturer.touched(lasting | begun)  # they may share no more with what was replaced
-    session.joining.forget()
+    session.workspace.torn_graphs.goes_back(session.workspace.observer.standing)
+    session.workspace.capturer.touched(
+        lasting | begun
+    )  # they may share no more with what was replaced
+    session.pending_cells.forget()
     hidden = random_state.NAMES
     return MoveResult(
         checkpoint=target,
@@ -185,8 +193,8 @@ def restore_all(
         left=tuple(sorted(left)),
         took_s=time.perf_counter() - began,
         untrusted=loaded.untrusted,
-        was_set=session.observer.was_set,
-        unset=session.observer.unset,
+        was_set=session.workspace.observer.was_set,
+        unset=session.workspace.observer.unset,
         moved_on=() if is_undone else tuple(sorted(lasting)),
         refused=target.refused,
         begun=tuple(sorted(begun)),
@@ -224,7 +232,7 @@ def _without_orphans(loaded: restore.Loaded, manifest: Manifest, gone: set[str])
 def _not_in(session: Session, target: Checkpoint) -> frozenset[str]:
     """Names of variables that are kept now, and that a checkpoint says nothing of."""
     then = {*session.timeline.manifest(target.id), *target.omitted, *own_names(session)}
-    return frozenset(session.capturer.kept_names()) - then
+    return frozenset(session.workspace.capturer.kept_names()) - then
 
 
 def set_state(session: Session, target: Checkpoint) -> None:
@@ -232,4 +240,6 @@ def set_state(session: Session, target: Checkpoint) -> None:
 
     Of one that is not trusted nothing is set: its environment would decide what is imported.
     """
-    session.observer.go_to(target.standing if target.trusted else session.observer.standing())
+    session.workspace.observer.go_to(
+        target.standing if target.trusted else session.workspace.observer.standing()
+    )

@@ -12,7 +12,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session.integrity import Inspection, refusal_to_resume
 from nbckpt.session.move_result import MoveResult
 from nbckpt.session.namespace_restore import bring_back, restore_all, set_state
-from nbckpt.session.unsaved import keep_unsaved, would_lose
+from nbckpt.session.unsaved import keep_unsaved, prepare_move, would_lose
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:
@@ -23,13 +23,21 @@ def rewind(session: Session, ref: str) -> MoveResult:
     """Make the namespace that of `ref`; what was there is checkpointed first.
 
     ``-`` goes back to the branch on which the session was before, too.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names none.
+    StoreError
+        If what is there now cannot be written: nothing was changed.
     """
+    prepare_move(session)
     target = session.get(ref)
-    branch = session.before_branch if ref == "-" else None
+    branch = session.position.before_branch if ref == "-" else None
     keep_unsaved(session, "before-rewind")
     moved = move(session, target)
-    session.branch = branch or session.branch
-    session.move_head(target, told=f"the rewind to {target.name!r}")
+    session.position.branch = branch or session.position.branch
+    session.position.move_head(target, told=f"the rewind to {target.name!r}")
     note(session, "rewound", moved)
     return moved
 
@@ -41,14 +49,24 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     ----------
     fallback
         If the head is damaged, take the newest checkpoint that is whole.
+
+    Raises
+    ------
+    BranchNotFoundError
+        If there is no such branch.
+    CheckpointNotFoundError
+        If there is nothing on it yet.
+    FormatError
+        If the head is damaged: nothing was changed, and the message says what could be had.
     """
+    prepare_move(session)
     if branch is not None:
         require_text(branch, "the name of a branch")
     session.refresh()
-    is_asked_for = branch is not None or not session.is_on_usual_branch
-    branch = branch or session.branch
+    is_asked_for = branch is not None or not session.position.is_on_usual_branch
+    branch = branch or session.position.branch
     head = session.timeline.head(branch)
-    if head is None and branch != session.branch:
+    if head is None and branch != session.position.branch:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
     own = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
     if own is None:
@@ -61,9 +79,11 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     moved = _move_if_whole(session, head)
     if moved is None:
         return _fall_back(session, head, branch, is_asked_for=fallback)
-    if branch != session.branch or session.head != head:  # what was kept has moved it
-        session.branch = branch
-        session.move_head(head)
+    if (
+        branch != session.position.branch or session.position.head != head
+    ):  # what was kept has moved it
+        session.position.branch = branch
+        session.position.move_head(head)
     note(session, "resumed", moved)
     return moved
 
@@ -82,12 +102,12 @@ def _nothing_to_resume(session: Session, branch: str) -> str:
 def _move_if_whole(session: Session, head: Checkpoint) -> MoveResult | None:
     """Make the namespace that of `head`, unless it is damaged: nothing is changed then."""
     began = time.perf_counter()
-    before = session.observer.standing()
+    before = session.workspace.observer.standing()
     set_state(session, head)
     loaded = bring_back(session, head, session.timeline.manifest(head.id))
     names = {refusal.variable for refusal in loaded.failed}
     if Inspection(session).damage_of(head, names):
-        session.observer.go_to(before)
+        session.workspace.observer.go_to(before)
         return None
     moved = move(session, head, delete=False, loaded=loaded)
     return moved._replace(took_s=time.perf_counter() - began)
@@ -99,13 +119,15 @@ def _fall_back(
     """Resume from the newest whole checkpoint, or offer it."""
     inspection = Inspection(session)
     damage = inspection.damage_of(head)
-    session.record_event("resume_failed", checkpoint=head.id, name=head.name, error=str(damage))
+    session.writes.record_event(
+        "resume_failed", checkpoint=head.id, name=head.name, error=str(damage)
+    )
     whole = inspection.newest_whole(head, branch)
     if whole is None or not is_asked_for:
         raise refusal_to_resume(head, damage, whole)
     moved = move(session, whole, delete=False)
-    session.branch = branch
-    session.move_head(whole)  # the damaged line keeps a name of its own
+    session.position.branch = branch
+    session.position.move_head(whole)  # the damaged line keeps a name of its own
     note(session, "fell_back", moved, instead_of=head.id)
     return moved
 
@@ -118,17 +140,35 @@ def move(
     loaded: restore.Loaded | None = None,
 ) -> MoveResult:
     """Make the namespace that of `target`, and remember where it was."""
-    was = (session.position, session.branch)
+    was = (session.position.id, session.position.branch)
     moved = restore_all(session, target, delete=delete, loaded=loaded)
-    session.is_at_position = delete
-    origins = (was[0], session.origin)
+    session.position.is_exact = delete
+    origins = (was[0], session.position.origin)
     leads_on = session.timeline.is_ancestor
-    session.origin = next(
+    session.position.origin = next(
         (o for o in origins if o != target.id and o and leads_on(target.id, o)), None
     )
-    session.before, session.before_branch = was
+    session.position.before, session.position.before_branch = was
     session.moved = True
     return moved
+
+
+def restore_position(session: Session, target: Checkpoint) -> None:
+    """Make the namespace that of a checkpoint, and leave every branch where it is.
+
+    What is there is checkpointed first, unless the session stands there already.
+
+    Raises
+    ------
+    StoreError
+        If what is there now cannot be written: nothing was changed.
+    """
+    if target.id == session.position.id:
+        session.rescan()
+    else:
+        prepare_move(session)
+        keep_unsaved(session, "before-rerun")
+        move(session, target)
 
 
 def note(session: Session, event: str, moved: MoveResult, **members: object) -> None:
@@ -136,7 +176,7 @@ def note(session: Session, event: str, moved: MoveResult, **members: object) -> 
     target, manifest = moved.checkpoint, session.timeline.manifest(moved.checkpoint.id)
     blobs = {manifest[n].blob: manifest[n].size_bytes for n in moved.came_back if n in manifest}
     lost = [refusal.variable for refusal in moved.failed]
-    session.record_event(
+    session.writes.record_event(
         event,
         checkpoint=target.id,
         name=target.name,
@@ -146,4 +186,4 @@ def note(session: Session, event: str, moved: MoveResult, **members: object) -> 
         outcome="partial" if lost else None,
         **members,
     )
-    session.tell("moved")
+    session.emit("moved")

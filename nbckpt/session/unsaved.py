@@ -21,14 +21,20 @@ def would_lose(session: Session, target: Checkpoint) -> bool:
 
     In a new process only what both have is looked at: its imports are no reason for a checkpoint.
     """
-    if session.position is not None:
+    if session.position.id is not None:
         return True
     manifest = session.timeline.manifest(target.id)
-    shared = {n for n in session.capturer.user_names() if n in manifest}
+    shared = {n for n in session.workspace.capturer.user_names() if n in manifest}
     if not shared:
         return False
-    live = session.capturer.capture(only=shared).manifest
+    live = session.workspace.capturer.capture(only=shared).manifest
     return any(n not in live or live[n].value != manifest[n].value for n in shared)
+
+
+def prepare_move(session: Session) -> None:
+    """Take note of what may have changed, and keep the cells that wait for a checkpoint."""
+    session.rescan()
+    session.pending_cells.keep_aside()
 
 
 def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
@@ -37,21 +43,21 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     Where the namespace does not come from the head of its branch (in a new process, or while the
     first cells of a finished notebook are restored), the branch stays where it is.
     """
-    if session.position is None and not session.capturer.user_names():
+    if session.position.id is None and not session.workspace.capturer.user_names():
         return None  # a new process: there is nothing, and nothing need be imported to look at it
-    with session.holding(name):
-        head = session.head
-        captured = session.capturer.capture()
-        draft = session.draft(name, captured, cell=Cell(""), duration_s=0.0)
+    with session.checkpoints.holding(name):
+        head = session.position.head
+        captured = session.workspace.capturer.capture()
+        draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=0.0)
         is_same = (
             set(draft.changed) <= random_state.NAMES | own_names(session) and not draft.removed
         )
         is_same = is_same and not _is_other_state(session, draft)
         if is_same and not _newly_refused(session, draft):
             return None
-        session.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
+        session.checkpoints.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
         if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
-            session.move_head(head)
+            session.position.move_head(head)
     breathe()  # it may not be durable: an interrupt ends a wait
     return draft
 
@@ -70,9 +76,9 @@ def _newly_refused(session: Session, draft: Checkpoint) -> set[str]:
 
 def _is_other_state(session: Session, draft: Checkpoint) -> bool:
     """True if the process state is another than where the namespace comes from."""
-    if session.position is None:
+    if session.position.id is None:
         return False
-    before = session.timeline.checkpoints[session.position]
+    before = session.timeline.checkpoints[session.position.id]
     return not is_state_of(before, draft.standing)
 
 
@@ -83,5 +89,5 @@ def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
 
 def own_names(session: Session) -> set[str]:
     """Names that hold nbckpt and what was imported from it: who moves by them needs them there."""
-    capturer = session.capturer
+    capturer = session.workspace.capturer
     return {n for n in capturer.user_names() if is_nbckpts_own(session.namespace[n])}

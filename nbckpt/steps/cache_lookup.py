@@ -130,13 +130,13 @@ def why_not_restorable(step: Step, checkpoint: Checkpoint) -> str | None:
         return why
     if why := makers.why_not(session, checkpoint) or _draws_unreadable(step):
         return why
-    if why := session.observer.difference(checkpoint.observed, _as_it_would_run(step)):
+    if why := session.workspace.observer.difference(checkpoint.observed, _as_it_would_run(step)):
         return why
     if changed := changed_precondition(session, checkpoint):
         return f"it may leave {changed!r} as it is, and that has another value now"
     if not checkpoint.random_in:
         return None
-    now = session.random_states()
+    now = session.workspace.random_states()
     for name, state in checkpoint.random_in.items():
         if now.get(name, "") != state:
             return f"it draws random numbers, and {name} is not where it was"
@@ -167,7 +167,7 @@ def _draws_unreadable(step: Step) -> str | None:
     namespace = step.session.namespace
     if random_state.seeds_unreadable(step.tree, namespace):
         return "it seeds the random numbers of polars, which no checkpoint holds"
-    is_seeded = random_state.UNREADABLE in step.session.seeded
+    is_seeded = random_state.UNREADABLE in step.session.workspace.seeded
     if is_seeded and random_state.draws_unreadable(step.tree, namespace):
         return "it may draw seeded random numbers of polars, which no checkpoint holds"
     return None
@@ -175,7 +175,7 @@ def _draws_unreadable(step: Step) -> str | None:
 
 def _as_it_would_run(step: Step) -> Ran:
     def values() -> dict[str, str]:
-        captured = step.session.capturer.capture()
+        captured = step.session.workspace.capturer.capture()
         return {n: v.value for n, v in captured.manifest.items()}
 
     return Ran(step.tree, step.key, step.session.namespace, values)
@@ -193,7 +193,7 @@ def _text_asked_for(step: Step, checkpoint: Checkpoint) -> str:
 
 def changed_precondition(session: Session, checkpoint: Checkpoint) -> str:
     """A name that a step may have left as it was, and that is not so; empty if there is none."""
-    now = session.digests_of(checkpoint.preconditions)
+    now = session.workspace.digests_of(checkpoint.preconditions)
     return next((n for n, d in checkpoint.preconditions.items() if now.get(n, ABSENT) != d), "")
 
 

@@ -27,7 +27,7 @@ def definitions_made_again(
     state nobody can tell whether it is another; of a class its instances tell. A class of what the
     step reads, as in ``A = type(x)``, is none that it makes.
     """
-    namespace, live = session.namespace, session.capturer.settled()
+    namespace, live = session.namespace, session.workspace.capturer.settled()
     others = {n: v for n, v in live.items() if n not in bound}
     named = needed_by(live, *(n for n, v in others.items() if not _is_as_kept(v, manifest)))
     read = (checkpoint.key.inputs.keys() if checkpoint.key else set()) - bound
@@ -91,7 +91,7 @@ def parted_definitions(
     Then it had another name or none, so that it was kept with the value. Not if the value held it
     by that name when the step began: the step has let it go.
     """
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
     stay = manifest.keys() - checkpoint.bound
     reasons = []
@@ -117,7 +117,7 @@ def of_other_definitions(
     What it gives on of that would be of the one that has the name; what it changed by way of its
     class it would not change.
     """
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     before = session.timeline.manifest(checkpoint.parent) if checkpoint.parent else {}
     needed = {need for n in names & manifest.keys() for need in manifest[n].needs}
     inputs = checkpoint.key.inputs.keys() if checkpoint.key else set()
@@ -137,7 +137,7 @@ def newly_named(
 
     ``B = type(o)`` gives a name to a class that `o` alone held.
     """
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     built = {
         n for n in together & set(loaded.values)
         if issubclass(type(loaded.values[n]), FunctionType | type)

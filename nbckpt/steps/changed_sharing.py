@@ -40,7 +40,7 @@ def _untied(session: Session, checkpoint: Checkpoint, mates: set[str]) -> list[s
     return [
         f"{mate!r} shared an object with what it reads then, and does not now"
         for mate in sorted(mates & checkpoint.passive.keys())
-        if session.tie_of(mate, checkpoint.key) != checkpoint.passive[mate][-1]
+        if session.workspace.tie_of(mate, checkpoint.key) != checkpoint.passive[mate][-1]
     ]
 
 
@@ -49,8 +49,8 @@ def _parted_mates(session: Session, loaded: restore.Loaded, present: set[str]) -
     names = sorted(present & set(loaded.values))
     if len(names) < 2:
         return []
-    then = session.capturer.sharing_within({**session.namespace, **loaded.values}, names)
-    now = {frozenset(group) for group in session.capturer.sharing(names)}
+    then = session.workspace.capturer.sharing_within({**session.namespace, **loaded.values}, names)
+    now = {frozenset(group) for group in session.workspace.capturer.sharing(names)}
     return [
         f"{group[0]!r} and {group[1]!r} shared an object then, and do not now"
         for group in then
@@ -62,7 +62,7 @@ def _changed_mates(
     session: Session, loaded: restore.Loaded, manifest: Manifest, present: set[str]
 ) -> list[str]:
     """Reasons: variables that hold something of the step's, and are not as they were."""
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     reasons = []
     for mate in sorted(present & set(loaded.values)):
         if mate in live and live[mate].value == manifest[mate].value:
@@ -79,7 +79,7 @@ def parted_in_place(
     session: Session, checkpoint: Checkpoint, in_place: set[str], *, begins_again: bool
 ) -> list[str]:
     """Reasons: variables that changed only because they shared, and do not as they did then."""
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     key = checkpoint.key
     named = {*checkpoint.bound, *(key.inputs if key else ()), *(key.functions if key else ())}
     active = named - checkpoint.passive.keys()
@@ -88,7 +88,8 @@ def parted_in_place(
     for name in names:
         *before, tie = checkpoint.passive[name]
         is_same = begins_again or (
-            is_as_then(session, live, name, *before) and session.tie_of(name, checkpoint.key) == tie
+            is_as_then(session, live, name, *before)
+            and session.workspace.tie_of(name, checkpoint.key) == tie
         )
         if not is_same or not _is_tied(live, name, active):
             reasons.append(f"it changed {name!r} through a shared object, and that is another now")
@@ -106,4 +107,4 @@ def is_as_then(session: Session, live: Manifest, name: str, kept: Digest, digest
     """True if a variable is as it was before the step ran, as bytes or as a value."""
     if name not in live:
         return False
-    return live[name].value == kept or session.digests_of([name])[name] == digest
+    return live[name].value == kept or session.workspace.digests_of([name])[name] == digest

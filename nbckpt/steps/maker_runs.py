@@ -82,7 +82,7 @@ def run_maker(
         if name in left and not maker.is_joined:
             lent.digests[name] = left[name].value
     if checkpoint.parent is not None and checkpoint.parent in known:
-        session.observer.go_to(known[checkpoint.parent].standing)
+        session.workspace.observer.go_to(known[checkpoint.parent].standing)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     runner = quiet_runner(session)
     work = runner.run(piece, None)

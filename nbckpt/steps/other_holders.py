@@ -60,7 +60,7 @@ def held_unkept(session: Session, loaded: restore.Loaded, bound: set[str]) -> li
         n: holders
         for n in sorted(bound & loaded.unchanged & namespace.keys())
         if not isinstance(namespace[n], FunctionType | type)
-        and (holders := session.live_objects.holders_of(namespace[n]))
+        and (holders := session.workspace.live_objects.holders_of(namespace[n]))
     }
     return [f"it binds {n!r}, and {m[0]!r} holds what that is now" for n, m in held.items()]
 
@@ -75,7 +75,7 @@ def held_since(
     inputs: set[str] = set()
     if checkpoint.key is not None:
         inputs.update(checkpoint.key.inputs, checkpoint.key.functions)
-    namespace, live = session.namespace, session.capturer.settled()
+    namespace, live = session.namespace, session.workspace.capturer.settled()
     reasons = []
     for name in sorted(bound & inputs & namespace.keys()):
         known = {name, *bound, *inputs, *checkpoint.passive}  # those that held it then, too
@@ -92,7 +92,7 @@ def held_since(
         if isinstance(namespace[name], bytearray) and name in live:
             known -= bound  # what is seen through another variable cannot grow
         holders = [m for m in live[name].group if m not in known] if name in live else []
-        holders += session.live_objects.holders_of(namespace[name])
+        holders += session.workspace.live_objects.holders_of(namespace[name])
         if holders:
             reasons.append(f"it reads and binds {name!r}, and {holders[0]!r} holds that too now")
     return reasons
@@ -114,7 +114,7 @@ def not_of_modules(
 ) -> list[str]:
     """Reasons: variables that were objects of modules beside the notebook, and cannot be."""
     if checkpoint.trusted:
-        return session.observer.why_not_bound(bound, made)
+        return session.workspace.observer.why_not_bound(bound, made)
     observed = checkpoint.observed.get("attachments")
     shared = observed.get("shared") if isinstance(observed, Mapping) else None
     names = sorted(bound.intersection(shared)) if isinstance(shared, Mapping) else []
@@ -133,7 +133,7 @@ def held_by_libraries(
     inputs = checkpoint.key.inputs.keys() if checkpoint.key else set()
     moved = anew & names & loaded.values.keys() & inputs
     pairs += [(session.namespace[n], None) for n in sorted(moved) if n in session.namespace]
-    return session.observer.why_not_replaced(pairs)
+    return session.workspace.observer.why_not_replaced(pairs)
 
 
 def replaced_in_place(
@@ -154,7 +154,7 @@ def other_holders(
     together: set[str],
 ) -> list[str]:
     """Reasons: variables that hold an object which would be replaced for others only."""
-    live = session.capturer.settled()
+    live = session.workspace.capturer.settled()
     reasons = []
     for name in sorted(replaced):
         group = live[name].group if name in live else ()
@@ -165,7 +165,7 @@ def other_holders(
         # A function of the group holds it for those who hold the function.
         by_name = {name, *group}
         others += [m for m, v in live.items() if m not in together and by_name & set(v.needs)]
-        others += session.live_objects.holders_of(session.namespace[name])
+        others += session.workspace.live_objects.holders_of(session.namespace[name])
         if others:
             reasons.append(f"it changes {name!r} in place, and {others[0]!r} holds that too now")
     return reasons
@@ -185,8 +185,8 @@ def _lets_go(
     return (
         manifest[holder].value == kept
         and bool(tie)
-        and is_as_then(session, session.capturer.settled(), holder, kept, digest)
-        and session.tie_of(holder, checkpoint.key) == tie
+        and is_as_then(session, session.workspace.capturer.settled(), holder, kept, digest)
+        and session.workspace.tie_of(holder, checkpoint.key) == tie
     )
 
 

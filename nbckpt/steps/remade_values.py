@@ -96,7 +96,7 @@ def equal_copies(
         return found
     objects = [bindings[name] for name in found]
     unkept = {n for n in filter(is_user_name, bindings) if n not in live}
-    if names_reached(objects, unkept, bindings) or session.observer.why_not_replaced(
+    if names_reached(objects, unkept, bindings) or session.workspace.observer.why_not_replaced(
         [(bindings[name], after[name]) for name in sorted(found)]
     ):
         return set()

@@ -66,7 +66,7 @@ def before(session: Session, tree: ast.Module) -> bool:
     if session.state(StepState).is_remaking:
         return False
     ran = make(session, needed(session, tree))
-    session.unkept.forget(analysis.names_of_tree(tree, session.namespace).binds)
+    session.workspace.unkept.forget(analysis.names_of_tree(tree, session.namespace).binds)
     return ran
 
 
@@ -81,22 +81,22 @@ def make(session: Session, names: Iterable[str]) -> bool:
     if not wanted:
         return False
     torn = set[str]()
-    if session.torn_graphs:
-        torn = session.torn_graphs.among(session.capturer.user_names())
+    if session.workspace.torn_graphs:
+        torn = session.workspace.torn_graphs.among(session.workspace.capturer.user_names())
     makers, wanted = _closed(session, wanted, torn)
     if not makers:
         return False
     if problem := _refusal(session, makers):
         told = ", ".join(map(repr, sorted(wanted)))
-        session.unkept.told.append(f"{told} could not be kept, and {problem}")
+        session.workspace.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
     remade = _Remade(session, wanted, torn, lost)
     with held():
-        session.capturer.capture()
+        session.workspace.capturer.capture()
         before = NamespaceBefore(
             dict(session.namespace),
-            session.capturer.settled(),
-            session.observer.standing(),
+            session.workspace.capturer.settled(),
+            session.workspace.observer.standing(),
             random_state.states(),
         )
         lent, values = LentValues(), dict[tuple[str, str], object]()
@@ -111,7 +111,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             steps.is_remaking = False
             for undo in reversed(lent.undo):
                 undo()
-            session.observer.go_to(before.standing)
+            session.workspace.observer.go_to(before.standing)
             random_state.put_states(before.states)
             remade.take(before, lent, values)
     remade.tell()
@@ -177,7 +177,7 @@ class _Remade:
 
     def tell(self) -> None:
         """Tell the user what was made again, what is a copy, and what failed."""
-        told = self.session.unkept.told
+        told = self.session.workspace.unkept.told
         for name, other in sorted(self.copied.items()):
             told.append(
                 f"{name!r} could not be kept, and was made again with a copy of what {other!r} "
@@ -212,15 +212,15 @@ def _changed_with_variables(
     found = wanted & lost.keys() & sharing_results(session)
     if not found:
         return set()
-    session.capturer.capture()
-    live, changed = session.capturer.settled(), set()
+    session.workspace.capturer.capture()
+    live, changed = session.workspace.capturer.settled(), set()
     for name in found:
         maker = lost[name]
         then = session.timeline.manifest(maker.checkpoint.id)
         read = names_touched(session, maker) & then.keys()
         if any(n not in live or live[n].value != then[n].value for n in read):
             changed.add(name)
-            session.unkept.told.append(
+            session.workspace.unkept.told.append(
                 f"the result {name!r} changed with variables that it shared objects with: "
                 f"run {maker.name!r} and what changes them, or bind it"
             )
@@ -232,7 +232,7 @@ def _closed(session: Session, wanted: set[str], torn: set[str]) -> tuple[list[Ma
 
     Those of `torn` are there, and are made again all the same where one of the cells reads them.
     """
-    unkept, binders = session.unkept, makers_of_bound(session, torn)
+    unkept, binders = session.workspace.unkept, makers_of_bound(session, torn)
     lost = {name: (maker,) for name, maker in lost_results(session).items()}
     absent = lacking(session) | dict.fromkeys(binders, "")
     waiting, names, makers = wanted & absent.keys(), set(), {}
@@ -248,8 +248,8 @@ def _closed(session: Session, wanted: set[str], torn: set[str]) -> tuple[list[Ma
             waiting |= (read & absent.keys()) - names
     if binders.keys().isdisjoint(names):
         return sorted(makers.values(), key=lambda m: m.order), names
-    assert session.position is not None
-    line = [c.id for c in session.timeline.ancestry(session.position)]
+    assert session.position.id is not None
+    line = [c.id for c in session.timeline.ancestry(session.position.id)]
     place = {which: -far for far, which in enumerate(line)}
     return sorted(makers.values(), key=lambda m: (place[m.checkpoint.id], m.order)), names
 
@@ -295,8 +295,8 @@ def _put_back(
         del namespace[name]
     namespace.update({n: before.bindings[n] for n in differing if n in before.bindings})
     namespace.update(taken)
-    session.capturer.touched({n for n in differing | taken.keys() if n in namespace})
-    session.unkept.forget(made)
+    session.workspace.capturer.touched({n for n in differing | taken.keys() if n in namespace})
+    session.workspace.unkept.forget(made)
 
 
 def _let_go_of_rest(before: NamespaceBefore, after: dict[str, object], taken: set[str]) -> None:
@@ -311,14 +311,14 @@ def _let_go_of_rest(before: NamespaceBefore, after: dict[str, object], taken: se
 
 def _note_made(session: Session, made: set[str]) -> None:
     """Take note that what was made is what the checkpoints since its cell could not keep."""
-    if session.position is None:
+    if session.position.id is None:
         return
-    line = [c for c in session.timeline.ancestry(session.position) if c.state == "done"]
+    line = [c for c in session.timeline.ancestry(session.position.id) if c.state == "done"]
     for name in made:
         for checkpoint in line:
             if name not in refused_by(checkpoint):
                 break
-            session.live_objects.made_again(checkpoint, name)
+            session.workspace.live_objects.made_again(checkpoint, name)
             if name in _bound_by(checkpoint):
                 break
 

@@ -187,14 +187,14 @@ class _Block:
 
     def _restore(self) -> None:
         session = self._session
-        session.look_around()
+        session.rescan()
         namespace_restore.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
             self._steps.latest[name].loops.go_again(begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start
-        self._session.record_event(event, checkpoint=start.id, name=start.name, **members)
+        self._session.writes.record_event(event, checkpoint=start.id, name=start.name, **members)
 
     def _told(self) -> str:
         tried = "; ".join(f"{n}. {error}" for n, error in enumerate(self._errors, 1))
@@ -207,12 +207,12 @@ class _Block:
 
 def _kept(session: Session) -> Checkpoint:
     """The checkpoint of what is there now, made if there is none."""
-    session.look_around()
-    session.joining.keep_aside()
+    session.rescan()
+    session.pending_cells.keep_aside()
     unsaved.keep_unsaved(session, NAME)
-    if session.position is None:  # there is nothing to keep, and that is what it begins with
+    if session.position.id is None:  # there is nothing to keep, and that is what it begins with
         return session.checkpoint(NAME, tags=(AUTOMATIC,), sync=True)
-    return session.timeline.checkpoints[session.position]
+    return session.timeline.checkpoints[session.position.id]
 
 
 def _brief(error: BaseException) -> str:

@@ -120,11 +120,11 @@ class Step(ThroughItems, Own):
         """
         loops.require_plain(request.name, tree)
         if request.selection.vars and not (names := code.names_of_tree(tree)).everything:
-            known = {*session.capturer.user_names(), *names.binds}
-            session.require_names(request.selection, known)
+            known = {*session.workspace.capturer.user_names(), *names.binds}
+            session.workspace.require_names(request.selection, known)
         if session.state(StepState).reruns:
             request = replace(request, rerun=True)
-        session.catch_up()
+        session.follower.catch_up()
         can_restore = request.is_skippable and not request.rerun
         step = cls(session, request, cell, tree, Key(""))
         step.key = step._keys.at_first(is_known=can_restore)
@@ -174,12 +174,12 @@ class Step(ThroughItems, Own):
         watch = session.state(StepState).watch
         if watch is not None:
             watch.begins(self)
-        session.choose_branch()
-        session.capturer.capture(selection, only=selection.vars)
+        session.follower.choose_branch()
+        session.workspace.capturer.capture(selection, only=selection.vars)
         self.began_as = self._keys.start_of(self.key)
-        session.runs(self.tree)
+        session.workspace.runs(self.tree)
         self.before = StepBefore.taken(session, self.key, self.names)
-        session.capturer.let_go({*self.names.loads, *self.names.binds})
+        session.workspace.capturer.let_go({*self.names.loads, *self.names.binds})
         if not self.request.rerun:
             self.loops.go_on()
         self._enter()
@@ -189,7 +189,7 @@ class Step(ThroughItems, Own):
         session.state(StepState).running[id(self)] = self
         self.at.scope = self.calls.begin()
         self.before.note_work(session, self.tree)
-        self._windows = session.observer.open()
+        self._windows = session.workspace.observer.open()
         self._began, self.since = time.perf_counter(), clock.now()
 
     def running(self, what: str) -> Step:
@@ -215,13 +215,13 @@ class Step(ThroughItems, Own):
         if not self._windows:
             return
         ran = self.as_it_ran(outputs, is_shown=is_shown)
-        self.observed = self.session.observer.close(self._windows, ran)
+        self.observed = self.session.workspace.observer.close(self._windows, ran)
 
     def ran(self) -> None:
         """Have what the body can have changed looked at, by functions that it redefined, too."""
         session = self.session
-        session.ran(self.tree)
-        session.capturer.touched({n for n in self.key.inputs if n in session.namespace})
+        session.workspace.ran(self.tree)
+        session.workspace.capturer.touched({n for n in self.key.inputs if n in session.namespace})
 
     @whole
     def left(self) -> None:
@@ -229,7 +229,7 @@ class Step(ThroughItems, Own):
         self.session.state(StepState).running.pop(id(self), None)
         windows, self._windows = self._windows, {}
         if windows:
-            self.session.observer.discard(windows)
+            self.session.workspace.observer.discard(windows)
         self.at.end()
         self.calls.end()
 
@@ -249,16 +249,16 @@ class Step(ThroughItems, Own):
         finally:  # an interrupt may come meanwhile: the body has run, and is left
             self.left()
             self.ran()
-        with self.session.holding(self.request.name):
+        with self.session.checkpoints.holding(self.request.name):
             try:
                 draft = draft_of(self, self.spent_s + duration_s, "done")
                 if outputs:
                     text = _ENCODED(outputs).encode()
-                    draft = replace(draft, outputs=self.session.put_outputs(text))
+                    draft = replace(draft, outputs=self.session.checkpoints.put_outputs(text))
             except StoreError as problem:
                 note_lost(self, problem)
                 raise
-            self.session.commit(draft, sync=self.request.sync, patience_s=patience_s)
+            self.session.checkpoints.commit(draft, sync=self.request.sync, patience_s=patience_s)
         self.session.state(StepState).interrupted.pop(self.request.name, None)
         self.record_event("ran", draft, took_s=duration_s)
         return draft
@@ -273,15 +273,15 @@ class Step(ThroughItems, Own):
         changed = self.key.inputs.keys() & self.names.loads
         after = {n: d for n, d in self._keys.now().inputs.items() if n in changed}
         session.state(StepState).interrupted[self.request.name] = Interrupted(self.key, after)
-        with session.holding():
+        with session.checkpoints.holding():
             failed = failed_draft(self, line_of(error))
-            session.commit(failed)
+            session.checkpoints.commit(failed)
         self.record_event("failed", failed, took_s=failed.duration_s)
         return failed
 
     def record_event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
         """Note in the journal something that happened to the step."""
-        self.session.record_event(
+        self.session.writes.record_event(
             kind,
             checkpoint=checkpoint.id,
             name=checkpoint.name,

@@ -61,18 +61,18 @@ class StepBefore(Own):
     @classmethod
     def taken(cls, session: Session, key: Key, names: code.Names) -> StepBefore:
         """The namespace of `session` now, for a step with this key and these names."""
-        capturer = session.capturer
+        capturer = session.workspace.capturer
         before = cls(capturer.manifest(), _places=capturer.places())
         with allowed():
             perhaps = keys.bound(names, session.namespace)
         perhaps -= names.certain | key.inputs.keys()
         before._perhaps = {n: n in session.namespace for n in perhaps}
-        before.mates = session.digests_of(_mates(session, key, names))
-        before.ties = {n: session.tie_of(n, key) for n in before.mates}
+        before.mates = session.workspace.digests_of(_mates(session, key, names))
+        before.ties = {n: session.workspace.tie_of(n, key) for n in before.mates}
         before._users = before._users_of(session, names)
         kept = before.manifest
         states = {n: kept[n].value for n in random_state.NAMES if n in kept}
-        before.random_states = session.states_asked_for(states)
+        before.random_states = session.workspace.states_asked_for(states)
         return before
 
     def note_work(self, session: Session, tree: ast.Module) -> None:
@@ -109,7 +109,7 @@ class StepBefore(Own):
         same = {n for n, was_there in self._perhaps.items() if was_there and n in now} - differing
         namespace = session.namespace
         gone = (n for n, was_there in self._perhaps.items() if not was_there and n not in namespace)
-        self._left.update(session.digests_of(same - self._left.keys()))
+        self._left.update(session.workspace.digests_of(same - self._left.keys()))
         return {**{n: self._left[n] for n in sorted(same)}, **dict.fromkeys(sorted(gone), ABSENT)}
 
     def _users_of(self, session: Session, names: code.Names) -> dict[str, object]:
@@ -120,7 +120,7 @@ class StepBefore(Own):
         """
         namespace = session.namespace
         named = names.binds | names.loads
-        users = session.capturer.needing(names.binds) - names.binds
+        users = session.workspace.capturer.needing(names.binds) - names.binds
         with allowed():
             return {
                 n: whole_digest(namespace[n], namespace, self._same_in(n, named))
@@ -146,7 +146,7 @@ def _mates(session: Session, key: Key, names: code.Names) -> set[str]:
 
     A class is shared with its instances, and with its other names.
     """
-    capturer = session.capturer
+    capturer = session.workspace.capturer
     kept = capturer.manifest()
     named = {*key.inputs, *names.binds}
     shared = {mate for n in named if n in kept for mate in kept[n].group} - named

@@ -47,4 +47,4 @@ class StepCalls(Own):
         leave(place)
         if place.scope is not None and place.scope.counts:
             name, session = self._step.request.name, self._step.session
-            session.record_event("model_calls", name=name, **place.scope.members())
+            session.writes.record_event("model_calls", name=name, **place.scope.members())

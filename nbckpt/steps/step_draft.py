@@ -17,7 +17,7 @@ from nbckpt.model import Checkpoint, Manifest, State
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.runtime.snapshot_dict import differing as differences
-from nbckpt.session.workspace import new_id
+from nbckpt.session.checkpoint_writer import new_id
 from nbckpt.steps import cell_results
 from nbckpt.steps.cache_lookup import (
     addresses_kept,
@@ -37,7 +37,7 @@ _MISSED = "{!r} is another, and it or something beside it may have changed that"
 def draft_of(step: Step, duration_s: float, state: State) -> Checkpoint:
     """A checkpoint of what the body of a step has done so far."""
     session, request, before = step.session, step.request, step.before
-    captured = session.capture(request.selection)
+    captured = session.checkpoints.capture(request.selection)
     now, was = captured.manifest, before.manifest
     differing = {n for n in differences(was, now) if not _has_same_value(n, was, now)}
     differing -= before.unchanged_users(session)
@@ -52,14 +52,14 @@ def draft_of(step: Step, duration_s: float, state: State) -> Checkpoint:
     in_place = {n for n in bound & differing if before.is_same_object(n, session)}
     named = refused & {*bound, *assigned, *step.key.inputs, *step.key.functions}
     named |= _changed_behind(step, bound - refused, refused - named)
-    return session.draft(
+    return session.checkpoints.draft(
         request.name,
         captured,
         cell=step.cell,
         duration_s=duration_s,
         state=state,
         key=step.key,
-        lacking=session.digests_of(named - session.capturer.too_large),
+        lacking=session.workspace.digests_of(named - session.workspace.capturer.too_large),
         bound=tuple(sorted(bound)),
         in_place=tuple(sorted(in_place)),
         passive={
@@ -84,9 +84,9 @@ def failed_draft(step: Step, why: str) -> Checkpoint:
     session = step.session
     return Checkpoint(
         id=new_id(),
-        parent=session.position,
+        parent=session.position.id,
         name=step.request.name,
-        branch=session.branch,
+        branch=session.position.branch,
         session=session.id,
         notebook=session.notebook,
         created_at=clock.now(),
@@ -100,7 +100,7 @@ def failed_draft(step: Step, why: str) -> Checkpoint:
 def note_lost(step: Step, problem: StoreError) -> None:
     """Have the history say that the disk did not take what the body made."""
     record = checkpoint_record(failed_draft(step, f"not written: {problem}"))
-    step.session.append([record], durable=False)
+    step.session.writes.append([record], durable=False)
     step.session.timeline.apply(record)
 
 
@@ -127,7 +127,7 @@ def _why_unrepeatable(
         *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
         *keys.changed_databases(step.key),
         *addresses_kept(step.tree, session.namespace),
-        *session.observer.why_unrepeatable(in_place, step.as_it_ran((), is_shown=False)),
+        *session.workspace.observer.why_unrepeatable(in_place, step.as_it_ran((), is_shown=False)),
         *_inseparable(step, bound, captured.manifest),
     )
 
@@ -173,7 +173,7 @@ def _changed_before(step: Step, in_place: set[str], refused: set[str]) -> tuple[
     session = step.session
     if not refused or not in_place:
         return ()
-    then = session.timeline.manifest(session.position) if session.position else {}
+    then = session.timeline.manifest(session.position.id) if session.position.id else {}
     changed = (n for n in in_place if not _has_same_value(n, then, step.before.manifest))
     return tuple(
         f"it makes what cannot be kept, and changes {n!r}, which was not kept before it"

@@ -35,16 +35,16 @@ class StepKeys(Own):
         if is_known and not request.deps:
             name, selection = request.name, request.selection
             known = known_keys.known_key(session, name, self._tree, selection, lacking)
-            if known is not None and session.audit.mode == "off":
+            if known is not None and session.workspace.audit.mode == "off":
                 return known
             if known is not None:
-                session.audit.compare_keys(request.name, known, self.now(lacking))
+                session.workspace.audit.compare_keys(request.name, known, self.now(lacking))
         return self.now(lacking)
 
     def now(self, lacking: Mapping[str, Digest] | None = None) -> Key:
         """Its key, made of the values that are there."""
         request = self._request
-        return self._session.key_of(
+        return self._session.workspace.key_of(
             self._tree, request.selection, request.deps, lacking, self._note_met
         )
 

@@ -86,12 +86,14 @@ class StepLoops(Own):
         step.ran()
         step.observe(is_shown=True)
         duration_s = step.spent_s + step.elapsed_s()
-        with step.session.holding(step.request.name):
+        with step.session.checkpoints.holding(step.request.name):
             draft = draft_of(step, duration_s, "partial")
             calls = step.calls.scope
             if calls is not None and (begun := calls.repeated()):
-                step.session.append([begun_record(draft.id, begun, clock.now())], durable=False)
-            step.session.commit(replace(draft, progress=progress, finished=finished))
+                step.session.writes.append(
+                    [begun_record(draft.id, begun, clock.now())], durable=False
+                )
+            step.session.checkpoints.commit(replace(draft, progress=progress, finished=finished))
 
     def _unfinished(self) -> Checkpoint | None:
         """Checkpoint of an unfinished run of this step's loops; its key is then this step's."""

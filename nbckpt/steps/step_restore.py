@@ -35,12 +35,12 @@ def restore(step: Step) -> bool:
         # A result goes on with the part that it holds now.
         parted = cell_results.with_parts(checkpoint.in_place, namespace)
         reasons = tuple(f"it changes {n!r} in place, and a result has that" for n in parted)
-        is_next = session.follows(checkpoint)
+        is_next = session.position.follows(checkpoint)
         if reasons := reasons or effects.reproduce(session, checkpoint):
             step.why = reasons
             continue
         cell_results.follow(namespace, changed, session.state(StepState).results)
-        step.was_set = session.observer.was_set
+        step.was_set = session.workspace.observer.was_set
         step.took_s = time.perf_counter() - began
         _stand(step, checkpoint, is_next=is_next)
         if shadow is not None:
@@ -92,7 +92,7 @@ def _not_bound(session: Session, checkpoint: Checkpoint) -> set[str]:
 
 def _shadow(step: Step, checkpoint: Checkpoint) -> ShadowRun | None:
     """Result of running the step, if the setting `verify` asks for it and it can be told."""
-    if step.session.audit.mode == "off":
+    if step.session.workspace.audit.mode == "off":
         return None
     from nbckpt.steps.shadow_run import shadow_of
 

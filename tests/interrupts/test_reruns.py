@@ -126,7 +126,7 @@ def allowed_of(folder: Path, kind: Kind) -> list[Picture]:
     found, watched = [seen(session)], Watched(session)
     if kind.k is None:
         for name in ("by-hand", "start"):  # of which a rerun tells nothing
-            session.go_to(session.get(name))
+            session.restore_position(session.get(name))
             found.append(seen(session))
     where = None if kind.k is not None else "start"
     rerun(session, where, everything=kind.everything, shell=watched)

@@ -280,7 +280,7 @@ def test_what_cannot_be_kept_is_named_and_costs_nothing_else(
     assert "x" in out
     assert "x['inner'][0]" in out
     assert "good" in current_session.session().timeline.manifest(
-        current_session.session().position or ""
+        current_session.session().position.id or ""
     )
     run(shell, "a.close(); b.close()")
 

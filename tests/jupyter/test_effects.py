@@ -228,7 +228,7 @@ def test_a_branch_that_was_rewound_moves_up_with_restored_cells(shell: Any) -> N
 
     run_all(shell, *cells)
 
-    head = current_session.session().head
+    head = current_session.session().position.head
     assert head is not None
     assert head.name == "two"
 

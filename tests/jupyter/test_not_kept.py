@@ -459,17 +459,17 @@ def test_a_class_of_restored_instances_is_lent_with_them(shell: Any) -> None:
 def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
     define = "%%checkpoint a\nclass Kind:\n    def __init__(self, v=0):\n        self.v = v"
     run(shell, define, cell_id="cell-0").raise_error()
-    before = current_session.session().capturer.kept_as("Kind")
+    before = current_session.session().workspace.capturer.kept_as("Kind")
     restart(shell)
     run(shell, define, cell_id="cell-0").raise_error()
     assert was_restored("a")
 
     session = current_session.session()
-    session.capturer.touched(["Kind"])
-    session.capturer.capture()
+    session.workspace.capturer.touched(["Kind"])
+    session.workspace.capturer.capture()
 
     assert before is not None
-    assert session.capturer.kept_as("Kind") == before
+    assert session.workspace.capturer.kept_as("Kind") == before
 
 
 def test_who_holds_a_function_that_is_made_anew_is_not_of_its_cell(shell: Any) -> None:

@@ -54,7 +54,7 @@ def stop(notebook: Notebook, name: str, cell_id: str, parent: str) -> None:
         "progress": [0, 31, 50],
         "cell": {"source": notebook.sources[cell_id], "cell_id": cell_id},
     }
-    session.append([record]).result()
+    session.writes.append([record]).result()
     session.timeline.apply(record)
 
 

@@ -240,7 +240,7 @@ del client"""
 
         assert provider.answered == 2
         out = capsys.readouterr()
-        told = [*current_session.session().writing.news, out.out, out.err]
+        told = [*current_session.session().writes.news, out.out, out.err]
         assert "are not replayed, as they may be somebody else's" in "\n".join(told)
 
 

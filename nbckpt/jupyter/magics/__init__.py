@@ -109,14 +109,14 @@ class CheckpointMagics(Magics):
         branch = words[1] if len(words) > 1 else None
         moved = self._session.fork(words[0], branch, expressions=typed.expressions)
         given = f", with {', '.join(typed.expressions)}" if typed.expressions else ""
-        self._show(moved, f"on new branch {self._session.branch!r}{given}, forked at")
+        self._show(moved, f"on new branch {self._session.position.branch!r}{given}, forked at")
 
     @line_magic
     @_told
     def switch(self, line: str) -> None:
         """Go to the head of a branch: ``%switch BRANCH``; `%rewind -` goes back."""
         moved = self._session.switch(lines.one(line, "%switch BRANCH"))
-        self._show(moved, f"on branch {self._session.branch!r}, at")
+        self._show(moved, f"on branch {self._session.position.branch!r}, at")
 
     @line_magic
     @_told

@@ -85,10 +85,10 @@ class Commands:
             raise UsageError(message)
         session = self._session
         session.refresh()
-        branch = None if everywhere else next(iter(branches), session.branch)
+        branch = None if everywhere else next(iter(branches), session.position.branch)
         if branches and session.timeline.head(branches[0]) is None:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
-        here, writing = session.position, session.writing.unfinished
+        here, writing = session.position.id, session.writes.unfinished
         book = book_of(session.store, session.timeline)
         text = reports.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, book=book, width=WIDTH
@@ -121,12 +121,14 @@ class Commands:
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
         notices.tell(
-            reports.status_text(session.store, session.timeline, session.branch, session.position)
+            reports.status_text(
+                session.store, session.timeline, session.position.branch, session.position.id
+            )
         )
         notices.tell(health.text_of(found))
         notices.tell(autos.status_text(session, self._cells.auto))
         notices.tell(on_a_line(f"calls       {recording.calls_text()}"))
-        notices.tell(f"durable     {session.writing.text() or 'all that was kept'}")
+        notices.tell(f"durable     {session.writes.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
             names = on_a_line(", ".join(left_out))
             notices.tell(

@@ -130,8 +130,8 @@ def take_over(store: Store, seen: str, *, session: Session | None = None) -> Non
     if not now:
         return
     members = {"records": now.records, "checkpoints": now.checkpoints}
-    if session is not None and session.begun:
-        session.record_event("trusted", **members)
+    if session is not None and session.writes.has_begun:
+        session.writes.record_event("trusted", **members)
     else:
         events.tell({"event": "trusted", **members})
 

@@ -221,9 +221,9 @@ class Begun:
             "arguments": self.id.arguments,
             "occurrence": self.id.n,
             "step": self.step,
-            "checkpoint": session.position,
+            "checkpoint": session.position.id,
             "session": session.id,
-            "branch": session.branch,
+            "branch": session.position.branch,
             "attempts": max(made, 1) if state == "failed" else made + 1,
             "duration_s": round(time.perf_counter() - self.began, 6),
             "created_at": clock.now(),
@@ -236,6 +236,6 @@ class Begun:
         if not self.index.knows(self.code):
             key = self.code.key
             record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}
-        written = session.append([record], durable=durable)
+        written = session.writes.append([record], durable=durable)
         self.index.note(record)
         return written

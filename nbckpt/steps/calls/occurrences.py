@@ -85,7 +85,7 @@ def here(session: Session) -> Occurrences:
     """Those of the step, cell or session that runs."""
     if (inside := _inside.get()) is not None:
         return inside
-    token: object = running_step(session) or session.running or session
+    token: object = running_step(session) or session.workspace.running or session
     with _lock:
         found = _running.get(token)
         if found is None:

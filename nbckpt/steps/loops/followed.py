@@ -143,7 +143,7 @@ class Followed(Loop):
         if total == count and not self._any_known(finished, done):
             return self._anew((f"none of the {done} finished items is among its items now",))
         namespace = step.session.namespace
-        step.session.ran(step.tree)
+        step.session.workspace.ran(step.tree)
         before = {n: namespace[n] for n in partial.bound if n in namespace}
         if reasons := effects.reproduce(step.session, partial):
             return self._anew(reasons)

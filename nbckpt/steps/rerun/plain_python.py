@@ -44,16 +44,16 @@ class Plainly:
 
     def _run_unkept(self, recorded: Recorded, tree: ast.Module, code: CodeType) -> None:
         session = self._session
-        reach = session.reach(tree)
-        session.capturer.touched(reach)  # for blocks in it
-        session.runs(tree)
+        reach = session.workspace.reach(tree)
+        session.workspace.capturer.touched(reach)  # for blocks in it
+        session.workspace.runs(tree)
         try:
             self._execute(code)
         finally:
-            session.capturer.touched(reach)
-            session.ran(tree)
+            session.workspace.capturer.touched(reach)
+            session.workspace.ran(tree)
         if recorded.kind == "joined":
-            session.joining.ran(recorded.name, recorded.cell, 0.0)
+            session.pending_cells.ran(recorded.name, recorded.cell, 0.0)
 
     def _run_step(self, step: Step, code: CodeType) -> None:
         try:

@@ -88,7 +88,7 @@ async def rerun_with(
         message = "a rerun is under way: wait until it has ended"
         raise UsageError(message)
     todo = plan(session, ref)
-    session.go_to(todo.start)
+    session.restore_position(todo.start)
     pays_again = steps.pays_again
     try:
         steps.pays_again = fresh

@@ -77,9 +77,9 @@ class Rerunning:
             session.moved = True
         if self.line.is_begun:
             self.line.note("reran", state="failed" if self.error else "done")
-        session.tell("moved")
+        session.emit("moved")
         cells = tuple(self.cells)
-        return Rerun(session.branch, self.plan.start, cells, self.error, self.line.is_new)
+        return Rerun(session.position.branch, self.plan.start, cells, self.error, self.line.is_new)
 
     async def _all(self, group: list[Recorded]) -> None:
         """Rerun all that one checkpoint stands for: the cells joined to it, and its own."""
@@ -113,7 +113,7 @@ class Rerunning:
             self.runner.tell(f"{other.name} · {_UNREACHED}")
         self.runner.tell(f"{piece.name} · {_UNREACHED}")
         self.runner.show(kept, took_s)
-        self.session.record_event(
+        self.session.writes.record_event(
             "restored",
             checkpoint=kept.id,
             name=kept.name,
@@ -169,13 +169,13 @@ class Rerunning:
             why += f"; {names} as kept then"
         with held(firmly=True):  # what changed before it is bound
             is_there = self.line.is_there_already(checkpoint)
-            if not is_there and self.session.joined:
+            if not is_there and self.session.pending_cells.cells:
                 # What the cells before it did is to be found under its name again.
                 self.line.keep_again(checkpoint, Selection())
                 is_there = True
-        if not is_there and self.session.position != checkpoint.id:
+        if not is_there and self.session.position.id != checkpoint.id:
             return CellRun(piece.name, None, "skipped", why)
-        return CellRun(piece.name, self.session.position, "skipped", why)
+        return CellRun(piece.name, self.session.position.id, "skipped", why)
 
     def _ended(self, piece: Recorded, error: BaseException | None, took_s: float) -> CellRun:
         own = next((s for s in self._steps if s.request.name == piece.checkpoint.name), None)
@@ -194,7 +194,7 @@ class Rerunning:
             state: State = "restored" if own.restored.bound else "skipped"
             return CellRun(piece.name, own.restored.id, state, self._why(own), took_s)
         why = self._with_inner(self._why(own), own)
-        return CellRun(piece.name, self.session.position, "run", why, took_s)
+        return CellRun(piece.name, self.session.position.id, "run", why, took_s)
 
     def _why(self, step: Step) -> str:
         if step.restored is not None:
