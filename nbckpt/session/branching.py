@@ -190,6 +190,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
 
     Not if the disk refused: then all is there, and is written as soon as it can be.
     """
+    workspace = session.workspace
     was = (
         session.position.id,
         session.position.before,
@@ -199,7 +200,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
     )
     before, seeded, branch = (
         dict(session.namespace),
-        set(session.workspace.seeded),
+        set(workspace.seeded),
         session.position.branch,
     )
     moved = navigation.move(session, target)
@@ -212,11 +213,11 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
             session.namespace.clear()
             session.namespace.update(before)
             # An expression may have changed an object in place that both states hold.
-            session.workspace.capturer.touched(None)
+            workspace.capturer.touched(None)
             if was[0] is not None:
                 there = session.timeline.checkpoints[was[0]]
                 namespace_restore.restore_all(session, there, delete=False, is_undone=True)
-            session.workspace.seeded, session.position.branch = seeded, branch
+            workspace.seeded, session.position.branch = seeded, branch
             session.position.id, session.position.before, session.position.before_branch = was[:3]
             session.position.origin, session.moved = was[3:]
         raise

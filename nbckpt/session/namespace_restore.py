@@ -36,16 +36,17 @@ def bring_back(
     gone
         Names that are about to be taken away: what shares with none but these can stay.
     """
+    workspace = session.workspace
     manifest = session.timeline.manifest(checkpoint.id)
     wanted = {n: manifest[n] for n in names if n in manifest}
     closed = {mate for v in wanted.values() for mate in v.group if mate in manifest}
     wanted |= {n: manifest[n] for n in sorted(closed - set(wanted))}
-    if session.workspace.capturer.user_names():
+    if workspace.capturer.user_names():
         # So that what is there and has not changed is not built anew beside those who hold it.
         with suppress(StoreError):  # a full disk keeps nobody from going back: all is built anew
-            session.workspace.capturer.capture(only=_with_definitions(wanted, manifest))
-    parted = session.workspace.observer.at_other_places(wanted.keys() & session.namespace.keys())
-    settled = session.workspace.capturer.settled()
+            workspace.capturer.capture(only=_with_definitions(wanted, manifest))
+    parted = workspace.observer.at_other_places(wanted.keys() & session.namespace.keys())
+    settled = workspace.capturer.settled()
     live = {n: v for n, v in settled.items() if n not in anew and n not in parted}
     live |= {n: v for n, v in wanted.items() if n in live and _is_alone(v, live[n], gone)}
     return restore.load(
@@ -54,7 +55,7 @@ def bring_back(
         namespace=session.namespace,
         live=live,
         manifest=manifest,
-        silenced=session.workspace.observer.silenced,
+        silenced=workspace.observer.silenced,
     )
 
 
@@ -83,36 +84,46 @@ def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
     return found
 
 
-def _ending(session: Session, going: Collection[str]) -> set[str]:
-    """Names whose values do something of the user's when they go."""
-    if not going:  # as in a new kernel, which needs to load nothing for that
-        return set()
+def _end(session: Session, going: Collection[str]) -> bool:
+    """Let go of those values that do something of the user's when they go; whether any does.
+
+    What that does comes first: it is done to what goes, not to what comes.
+    """
+    namespace = session.namespace
+    if not (going := [n for n in going if n in namespace]):
+        return False  # as in a new kernel, which needs to load nothing for that
     from nbckpt.capture.observation.finalizers import called_at_end
 
-    return set(called_at_end(going, session.namespace))
+    ending = set(called_at_end(going, namespace))
+    for name in [n for n in reversed(namespace) if n in ending]:
+        namespace.pop(name, None)  # the last first: it may need, or drop, the others
+    if ending:
+        session.workspace.capturer.adopt({}, ending)
+    return bool(ending)
 
 
 def take(
     session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]
 ) -> None:
     """Bind what was built, and take note of where the namespace is now."""
+    workspace = session.workspace
     manifest = session.timeline.manifest(checkpoint.id)
     for name in removed:
         session.namespace.pop(name, None)
-    stay = [n for n in session.workspace.capturer.user_names() if n not in loaded.values]
-    session.workspace.torn_graphs.replaces(loaded.values.keys(), stay)
-    session.workspace.observer.replaced(loaded.replaced(session.namespace))
+    stay = [n for n in workspace.capturer.user_names() if n not in loaded.values]
+    workspace.torn_graphs.replaces(loaded.values.keys(), stay)
+    workspace.observer.replaced(loaded.replaced(session.namespace))
     loaded.bind(session.namespace, manifest)
-    session.workspace.observer.bound({*loaded.values, *loaded.unchanged})
-    kept, replaced = session.workspace.capturer.manifest(), {*loaded.values, *removed}
-    session.workspace.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
+    workspace.observer.bound({*loaded.values, *loaded.unchanged})
+    kept, replaced = workspace.capturer.manifest(), {*loaded.values, *removed}
+    workspace.capturer.adopt({n: manifest[n] for n in loaded.values}, removed)
     # What stays and shared an object with what was replaced shares it no more.
     stays = kept.keys() - replaced
-    session.workspace.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
+    workspace.capturer.touched(n for n in stays if not replaced.isdisjoint(kept[n].group))
     session.position.id, session.position.is_exact = checkpoint.id, False
     lost = {r.variable for r in loaded.failed} & manifest.keys()
-    session.workspace.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
-    session.workspace.live_objects.restored(checkpoint)
+    workspace.unkept = Unkept(checkpoint.id, failed=frozenset(lost))
+    workspace.live_objects.restored(checkpoint)
     note_seeds(session, checkpoint, loaded)
 
 
@@ -141,6 +152,7 @@ def restore_all(
     is_undone
         Whether the namespace holds the objects of that moment again: what could not be kept, too.
     """
+    workspace, live_objects = session.workspace, session.workspace.live_objects
     began = time.perf_counter()
     manifest = session.timeline.manifest(target.id)
     if loaded is None:
@@ -149,39 +161,29 @@ def restore_all(
         loaded = bring_back(session, target, manifest, gone=goes)
     refused = {r.variable for r in target.refused}
     left = refused | set(target.omitted)
-    present = set(session.workspace.capturer.user_names())
-    untouched = session.workspace.live_objects.untouched(target)
-    untouched -= session.workspace.live_objects.holders_of_any(
-        loaded.values
-    )  # they hold what is replaced
-    lasting = session.workspace.live_objects.lasting(target) - untouched
+    present = set(workspace.capturer.user_names())
+    untouched = live_objects.untouched(target)
+    untouched -= live_objects.holders_of_any(loaded.values)  # they hold what is replaced
+    lasting = live_objects.lasting(target) - untouched
     still = refused if is_undone else untouched | lasting
     stays = still | set(target.omitted) | own_names(session)
     gone = present - set(manifest) - stays if delete else set()
-    if (
-        session.position.id is not None and not is_undone
-    ):  # what is there is of another moment of this history
+    if session.position.id is not None and not is_undone:
+        # What is there is of another moment of this history.
         gone |= (refused & present) - stays
         loaded = _without_orphans(loaded, manifest, refused & gone)
-    begun = {
-        m for n in session.workspace.live_objects.begun_since(target) for m in manifest[n].group
-    }
+    begun = {m for n in live_objects.begun_since(target) for m in manifest[n].group}
     loaded = _without(loaded, begun)
     gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
-    ending = _ending(session, [n for n in {*loaded.values, *gone} if n in session.namespace])
-    if ending:  # what that does comes first: it is done to what goes, not to what comes
-        for name in [n for n in reversed(session.namespace) if n in ending]:
-            session.namespace.pop(name, None)  # the last first: it may need, or drop, the others
-        session.workspace.capturer.adopt({}, ending)
+    if _end(session, {*loaded.values, *gone}):
         loaded.drop()
-        session.workspace.capturer.touched(None)
+        workspace.capturer.touched(None)
         loaded = _without(bring_back(session, target, manifest, gone=gone), begun)
         gone |= {r.variable for r in (*loaded.failed, *loaded.untrusted)} & present
     take(session, target, loaded, sorted(gone))
-    session.workspace.torn_graphs.goes_back(session.workspace.observer.standing)
-    session.workspace.capturer.touched(
-        lasting | begun
-    )  # they may share no more with what was replaced
+    workspace.torn_graphs.goes_back(workspace.observer.standing)
+    # They may share no more with what was replaced.
+    workspace.capturer.touched(lasting | begun)
     session.pending_cells.forget()
     hidden = random_state.NAMES
     return MoveResult(
@@ -193,8 +195,8 @@ def restore_all(
         left=tuple(sorted(left)),
         took_s=time.perf_counter() - began,
         untrusted=loaded.untrusted,
-        was_set=session.workspace.observer.was_set,
-        unset=session.workspace.observer.unset,
+        was_set=workspace.observer.was_set,
+        unset=workspace.observer.unset,
         moved_on=() if is_undone else tuple(sorted(lasting)),
         refused=target.refused,
         begun=tuple(sorted(begun)),

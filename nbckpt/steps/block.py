@@ -121,9 +121,8 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
 
             why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
             tell(session, why)
-            session.workspace.capturer.touched(
-                session.workspace.reach(tree)
-            )  # nothing else looks what it changes
+            workspace = session.workspace
+            workspace.capturer.touched(workspace.reach(tree))  # nothing else looks what it changes
             return Step.refused(session, self._request, cell, tree, str(problem))
 
     def __exit__(

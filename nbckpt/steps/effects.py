@@ -59,18 +59,19 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
+    workspace = session.workspace
     manifest = session.timeline.manifest(checkpoint.id)
     never_made = {n for n in checkpoint.passive if n not in session.namespace}
     bound = {n for n in checkpoint.bound if n in manifest} - never_made
     mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
     present = {n for n in mates if n in session.namespace}
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
-    if in_place or present or session.workspace.capturer.may_share(bound):
+    if in_place or present or workspace.capturer.may_share(bound):
         # To learn who else holds the objects that are replaced.
-        session.workspace.capturer.capture()
+        workspace.capturer.capture()
     anew = definitions_made_again(session, checkpoint, manifest, bound - in_place)
     anew |= shown_before(session, manifest, bound - in_place)
-    anew |= session.workspace.observer.held_by_others(bound - in_place)
+    anew |= workspace.observer.held_by_others(bound - in_place)
     loaded = namespace_restore.bring_back(session, checkpoint, bound, anew=anew)
     if lost := (*loaded.failed, *loaded.untrusted):
         loaded.drop()
@@ -150,23 +151,24 @@ def _bind(
     names: set[str],
     aliases: Mapping[str, str],
 ) -> None:
+    workspace = session.workspace
     manifest = session.timeline.manifest(checkpoint.id)
     # What could not be kept is gone: what an earlier cell had bound to its name is older.
     is_as_then = _reads_only_fixed(session, checkpoint)
-    stays = session.workspace.live_objects.untouched(checkpoint) if is_as_then else set()
+    stays = workspace.live_objects.untouched(checkpoint) if is_as_then else set()
     # They hold what the names lose.
-    stays -= session.workspace.live_objects.holders_of_any({*names, *aliases})
+    stays -= workspace.live_objects.holders_of_any({*names, *aliases})
     gone = [n for n in checkpoint.bound if n not in manifest and n not in stays]
-    parted_from = session.workspace.live_objects.holders_of_any({*names, *aliases, *gone})
+    parted_from = workspace.live_objects.holders_of_any({*names, *aliases, *gone})
     for name in gone:
         session.namespace.pop(name, None)
     values = {n: v for n, v in loaded.values.items() if n in names or n in NAMES}
     bound = loaded._replace(values=values)
     changed = replaced_in_place(session, checkpoint, values, values)
-    session.workspace.observer.replaced(changed)
+    workspace.observer.replaced(changed)
     leaving = values.keys() | aliases.keys()
-    staying = [n for n in session.workspace.capturer.user_names() if n not in leaving]
-    session.workspace.torn_graphs.replaces(leaving, staying)
+    staying = [n for n in workspace.capturer.user_names() if n not in leaving]
+    workspace.torn_graphs.replaces(leaving, staying)
     stay = [session.namespace[n] for n in staying]
     made = made_by(checkpoint.observed.get("widgets"))
     take_places(
@@ -175,23 +177,23 @@ def _bind(
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     if checkpoint.trusted:
-        session.workspace.observer.bound({*checkpoint.bound, *names})
+        workspace.observer.bound({*checkpoint.bound, *names})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
-    kept, replaced = session.workspace.capturer.manifest(), {*values, *aliases, *gone}
-    session.workspace.capturer.adopt({n: manifest[n] for n in whole}, gone)
+    kept, replaced = workspace.capturer.manifest(), {*values, *aliases, *gone}
+    workspace.capturer.adopt({n: manifest[n] for n in whole}, gone)
     # What stays and shared an object with what was replaced shares it no more: its blob still
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
-    if session.position.follows(checkpoint) and session.workspace.capturer.is_untouched(parted):
+    if session.position.follows(checkpoint) and workspace.capturer.is_untouched(parted):
         same = {n for n in parted if n in manifest and manifest[n].value == kept[n].value}
         left = {n: set(kept[n].group) - replaced for n in same}
         as_then = {n for n in same if left[n] <= same and left[n] == {*manifest[n].group}}
-        session.workspace.capturer.adopt({n: manifest[n] for n in as_then})
+        workspace.capturer.adopt({n: manifest[n] for n in as_then})
         parted -= as_then
     # An alias is looked at with its mate: alone it would seem to share nothing.
     # What was kept by the name of a definition that went is kept with it from now on.
     needing = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].needs)}
-    session.workspace.capturer.touched(
+    workspace.capturer.touched(
         {*parted, *parted_from, *needing, *aliases, *aliases.values(), *(values.keys() - whole)}
     )
     namespace_restore.note_seeds(session, checkpoint, loaded)

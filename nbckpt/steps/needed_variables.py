@@ -26,7 +26,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 def needed(session: Session, tree: ast.Module) -> set[str]:
     """Variables that are lacking and would be read by code that is about to run."""
-    absent, is_any_torn = lacking(session), bool(session.workspace.torn_graphs)
+    workspace = session.workspace
+    absent, is_any_torn = lacking(session), bool(workspace.torn_graphs)
     if not absent and not is_any_torn:
         return set()
     names = analysis.names_of_tree(tree, session.namespace)
@@ -37,14 +38,14 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     words = frozenset(_WORD.findall(ast.unparse(tree)))
     reads_any = found is None
     if found is None:  # a function that it calls may read anything
-        wanted, found = set(absent), frozenset(session.workspace.capturer.user_names())
+        wanted, found = set(absent), frozenset(workspace.capturer.user_names())
     else:
         found |= words if names.everything else frozenset()
         wanted = set((found | _results_named(tree, absent)) & absent.keys())
     if is_any_torn:
         code_reached = reached(tree, session.namespace, everything=reads_any)
         if follows_graphs(code_reached, session.namespace):
-            wanted |= session.workspace.torn_graphs.among(found)
+            wanted |= workspace.torn_graphs.among(found)
     return wanted
 
 

@@ -72,6 +72,7 @@ def before(session: Session, tree: ast.Module) -> bool:
 
 def make(session: Session, names: Iterable[str]) -> bool:
     """Run the cells that make `names`; whether any ran. What could not be made is told."""
+    workspace = session.workspace
     wanted = set(names)
     steps = session.state(StepState)
     if not wanted or steps.runner is None:
@@ -81,22 +82,22 @@ def make(session: Session, names: Iterable[str]) -> bool:
     if not wanted:
         return False
     torn = set[str]()
-    if session.workspace.torn_graphs:
-        torn = session.workspace.torn_graphs.among(session.workspace.capturer.user_names())
+    if workspace.torn_graphs:
+        torn = workspace.torn_graphs.among(workspace.capturer.user_names())
     makers, wanted = _closed(session, wanted, torn)
     if not makers:
         return False
     if problem := _refusal(session, makers):
         told = ", ".join(map(repr, sorted(wanted)))
-        session.workspace.unkept.told.append(f"{told} could not be kept, and {problem}")
+        workspace.unkept.told.append(f"{told} could not be kept, and {problem}")
         return False
     remade = _Remade(session, wanted, torn, lost)
     with held():
-        session.workspace.capturer.capture()
+        workspace.capturer.capture()
         before = NamespaceBefore(
             dict(session.namespace),
-            session.workspace.capturer.settled(),
-            session.workspace.observer.standing(),
+            workspace.capturer.settled(),
+            workspace.observer.standing(),
             random_state.states(),
         )
         lent, values = LentValues(), dict[tuple[str, str], object]()
@@ -111,7 +112,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             steps.is_remaking = False
             for undo in reversed(lent.undo):
                 undo()
-            session.workspace.observer.go_to(before.standing)
+            workspace.observer.go_to(before.standing)
             random_state.put_states(before.states)
             remade.take(before, lent, values)
     remade.tell()
@@ -209,18 +210,19 @@ def _changed_with_variables(
 
     Their cells would make them as they were before that.
     """
+    workspace = session.workspace
     found = wanted & lost.keys() & sharing_results(session)
     if not found:
         return set()
-    session.workspace.capturer.capture()
-    live, changed = session.workspace.capturer.settled(), set()
+    workspace.capturer.capture()
+    live, changed = workspace.capturer.settled(), set()
     for name in found:
         maker = lost[name]
         then = session.timeline.manifest(maker.checkpoint.id)
         read = names_touched(session, maker) & then.keys()
         if any(n not in live or live[n].value != then[n].value for n in read):
             changed.add(name)
-            session.workspace.unkept.told.append(
+            workspace.unkept.told.append(
                 f"the result {name!r} changed with variables that it shared objects with: "
                 f"run {maker.name!r} and what changes them, or bind it"
             )

@@ -61,18 +61,19 @@ class StepBefore(Own):
     @classmethod
     def taken(cls, session: Session, key: Key, names: code.Names) -> StepBefore:
         """The namespace of `session` now, for a step with this key and these names."""
-        capturer = session.workspace.capturer
+        workspace = session.workspace
+        capturer = workspace.capturer
         before = cls(capturer.manifest(), _places=capturer.places())
         with allowed():
             perhaps = keys.bound(names, session.namespace)
         perhaps -= names.certain | key.inputs.keys()
         before._perhaps = {n: n in session.namespace for n in perhaps}
-        before.mates = session.workspace.digests_of(_mates(session, key, names))
-        before.ties = {n: session.workspace.tie_of(n, key) for n in before.mates}
+        before.mates = workspace.digests_of(_mates(session, key, names))
+        before.ties = {n: workspace.tie_of(n, key) for n in before.mates}
         before._users = before._users_of(session, names)
         kept = before.manifest
         states = {n: kept[n].value for n in random_state.NAMES if n in kept}
-        before.random_states = session.workspace.states_asked_for(states)
+        before.random_states = workspace.states_asked_for(states)
         return before
 
     def note_work(self, session: Session, tree: ast.Module) -> None:

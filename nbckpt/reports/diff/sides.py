@@ -120,9 +120,10 @@ def live_side(session: Session) -> Side | None:
     Its values are put into the store as they are, which the next checkpoint would do too, and
     compared from there: so that no code of theirs runs on the live ones.
     """
-    if not session.workspace.capturer.user_names():
+    workspace = session.workspace
+    if not workspace.capturer.user_names():
         return None
-    session.workspace.ran(session.workspace.running)
+    workspace.ran(workspace.running)
     captured = session.checkpoints.capture(Selection())
     draft = session.checkpoints.draft(LIVE, captured, cell=Cell(""), duration_s=0.0)
     if set(draft.changed) <= random_state.NAMES and not draft.removed:

@@ -13,7 +13,7 @@ from nbckpt.fingerprint.random_state import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.session.maintenance.export_report import Exported
-from nbckpt.session.maintenance.export_selection import Portion
+from nbckpt.session.maintenance.export_selection import ExportSelection
 from nbckpt.session.parquet_tables import TableKeeper
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import head_record, session_record
@@ -72,7 +72,7 @@ def export(
     if checkpoint.state != "done":
         message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
         raise UsageError(message)
-    chosen = Portion(session, checkpoint, portable=portable)
+    chosen = ExportSelection(session, checkpoint, portable=portable)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
         writer = _Writing(session.store, store)

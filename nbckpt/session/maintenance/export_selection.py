@@ -20,7 +20,7 @@ MODULE = "is imported, which runs its code: whoever needs it imports it"
 FOREIGN = "is not trusted: somebody else wrote it"
 
 
-class Portion:
+class ExportSelection:
     """The part of a checkpoint that an export writes.
 
     Attributes
