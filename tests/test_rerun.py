@@ -88,7 +88,8 @@ def test_an_unknown_reference_is_refused_before_anything_moves(script: Session) 
 def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
     code = (
         "import nbckpt\nwith nbckpt.checkpoint('nested') as step:\n    if step.todo:\n"
-        "        from nbckpt.steps import current_session as current, reruns\n"
+        "        from nbckpt.steps import current_session as current\n"
+        "        from nbckpt.steps.rerun import rerun as reruns\n"
         "        reruns.rerun(current.session(), 'start')"
     )
     script.checkpoints.commit(replace(
